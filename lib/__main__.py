@@ -1,0 +1,75 @@
+"""The command line: `python -m lib run | build | report`."""
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from lib import book, claims
+
+
+def parser() -> argparse.ArgumentParser:
+    """Describe the commands."""
+    top = argparse.ArgumentParser(
+        prog="python -m lib",
+        description="Execute the chapters, collect their claims, build the site. Run it from the folder that holds _toc.yml.",
+        epilog="example: python -m lib run products --profile quick && python -m lib build",
+    )
+    commands = top.add_subparsers(dest="command", required=True)
+
+    run = commands.add_parser(
+        "run",
+        help="execute chapters with papermill",
+        description="Execute chapters (book/NAME.md) with papermill. By default the executed pair book/NAME.ipynb is replaced, once the"
+        " whole chapter has succeeded; a chapter that fails keeps its last good notebook, and the exit status is 1.",
+        epilog="example: python -m lib run single_neuron --profile paper --device cuda --output /tmp/paper",
+    )
+    run.add_argument("chapters", nargs="*", metavar="CHAPTER", help="a chapter's name, as in _toc.yml (default: all)")
+    run.add_argument("--profile", choices=book.PROFILES, default="quick", help="quick: live and small; paper: the source's scale")
+    run.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="auto takes a GPU where there is one")
+    run.add_argument("--seed", type=int, default=0, help="the seed of everything random (default: 0)")
+    run.add_argument("--jobs", type=int, metavar="N", help="chapters at a time (default: one for every core)")
+    run.add_argument("--output", type=Path, metavar="DIR", help="write the executed notebooks here and leave book/ untouched")
+
+    build = commands.add_parser("build", help="build the site from the executed notebooks, every warning an error")
+    build.add_argument("--output", type=Path, metavar="DIR", help="build under DIR/_build (default: _build)")
+
+    report = commands.add_parser("report", help="collect the claims into _build/claims.json and the page What replicates")
+    report.add_argument("--notebooks", type=Path, metavar="DIR", help="read executed notebooks from DIR; writes the JSON only")
+    return top
+
+
+def summary(results: Sequence[book.Result]) -> str:
+    """Lay out how the chapters went: seconds, peak memory, claims by verdict, and the cell that failed."""
+    lines = [f"{'chapter':<20}{'seconds':>9}{'peak MiB':>10}" + "".join(f"{verdict:>16}" for verdict in claims.VERDICTS)]
+    for result in results:
+        counts = "".join(f"{result.verdicts[verdict]:>16}" for verdict in claims.VERDICTS)
+        lines.append(f"{result.chapter:<20}{result.seconds:>9.1f}{result.peak_mib:>10.0f}" + ("  failed" if result.error else counts))
+    lines += [f"failed: {result.error}" for result in results if result.error]
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; return the exit status."""
+    options, root = parser().parse_args(arguments), Path.cwd()
+    try:
+        if options.command == "run":
+            settings = book.Settings(options.profile, options.device, options.seed)
+            results = book.run(root, options.chapters, settings, options.jobs, options.output)
+            print(summary(results))
+            return int(any(result.error for result in results))
+        if options.command == "build":
+            book.build(root, options.output)
+        else:
+            print(f"{len(book.report(root, options.notebooks))} claims in _build/claims.json")
+    except ValueError as problem:
+        print(f"lib {options.command}: {problem}", file=sys.stderr)
+        return 2
+    except subprocess.CalledProcessError as failure:
+        return failure.returncode
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

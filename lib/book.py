@@ -1,0 +1,263 @@
+"""The pipeline: execute the chapters, collect their claims, build the site.
+
+The sources are `book/*.md`; papermill executes each into its pair `book/*.ipynb`, which is committed and published.
+Every function takes the book's root, the folder that holds `_toc.yml`.
+"""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+from typing import NamedTuple
+
+import jupytext
+import papermill
+import yaml
+from nbclient.exceptions import DeadKernelError
+from nbformat import NotebookNode
+from papermill.exceptions import PapermillExecutionError
+from tqdm import tqdm
+
+from lib import claims
+
+PROFILES = ("quick", "paper")
+LEDGER_PAGE = "book/what_replicates.md"
+
+
+class Settings(NamedTuple):
+    """What a run hands to every chapter; the names are those in the chapters' `parameters` cell."""
+
+    profile: str = "quick"
+    device: str = "auto"
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Result:
+    """How the execution of one chapter went."""
+
+    chapter: str
+    seconds: float
+    peak_mib: float
+    verdicts: Counter = field(default_factory=Counter)
+    error: str = ""
+
+
+def chapters(root: Path) -> list[str]:
+    """Name the chapters, in the order of the table of contents.
+
+    Raises
+    ------
+    ValueError
+        If `root` holds no `_toc.yml`.
+    """
+    toc = root / "_toc.yml"
+    if not toc.is_file():
+        raise ValueError(f"no _toc.yml in {root.resolve()}: run this from the folder that holds the book")
+
+    def files(node: dict | list) -> Iterator[str]:
+        for value in node.values() if isinstance(node, dict) else node:
+            if isinstance(value, dict | list):
+                yield from files(value)
+        if isinstance(node, dict) and "file" in node:
+            yield node["file"]
+
+    return [Path(file).stem for file in files(yaml.safe_load(toc.read_text())) if file.endswith(".ipynb")]
+
+
+def select(root: Path, names: list[str]) -> list[str]:
+    """Check that `names` are chapters; no names means all of them."""
+    known = chapters(root)
+    unknown = sorted(set(names) - set(known))
+    if unknown:
+        raise ValueError(f"no such chapter: {', '.join(unknown)}; the book has {', '.join(known)}")
+    return [name for name in known if name in names] if names else known
+
+
+def draft(root: Path, chapter: str) -> NotebookNode:
+    """Read a chapter's source as a notebook without outputs, with cell ids that do not change from day to day."""
+    notebook = jupytext.read(root / "book" / f"{chapter}.md")
+    for number, cell in enumerate(notebook.cells):
+        cell["id"] = f"cell-{number:03}"
+    notebook.metadata.pop("jupytext", None)
+    return notebook
+
+
+def execute(root: Path, chapter: str, settings: Settings, output: Path, position: int = 0) -> Result:
+    """Execute one chapter into `output`; the file there changes only if every cell succeeds.
+
+    Runs in a process of its own, so that the peak memory is this chapter's.
+    """
+    start = time.perf_counter()
+    work = root / "_build" / "run"
+    work.mkdir(parents=True, exist_ok=True)
+    source, partial = work / f"{chapter}.draft-{os.getpid()}.ipynb", work / f"{chapter}.{os.getpid()}.ipynb"
+    jupytext.write(draft(root, chapter), source)
+    error, verdicts = "", Counter()
+    try:
+        notebook = papermill.execute_notebook(
+            source,
+            partial,
+            parameters=settings._asdict(),
+            cwd=str(root / "book"),
+            progress_bar={"desc": chapter, "position": position, "leave": False, "disable": None},
+        )
+        _tidy(notebook, settings)
+        output.mkdir(parents=True, exist_ok=True)
+        jupytext.write(notebook, partial)
+        partial.replace(output / f"{chapter}.ipynb")
+        verdicts = Counter(record["verdict"] for record in claims.collect(notebook))
+    except PapermillExecutionError as failure:
+        error = f"{chapter}, cell {failure.cell_index} ({_first_line(failure.source)}): {failure.ename}: {failure.evalue}"
+    except DeadKernelError:
+        cell = _running_cell(json.loads(partial.read_text(encoding="utf-8")))
+        error = f"{chapter}, cell {cell}: the kernel died, most likely for want of memory"
+    finally:
+        source.unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    return Result(chapter, time.perf_counter() - start, peak, verdicts, error)
+
+
+def _first_line(source: str) -> str:
+    return next((line for line in source.splitlines() if line.strip()), "empty")
+
+
+def _running_cell(notebook: dict) -> str:
+    for number, cell in enumerate(notebook["cells"]):
+        if cell["metadata"].get("papermill", {}).get("status") == "running":
+            return f"{number} ({_first_line(''.join(cell['source']))})"
+    return "unknown"
+
+
+def _tidy(notebook: NotebookNode, settings: Settings) -> None:
+    """Drop what differs from run to run, hide the injected parameters, and note the settings."""
+    notebook.metadata.pop("papermill", None)
+    notebook.metadata.pop("language_info", None)
+    notebook.metadata["run"] = settings._asdict()
+    for cell in notebook.cells:
+        for name in ("papermill", "execution"):
+            cell.metadata.pop(name, None)
+        if "injected-parameters" in cell.metadata.get("tags", []):
+            cell["id"] = "cell-parameters"
+            cell.metadata["tags"].append("remove-cell")
+
+
+def run(
+    root: Path, names: list[str], settings: Settings, jobs: int | None = None, output: Path | None = None
+) -> list[Result]:
+    """Execute chapters side by side, each in a process of its own, and return how each went, in the book's order.
+
+    Parameters
+    ----------
+    names : chapters; none means all
+    jobs : how many at a time; by default one for every core
+    output : folder for the executed notebooks; by default `book/`, where the ledger's page is then renewed, too
+
+    Raises
+    ------
+    ValueError
+        For an unknown chapter or profile, or `jobs` < 1.
+    """
+    selected = select(root, names)
+    if settings.profile not in PROFILES:
+        raise ValueError(f"profile {settings.profile!r}: want {' or '.join(PROFILES)}")
+    cores = os.cpu_count() or 1
+    jobs = min(cores, len(selected)) if jobs is None else jobs
+    if jobs < 1:
+        raise ValueError(f"jobs {jobs}: want at least 1")
+
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, cores // jobs)))
+    os.environ["TQDM_DISABLE"] = "1"  # bars inside a chapter would end up in its outputs
+    results = []
+    with (
+        ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool,
+        tqdm(total=len(selected), desc="chapters", unit="chapter", disable=None) as bar,
+    ):
+        tasks = [
+            pool.submit(execute, root, name, settings, output or root / "book", position)
+            for position, name in enumerate(selected, start=1)
+        ]
+        for task in as_completed(tasks):
+            results.append(task.result())
+            bar.update()
+            bar.set_postfix_str(f"{results[-1].chapter} {'failed' if results[-1].error else 'done'}")
+    if output is None:
+        report(root)
+    return sorted(results, key=lambda result: selected.index(result.chapter))
+
+
+def ledger(root: Path, notebooks: Path | None = None) -> list[dict]:
+    """Collect the claims of all executed chapters, each with its chapter and the profile it ran at."""
+    records = []
+    for chapter in chapters(root):
+        path = (notebooks or root / "book") / f"{chapter}.ipynb"
+        if path.is_file():
+            notebook = json.loads(path.read_text(encoding="utf-8"))
+            place = {"chapter": chapter, "profile": notebook["metadata"].get("run", {}).get("profile")}
+            records += [{**record, **place} for record in claims.collect(notebook)]
+    return records
+
+
+def report(root: Path, notebooks: Path | None = None) -> list[dict]:
+    """Write the ledger to `_build/claims.json`; for the book's own notebooks renew its page, too."""
+    records = ledger(root, notebooks)
+    _write(root / "_build" / "claims.json", json.dumps(records, indent=1, ensure_ascii=False) + "\n")
+    if notebooks is None:
+        _write(root / LEDGER_PAGE, ledger_page(records))
+    return records
+
+
+def ledger_page(records: list[dict]) -> str:
+    """Write the page "What replicates" in MyST: the ledger, chapter by chapter, each row linked to its cell."""
+    count = Counter(record["verdict"] for record in records)
+    lines = [
+        "# What replicates",
+        "",
+        f"Of {len(records)} claims, {count[claims.REPRODUCED]} are reproduced, {count[claims.CORRECTED]} are corrected (the source is wrong,"
+        f" our statement holds), and {count[claims.NOT_REPRODUCED]} are not reproduced. Each links to the cell that checks it; the page is written"
+        " from the executed notebooks by `python -m lib report`.",
+    ]
+    for chapter in dict.fromkeys(record["chapter"] for record in records):
+        rows = [record for record in records if record["chapter"] == chapter]
+        lines += ["", f"## {{doc}}`{chapter}`", "", claims.as_table(rows, _cell_link)]
+    return "\n".join(lines) + "\n"
+
+
+def _cell_link(record: dict) -> str:
+    chapter, name = record["id"].split("/")
+    return f"{{ref}}`{name} <{chapter}-{name}>`"
+
+
+def build(root: Path, output: Path | None = None) -> None:
+    """Build the site from the executed notebooks, every warning an error, into `output`/_build/html (default: the root).
+
+    Raises
+    ------
+    ValueError
+        If a chapter has not been executed yet.
+    subprocess.CalledProcessError
+        If Jupyter Book reports a warning or an error.
+    """
+    missing = [name for name in chapters(root) if not (root / "book" / f"{name}.ipynb").is_file()]
+    if missing:
+        raise ValueError(f"not executed yet: {', '.join(missing)}; run `python -m lib run {' '.join(missing)}` first")
+    report(root)
+    command = [sys.executable, "-m", "jupyter_book", "build", "-W", "-n", "--keep-going", str(root)]
+    subprocess.run(command + (["--path-output", str(output)] if output else []), check=True)
+
+
+def _write(path: Path, text: str) -> None:
+    """Replace a file at once or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(f".{os.getpid()}.partial")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(path)

@@ -1,0 +1,174 @@
+"""The ledger of claims: what a source says, what was measured, and the verdict.
+
+A claim is checked where the reader reads it. The check prints one line and leaves its record in the metadata of the notebook's
+output, so that the executed notebook is the only carrier; `collect` reads the records back.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+REPRODUCED, CORRECTED, NOT_REPRODUCED = VERDICTS = ("reproduced", "corrected", "not reproduced")
+_MARK = {REPRODUCED: "✓", CORRECTED: "✎", NOT_REPRODUCED: "✗"}
+
+
+class ClaimChanged(AssertionError):
+    """A claim's verdict is not the one that its author declared."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A closed interval that a measured number must lie in."""
+
+    low: float
+    high: float
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    def holds(self, value: float) -> bool:
+        """Say whether `value` lies in the interval (NaN never does)."""
+        return bool(self.low <= value <= self.high)
+
+
+def at_least(low: float) -> Bound:
+    """Expect a number of at least `low`."""
+    return Bound(low, np.inf, f"at least {low:g}")
+
+
+def at_most(high: float) -> Bound:
+    """Expect a number of at most `high`."""
+    return Bound(-np.inf, high, f"at most {high:g}")
+
+
+def near(value: float, tolerance: float) -> Bound:
+    """Expect a number within `tolerance` (absolute) of `value`."""
+    return Bound(value - tolerance, value + tolerance, f"{value:g} ± {tolerance:g}")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One row of the ledger.
+
+    Attributes
+    ----------
+    id : "chapter/name", unique in the book
+    statement : what is claimed, in our words
+    source : the place in the document
+    measured : the number that decides
+    printed : the same number for the statement as the source prints it, if that is wrong
+    expected : the bound, in words
+    verdict : one of `VERDICTS`
+    why : for a claim that is not reproduced, what was seen instead
+    """
+
+    id: str
+    statement: str
+    source: str
+    measured: float
+    expected: str
+    verdict: str
+    printed: float | None = None
+    why: str = ""
+
+    def __str__(self) -> str:
+        why = f": {self.why}" if self.why else ""
+        return f"{_MARK[self.verdict]} {self.verdict} | {self.statement} | expected {self.expected} | {self.source}{why}"
+
+    def _repr_mimebundle_(self, **_: Any) -> tuple[dict, dict]:
+        return {"text/plain": str(self)}, {"claim": asdict(self)}
+
+
+def check(
+    id: str,
+    statement: str,
+    *,
+    source: str,
+    measured: float,
+    expected: Bound,
+    printed: float | None = None,
+    verdict: str = REPRODUCED,
+    why: str = "",
+) -> None:
+    """Judge a claim, print its line, record it, and insist on the declared verdict.
+
+    The verdict follows from the numbers: *reproduced* if `measured` lies in the bound; *corrected* if, besides, the source's own
+    version of the number, `printed`, lies outside it; *not reproduced* if `measured` does not lie in the bound.
+
+    Parameters
+    ----------
+    id : "chapter/name", lower case with hyphens
+    statement, source : what is claimed, and where
+    measured : a finite or infinite real number
+    expected : the bound, chosen before looking (`at_least`, `at_most`, `near`)
+    printed : the number that the printed statement leads to, where the book corrects it
+    verdict : the declared verdict
+    why : what was seen instead; required where the verdict is "not reproduced"
+
+    Raises
+    ------
+    ValueError
+        If an argument is malformed.
+    ClaimChanged
+        If the numbers lead to another verdict than the declared one.
+    """
+    if not re.fullmatch(r"[a-z_]+/[a-z0-9-]+", id):
+        raise ValueError(f"claim id {id!r}: want chapter/name, as in products/growth-quadratic")
+    if verdict not in VERDICTS:
+        raise ValueError(f"claim {id}: verdict {verdict!r} is none of {', '.join(VERDICTS)}")
+    if (verdict == NOT_REPRODUCED) != bool(why):
+        raise ValueError(f"claim {id}: `why` goes with the verdict {NOT_REPRODUCED!r}, and only with it")
+    if (verdict == CORRECTED) != (printed is not None):
+        raise ValueError(f"claim {id}: `printed` goes with the verdict {CORRECTED!r}, and only with it")
+
+    measured = float(measured)
+    printed = None if printed is None else float(printed)
+    if not expected.holds(measured):
+        found = NOT_REPRODUCED
+    elif printed is None or expected.holds(printed):
+        found = REPRODUCED
+    else:
+        found = CORRECTED
+    if found != verdict:
+        beside = "" if printed is None else f", printed statement gives {printed:g}"
+        raise ClaimChanged(f"claim {id} is {found}, not {verdict}: measured {measured:g}{beside}, expected {expected}")
+
+    claim = Claim(id, statement, source, measured, str(expected), verdict, printed, why)
+    _checked[id] = claim
+    from IPython.display import display
+
+    display(claim)
+
+
+_checked: dict[str, Claim] = {}  # by this session, for `table`
+
+
+def table() -> None:
+    """Display the claims that this session has checked, with the measured numbers."""
+    from IPython.display import Markdown, display
+
+    display(Markdown(as_table([asdict(claim) for claim in _checked.values()])))
+
+
+def as_table(records: Iterable[dict], link: Callable[[dict], str] = lambda record: record["id"]) -> str:
+    """Write records as a Markdown table; `link` makes the text of a row's first column."""
+    rows = ["| claim | statement | source | expected | measured | verdict |", "|---|---|---|---|---|---|"]
+    for record in records:
+        measured = f"{record['measured']:.3g}"
+        if record["printed"] is not None:
+            measured += f" (as printed: {record['printed']:.3g})"
+        cells = [link(record), record["statement"], record["source"], record["expected"], measured, record["verdict"]]
+        rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(rows)
+
+
+def collect(notebook: dict) -> Iterator[dict]:
+    """Yield the records of all claims in an executed notebook (its JSON), in order."""
+    for cell in notebook["cells"]:
+        for output in cell.get("outputs", []):
+            if "claim" in output.get("metadata", {}):
+                yield output["metadata"]["claim"]

@@ -1,0 +1,53 @@
+"""One look for all figures: theory is a line, an experiment is points or a band."""
+
+import matplotlib.pyplot as plt
+import seaborn as sns
+from matplotlib.axes import Axes
+
+BLUE, ORANGE, GREEN, RED, PURPLE, BROWN, PINK, GREY, YELLOW, SKY = sns.color_palette("colorblind").as_hex()
+
+EXPERIMENT = {"linestyle": "none", "marker": "o", "markersize": 4.5, "alpha": 0.8}
+
+
+def use() -> None:
+    """Set Matplotlib up for the book; call it once at the top of a chapter."""
+    sns.set_theme(
+        context="notebook",
+        style="ticks",
+        palette="colorblind",
+        rc={
+            "figure.figsize": (7.2, 3.6),
+            "figure.dpi": 110,
+            "figure.constrained_layout.use": True,
+            "savefig.bbox": "tight",
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.titlesize": "medium",
+            "axes.labelsize": "medium",
+            "font.size": 11,
+            "legend.frameon": False,
+            "legend.fontsize": "small",
+            "lines.linewidth": 1.8,
+        },
+    )
+
+
+def sequence(count: int) -> list:
+    """Return `count` colours that run from dark to light, for an ordered family of curves."""
+    return sns.color_palette("viridis", count)
+
+
+def label_panels(axes: list[Axes]) -> None:
+    """Letter the panels of a figure: (a), (b), …"""
+    for letter, axis in zip("abcdefghij", axes, strict=False):
+        axis.set_title(f"({letter}) {axis.get_title()}".rstrip(), loc="left")
+
+
+def diverging(count: int) -> list:
+    """Return `count` colours from blue over grey to orange, for a parameter that changes sign."""
+    return sns.blend_palette([BLUE, "#9a9a9a", ORANGE], count)
+
+
+def close() -> None:
+    """Drop all open figures."""
+    plt.close("all")

@@ -1,0 +1,255 @@
+r"""Gradient descent on a product of weights, :math:`L = \tfrac12(\prod_i w_i^{k_i} - s)^2`.
+
+Source: the note "Product-depth dynamics" (papers/product-depth.txt), which has no equation numbers; we name its sections.
+Weights carry no units; time is measured in units of 1/(learning rate).
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.integrate import solve_ivp
+from scipy.special import digamma, hyp2f1
+
+
+def flow(weights: ArrayLike, target: float, times: ArrayLike, exponents: ArrayLike | None = None) -> NDArray:
+    r"""Integrate the gradient flow :math:`\dot w_i = (s-P)\,\partial P/\partial w_i` of :math:`P = \prod_i w_i^{k_i}`.
+
+    Parameters
+    ----------
+    weights : (d,) at time 0
+    target : the value s that the product is trained towards
+    times : (T,) non-negative and ascending
+    exponents : (d,) integers k_i of at least 1; by default all 1
+
+    Returns
+    -------
+    (T, d) weights at `times`, to about ten digits
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree, a number is not finite, an exponent is not a positive integer, or times do not ascend from 0 or later.
+
+    Source: "Setup" and "Nonlinearities".
+    """
+    weights, k = _monomial(weights, exponents)
+    target, times = _finite("target", target), np.atleast_1d(_finite("times", times))
+    if times.ndim != 1 or times.size == 0 or times[0] < 0 or np.any(np.diff(times) < 0):
+        raise ValueError("times must ascend from 0 or later, shape (T,)")
+    span = (0.0, max(times[-1], np.finfo(float).tiny))
+    path = solve_ivp(
+        lambda t, w: (target - np.prod(w**k)) * _gradient(w, k), span, weights, "LSODA", times, rtol=1e-11, atol=1e-13
+    )
+    return path.y.T
+
+
+def descend(
+    weights: ArrayLike, target: float, learning_rate: float, steps: int, exponents: ArrayLike | None = None
+) -> NDArray:
+    r"""Run gradient descent, :math:`w_i \leftarrow w_i + \eta\,(s-P)\,\partial P/\partial w_i`.
+
+    Parameters
+    ----------
+    weights, target, exponents : as in `flow`
+    learning_rate : η > 0
+    steps : number of steps, at least 1
+
+    Returns
+    -------
+    (steps + 1, d) weights before each step and after the last
+
+    Raises
+    ------
+    ValueError
+        As `flow`; if `learning_rate` or `steps` is not positive; or if the weights diverge (the message names the step).
+
+    Source: "Learning rate" (left open in the note).
+    """
+    weights, k = _monomial(weights, exponents)
+    target, learning_rate = _finite("target", target), _finite("learning_rate", learning_rate)
+    if learning_rate <= 0 or steps != int(steps) or steps < 1:
+        raise ValueError(f"learning_rate {learning_rate:g} must be positive and steps {steps} a positive integer")
+    path = np.empty((int(steps) + 1, len(weights)))
+    path[0] = w = weights
+    with np.errstate(over="ignore", invalid="ignore"):
+        for step in range(1, len(path)):
+            w = w + learning_rate * (target - np.prod(w**k)) * _gradient(w, k)
+            path[step] = w
+    if not np.all(np.isfinite(path[-1])):
+        first = np.argmin(np.isfinite(path).all(axis=1))
+        raise ValueError(f"descent diverged at step {first}: learning_rate {learning_rate:g} is too large for these weights")
+    return path
+
+
+def conserved(weights: ArrayLike, exponents: ArrayLike | None = None) -> NDArray:
+    r"""Return what the flow conserves, :math:`w_i^2/k_i - w_{i+1}^2/k_{i+1}`.
+
+    Parameters
+    ----------
+    weights : (..., d)
+    exponents : (d,) positive integers; by default all 1
+
+    Returns
+    -------
+    (..., d - 1)
+
+    Source: corrects "Nonlinearities", which has the weights equalize for any exponents.
+    """
+    weights, k = _monomial(weights, exponents)
+    return -np.diff(weights**2 / k, axis=-1)
+
+
+def final_pair(weights: ArrayLike, target: float) -> NDArray:
+    r"""Return the two weights of a pair when its product has reached s.
+
+    With :math:`c = w_1^2 - w_2^2` conserved and :math:`w_1 w_2 = s`, :math:`w_1^2 = \tfrac12(\sqrt{c^2+4s^2} + c)`.
+
+    Parameters
+    ----------
+    weights : (..., 2), both positive
+    target : s > 0
+
+    Returns
+    -------
+    (..., 2)
+
+    Source: "How fast do weights equalize?", where only an order of magnitude is given.
+    """
+    weights, _ = _monomial(weights, None)
+    target = _positive("target", target)
+    if weights.shape[-1] != 2 or np.any(weights <= 0):
+        raise ValueError(f"weights must be positive, shape (..., 2); got shape {weights.shape}")
+    c = weights[..., 0] ** 2 - weights[..., 1] ** 2
+    larger = np.sqrt((np.hypot(c, 2 * target) + np.abs(c)) / 2)
+    first = np.where(c >= 0, larger, target / larger)
+    return np.stack([first, target / first], axis=-1)
+
+
+def time_to_reach(product: ArrayLike, target: ArrayLike, degree: ArrayLike, start: ArrayLike) -> NDArray:
+    r"""Time that d balanced weights take to bring their product from `start` to `product`.
+
+    The flow :math:`\dot p = d\,(s-p)\,p^{2-2/d}` integrates to
+
+    .. math:: T = \frac{s^{-(2-2/d)}}{d}\,[F(p/s) - F(p_0/s)], \quad F(x) = \frac{x^a}{a}\,{}_2F_1(1, a; a+1; x), \quad a = \tfrac2d - 1,
+
+    and :math:`F(x) = \ln(x/(1-x))` for d = 2. The leading term :math:`x^a/a` is subtracted apart, so that one expression serves all d.
+
+    Parameters
+    ----------
+    product, start : in (0, target), broadcast against each other
+    target : s > 0
+    degree : d ≥ 1, not necessarily an integer
+
+    Returns
+    -------
+    time; negative if `product` lies below `start`, where the flow has been before
+
+    Raises
+    ------
+    ValueError
+        If `product` or `start` lies outside (0, target), or `degree` < 1.
+
+    Source: new; its limits are the times in "General case".
+    """
+    product, target, d, start = np.broadcast_arrays(
+        *(_finite(*pair) for pair in zip(("product", "target", "degree", "start"), (product, target, degree, start), strict=True))
+    )
+    for name, value in (("product", product), ("start", start)):
+        if np.any((value <= 0) | (value >= target)):
+            raise ValueError(f"{name} must lie strictly between 0 and target")
+    if np.any(d < 1):
+        raise ValueError("degree must be at least 1")
+
+    a = 2 / d - 1
+    log_ratio = np.log(product / start)
+    leading = (start / target) ** a * np.where(a == 0, log_ratio, np.expm1(a * log_ratio) / np.where(a == 0, 1, a))
+    rest = _tail(product, target, a) - _tail(start, target, a)
+    return target ** -(2 - 2 / d) / d * (leading + rest)
+
+
+def _tail(product: NDArray, target: NDArray, a: NDArray) -> NDArray:
+    """F without its leading term, the sum of x^b/b over b = a + 1, a + 2, …, by its series about x = 0 or about x = 1."""
+    x, y, b = product / target, (target - product) / target, a + 1
+    about_zero = x**b / b * hyp2f1(1, b, b + 1, np.minimum(x, 0.5))
+    n = np.arange(1, 60)
+    series = np.cumprod((n - b[..., None]) / n, axis=-1) / n * np.minimum(y, 0.5)[..., None] ** n
+    about_one = -np.log(y) - np.euler_gamma - digamma(b) - series.sum(axis=-1)
+    return np.where(x < 0.5, about_zero, about_one)
+
+
+def blow_up_time(target: float, degree: float, start: float) -> float:
+    r"""Time :math:`t_0 = \varepsilon^{-(1-2/d)}/((d-2)s)` at which the growth :math:`\dot p = d\,s\,p^{2-2/d}` diverges, d > 2.
+
+    Until it saturates, the product follows :math:`p = [(d-2)\,s\,(t_0-t)]^{-d/(d-2)}`.
+
+    Source: corrects "Phase 1: growth", which prints :math:`t-t_0`.
+    """
+    target, degree, start = _positive("target", target), _finite("degree", degree), _positive("start", start)
+    if degree <= 2:
+        raise ValueError(f"degree {degree:g}: growth is hyperbolic only above degree 2")
+    return start ** -(1 - 2 / degree) / ((degree - 2) * target)
+
+
+def approach_rate(target: ArrayLike, degree: ArrayLike) -> NDArray:
+    r"""Rate :math:`d\,s^{2-2/d}` at which :math:`s - p` decays near the end; source: "Phase 2: approach"."""
+    target, degree = _positive("target", target), _positive("degree", degree)
+    return degree * target ** (2 - 2 / degree)
+
+
+def max_learning_rate(target: ArrayLike, degree: ArrayLike) -> NDArray:
+    r"""Largest learning rate at which gradient descent stays at a balanced minimum, :math:`2/(d\,s^{2-2/d})`.
+
+    The Hessian there has rank one, with the eigenvalue :math:`s^2\sum_i w_i^{-2} = d\,s^{2-2/d}`; no minimum is flatter.
+
+    Parameters
+    ----------
+    target : s > 0
+    degree : d > 0
+
+    Source: "Learning rate" (left open in the note).
+    """
+    return 2 / approach_rate(target, degree)
+
+
+def effective_depth(exponents: ArrayLike) -> tuple[float, float]:
+    r"""Return K and c such that a balanced monomial obeys :math:`\dot p = c\,K\,(s-p)\,p^{2-2/K}`.
+
+    Balanced means :math:`w_i^2/k_i` equal; then :math:`K = \sum_i k_i` and :math:`c = (\prod_i k_i^{k_i})^{1/K}`.
+
+    Source: corrects "Nonlinearities", where c is missing.
+    """
+    _, k = _monomial(np.ones(np.shape(exponents)), exponents)
+    depth = k.sum()
+    return float(depth), float(np.exp(np.sum(k * np.log(k)) / depth))
+
+
+def _gradient(weights: NDArray, k: NDArray) -> NDArray:
+    """Differentiate the monomial by each weight, without dividing by it."""
+    powers = np.tile(weights**k, (len(weights), 1))
+    np.fill_diagonal(powers, k * weights ** (k - 1))
+    return powers.prod(axis=1)
+
+
+def _monomial(weights: ArrayLike, exponents: ArrayLike | None) -> tuple[NDArray, NDArray]:
+    weights = _finite("weights", weights)
+    if weights.ndim < 1 or weights.shape[-1] == 0:
+        raise ValueError(f"weights has shape {weights.shape}: want at least one weight")
+    k = np.ones(weights.shape[-1]) if exponents is None else _finite("exponents", exponents)
+    if k.shape != weights.shape[-1:]:
+        raise ValueError(f"exponents {k.shape} do not fit weights {weights.shape}: want one for each weight")
+    if np.any((k < 1) | (k != np.round(k))):
+        raise ValueError(f"exponents must be positive integers, got {k}")
+    return weights, k
+
+
+def _finite(name: str, value: ArrayLike) -> NDArray:
+    value = np.asarray(value, float)
+    if not np.all(np.isfinite(value)):
+        raise ValueError(f"{name} must be finite")
+    return value
+
+
+def _positive(name: str, value: ArrayLike) -> NDArray:
+    value = _finite(name, value)
+    if np.any(value <= 0):
+        raise ValueError(f"{name} must be positive")
+    return value

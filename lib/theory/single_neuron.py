@@ -1,0 +1,350 @@
+r"""One linear hidden neuron, :math:`f(x) = a\,w^\top x`: exact gradient flow, basins, geometry and inductive bias.
+
+Source: Kunin et al. (2024), "Get rich quick", section 3 and appendix A. The loss is :math:`\tfrac12\|Xaw - y\|^2`, its flow
+:math:`\dot a = -\eta_a w^\top(X^\top X aw - X^\top y)`, :math:`\dot w = -\eta_w a\,(X^\top X aw - X^\top y)`, and
+:math:`\delta = \eta_w a^2 - \eta_a\|w\|^2` is conserved: upstream δ > 0, balanced δ = 0, downstream δ < 0.
+The data are white (:math:`X^\top X = I`, :math:`X^\top y = \beta_*`) unless a function takes `xtx` and `xty`.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.integrate import solve_ivp
+from scipy.optimize import minimize
+
+EPS = np.finfo(float).eps
+
+
+class Trajectory(NamedTuple):
+    """Parameters along the flow."""
+
+    times: NDArray  # (T,)
+    a: NDArray  # (T,)
+    w: NDArray  # (T, d)
+
+    @property
+    def beta(self) -> NDArray:
+        """The function that the neuron computes, β = a w, (T, d)."""
+        return self.a[:, None] * self.w
+
+
+class _Modes(NamedTuple):
+    """The linear flow behind the nonlinear one: N(t) = p exp(λ₊t) + m exp(λ₋t), with λ₊ > 0 > λ₋."""
+
+    delta: float
+    rise: float  # λ₊
+    fall: float  # λ₋
+    p: float
+    m: float
+
+
+def conserved(a: ArrayLike, w: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0) -> NDArray:
+    r"""Return :math:`\delta = \eta_w a^2 - \eta_a \|w\|^2` for `a` (...) and `w` (..., d); source: "Conserved quantity"."""
+    return eta_w * np.square(a) - eta_a * np.sum(np.square(w), axis=-1)
+
+
+def trajectory(
+    a0: float, w0: ArrayLike, beta_star: ArrayLike, times: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0
+) -> Trajectory:
+    r"""Solve the flow on white data exactly, for every δ, every sign and through every sign change of a.
+
+    For :math:`\eta_a = \eta_w = 1`, write :math:`a = N/\sqrt D` with :math:`D = 1 + 2\int_0^t N^2`. Then N obeys the *linear* equation
+    :math:`\ddot N = \delta\dot N + \|\beta_*\|^2 N`, so that
+
+    .. math:: N = p\,e^{\lambda_+ t} + m\,e^{\lambda_- t}, \qquad \lambda_\pm = \tfrac12(\delta \pm \sqrt{\delta^2 + 4\|\beta_*\|^2}),
+              \qquad a = \frac{N}{\sqrt D}, \qquad w = \frac{w_0 + \beta_*\int_0^t N}{\sqrt D}.
+
+    Other learning rates reduce to this by :math:`a \to \sqrt{\eta_w}\,a`, :math:`w \to \sqrt{\eta_a}\,w`,
+    :math:`\beta_* \to \sqrt{\eta_a\eta_w}\,\beta_*`. All terms are scaled by the growing exponential, so that nothing overflows.
+
+    Parameters
+    ----------
+    a0 : output weight at time 0
+    w0 : (d,) input weights at time 0
+    beta_star : (d,) the least-squares solution, not zero
+    times : (T,) non-negative, in units of 1/(learning rate)
+    eta_a, eta_w : learning rates, positive
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree, a number is not finite, a time is negative, a learning rate is not positive, or `beta_star` is zero.
+
+    Source: new; contains the three cases of appendix A, "Exact solutions".
+    """
+    a0, w0, beta_star = _checked(a0, w0, beta_star, eta_a, eta_w)
+    times = np.atleast_1d(np.asarray(times, float))
+    if times.ndim != 1 or not np.all(np.isfinite(times) & (times >= 0)):
+        raise ValueError("times must be finite and non-negative, shape (T,)")
+
+    delta, rise, fall, p, m = _modes(a0, w0, beta_star)
+    with np.errstate(divide="ignore", under="ignore"):
+        log_p = np.log(np.abs(p))  # -inf on the separatrix, where p = 0
+        scale = np.maximum(rise * times + log_p, 0)  # every term below is divided by exp(scale), or its square
+        plus = np.sign(p) * np.exp(rise * times + log_p - scale)
+        start, minus = np.exp(-scale), m * np.exp(fall * times - scale)
+        n = a0 * np.exp(fall * times - scale) - plus * np.expm1((fall - rise) * times)
+        integral_n = plus * _phi(rise, times) + m * start * _phi(-fall, times)
+        cross = plus * minus * _phi(delta, times) if delta >= 0 else p * start * m * start * _phi(-delta, times)
+        d = start**2 + 2 * plus**2 * _phi(2 * rise, times) + 2 * (m * start) ** 2 * _phi(-2 * fall, times) + 4 * cross
+    a = n / np.sqrt(d)
+    w = (start[:, None] * w0 + np.outer(integral_n, beta_star)) / np.sqrt(d)[:, None]
+    return Trajectory(times, a / np.sqrt(eta_w), w / np.sqrt(eta_a))
+
+
+def _phi(rate: float, times: NDArray) -> NDArray:
+    """Integrate exp(-rate u) over u from 0 to t, for a rate of at least 0."""
+    return times if rate == 0 else -np.expm1(-rate * times) / rate
+
+
+def basin(a0: float, w0: ArrayLike, beta_star: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0) -> int:
+    r"""Tell which branch of minima attracts: the final sign of a, or 0 for the saddle.
+
+    It is the sign of :math:`p \propto w_0^\top\beta_* + \tfrac{a_0}{2}(\delta + \sqrt{\delta^2 + 4\|\beta_*\|^2})`, for every δ; where p
+    vanishes up to the rounding of its terms, the answer is 0. Arguments and errors as in `trajectory`.
+
+    Source: "Basins of attraction", there for δ < 0 only, and with the saddle's basin counted to S⁺ at δ = 0.
+    """
+    a0, w0, beta_star = _checked(a0, w0, beta_star, eta_a, eta_w)
+    return int(np.sign(_modes(a0, w0, beta_star).p))
+
+
+def _modes(a0: float, w0: NDArray, beta_star: NDArray) -> _Modes:
+    r"""Return the modes, λ± and p free of cancellation, and p = 0 where it is zero up to rounding.
+
+    Where :math:`\omega = w_0^\top\beta_*` opposes :math:`a_0`, :math:`p \propto \omega + a_0\lambda_+` is taken from its conjugate,
+    :math:`(a_0\lambda_+ + \omega)(a_0\lambda_+ - \omega) = \delta(a_0^2\lambda_+ + s^2) + s^2\|w_\perp\|^2`.
+    """
+    size, s = a0**2 + w0 @ w0, np.linalg.norm(beta_star)
+    delta = float(conserved(np.longdouble(a0), w0.astype(np.longdouble)))  # a difference of squares that may nearly agree
+    gap = np.hypot(delta, 2 * s)  # λ₊ - λ₋
+    larger = (gap + np.abs(delta)) / 2
+    rise, fall = (larger, -s * (s / larger)) if delta >= 0 else (s * (s / larger), -larger)
+    omega = w0 @ beta_star
+    p, m = (omega + a0 * rise) / gap, -(omega + a0 * fall) / gap
+    if omega * a0 < 0:
+        across = s * np.linalg.norm(w0 - omega / s * (beta_star / s))
+        apart = np.abs(a0) * rise + np.abs(omega)
+        p = np.sign(a0) * (delta * (a0**2 * rise + s**2) + across**2) / (apart * gap)
+        if np.abs(p) <= 4 * EPS * size * (a0**2 * rise + s**2) / (apart * gap):
+            p = 0.0
+    return _Modes(delta, rise, fall, p, m)
+
+
+def flow(
+    a0: float, w0: ArrayLike, xtx: ArrayLike, xty: ArrayLike, times: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0
+) -> Trajectory:
+    r"""Integrate the flow on any data, numerically.
+
+    Parameters
+    ----------
+    a0, w0, eta_a, eta_w : as in `trajectory`
+    xtx : (d, d) the matrix XᵀX, symmetric and positive semidefinite
+    xty : (d,) the vector Xᵀy, in the range of `xtx`
+    times : (T,) non-negative and ascending
+
+    Raises
+    ------
+    ValueError
+        As `trajectory`, or if `xtx` and `xty` do not fit.
+
+    Source: appendix A, first display.
+    """
+    xtx, xty = _normal_equations(xtx, xty)
+    a0, w0, _ = _checked(a0, w0, xty, 1.0, 1.0)
+    times = np.atleast_1d(np.asarray(times, float))
+    if times.ndim != 1 or not np.all(np.isfinite(times)) or times[0] < 0 or np.any(np.diff(times) < 0):
+        raise ValueError("times must ascend from 0 or later, shape (T,)")
+
+    def velocity(_: float, state: NDArray) -> NDArray:
+        a, w = state[0], state[1:]
+        residual = xtx @ (a * w) - xty
+        return -np.concatenate([[eta_a * (w @ residual)], eta_w * a * residual])
+
+    span = (0.0, max(times[-1], np.finfo(float).tiny))
+    path = solve_ivp(velocity, span, np.concatenate([[a0], w0]), "LSODA", times, rtol=1e-11, atol=1e-13)
+    return Trajectory(times, path.y[0], path.y[1:].T)
+
+
+def preconditioner(beta: ArrayLike, delta: float) -> NDArray:
+    r"""Return M with :math:`\dot\beta = -M\,\nabla_\beta L`, which is the tangent kernel on white data (:math:`\eta_a\eta_w = 1`):
+
+    .. math:: M = \frac{\kappa+\delta}{2}\,I + \frac{\kappa-\delta}{2}\,\hat\beta\hat\beta^\top, \qquad \kappa = \sqrt{\delta^2+4\|\beta\|^2}.
+
+    Parameters
+    ----------
+    beta : (..., d)
+    delta : the conserved quantity
+
+    Returns
+    -------
+    (..., d, d)
+
+    Raises
+    ------
+    ValueError
+        If β = 0 and δ < 0, where M depends on the direction in which β left zero.
+
+    Source: Eq. for M in section 3, "Identifying regimes of learning in function space".
+    """  # noqa: D400
+    beta, delta = _finite("beta", beta), float(_finite("delta", delta))
+    norm2 = np.sum(beta**2, axis=-1)[..., None, None]
+    if delta < 0 and np.any(norm2 == 0):
+        raise ValueError("beta is zero and delta negative: the preconditioner has no limit there")
+    plus, minus = _kappa_plus_minus(np.sqrt(norm2), delta)
+    direction = beta[..., :, None] * beta[..., None, :] / np.where(norm2 == 0, 1, norm2)
+    return plus / 2 * np.eye(beta.shape[-1]) + minus / 2 * direction
+
+
+def _kappa_plus_minus(norm: NDArray, delta: float) -> tuple[NDArray, NDArray]:
+    """Return κ + δ and κ - δ without cancellation; their product is 4‖β‖²."""
+    larger = np.hypot(delta, 2 * norm) + np.abs(delta)
+    smaller = np.divide(4 * norm**2, larger, out=np.zeros_like(larger), where=larger > 0)
+    return (larger, smaller) if delta >= 0 else (smaller, larger)
+
+
+def potential(beta: ArrayLike, delta: float) -> NDArray:
+    r"""Return the potential of the time-warped mirror flow, shifted to :math:`\Phi_\delta(0) = 0` and free of cancellation:
+
+    .. math:: \Phi_\delta(\beta) = \tfrac13(\kappa - 2\delta)\sqrt{\kappa + \delta} + c_\delta, \qquad \kappa = \sqrt{\delta^2+4\|\beta\|^2}.
+
+    Its Hessian is :math:`\sqrt{\kappa+\delta}\;M^{-1}`. `beta` has shape (..., d), the result (...).
+
+    Source: Theorem 1 and "Solving for the potential".
+    """  # noqa: D400
+    norm, delta = np.linalg.norm(_finite("beta", beta), axis=-1), float(_finite("delta", delta))
+    plus, minus = _kappa_plus_minus(norm, delta)
+    u, u0 = np.sqrt(plus), np.sqrt(max(2 * delta, 0.0))  # u at β, and at 0
+    if delta < 0:
+        return u * (plus - 3 * delta) / 3
+    excess = np.divide(minus, u + u0, out=np.zeros_like(u), where=u + u0 > 0)  # u - u0
+    return excess * (2 * u**2 + 2 * u * u0 - u0**2) / 6
+
+
+def potential_gradient(beta: ArrayLike, delta: float) -> NDArray:
+    r"""Return :math:`\nabla\Phi_\delta(\beta) = \sqrt{\kappa-\delta}\;\hat\beta` (zero at β = 0), shapes (..., d); source: "Solving for the potential"."""
+    beta, delta = _finite("beta", beta), float(_finite("delta", delta))
+    norm = np.linalg.norm(beta, axis=-1, keepdims=True)
+    _, minus = _kappa_plus_minus(norm, delta)
+    return np.sqrt(minus) * np.divide(beta, norm, out=np.zeros_like(beta), where=norm > 0)
+
+
+def nearest_in_bregman(xtx: ArrayLike, xty: ArrayLike, beta0: ArrayLike, delta: float) -> NDArray:
+    r"""Minimize :math:`\Phi_\delta(\beta) - \nabla\Phi_\delta(\beta_0)^\top\beta` over the interpolating β, numerically.
+
+    Parameters
+    ----------
+    xtx, xty : as in `flow`
+    beta0 : (d,) the function at time 0, not zero
+    delta : the conserved quantity
+
+    Returns
+    -------
+    (d,) the minimizer, to about seven digits
+
+    Source: Theorem 1.
+    """
+    xtx, xty = _normal_equations(xtx, xty)
+    beta0 = _finite("beta0", beta0)
+    base, null, _ = _solutions(xtx, xty)
+    slope0 = potential_gradient(beta0, delta)
+
+    def objective(z: NDArray) -> tuple[float, NDArray]:
+        beta = base + null @ z
+        return potential(beta, delta) - slope0 @ beta, null.T @ (potential_gradient(beta, delta) - slope0)
+
+    best = minimize(objective, null.T @ (beta0 - base), jac=True, method="BFGS", options={"gtol": 1e-11})
+    return base + null @ best.x
+
+
+def interpolator(xtx: ArrayLike, xty: ArrayLike, a0: float, w0: ArrayLike) -> NDArray:
+    r"""Where the flow ends when the data leave one direction v undetermined: :math:`\beta(\infty) = \beta_* + \alpha v`.
+
+    The overlap :math:`k = v^\top w_0` is conserved, so :math:`\alpha = k\,a_\infty` with
+    :math:`a_\infty^2 = \tfrac{k^2+\delta}{2} + \sqrt{(\tfrac{k^2+\delta}{2})^2 + \|\beta_*\|^2}`. The sign of :math:`a_\infty` is that of
+    :math:`a_0` if :math:`\delta + k^2 > 0`, since then a cannot vanish; else it is that of the neuron's basin in the visible directions,
+    in closed form if the data are equally strong in all of them, and read off the integrated flow if not.
+
+    Parameters
+    ----------
+    xtx, xty : as in `flow`, with a null space of dimension one
+    a0, w0 : parameters at time 0
+
+    Returns
+    -------
+    (d,) the function β at the end, for :math:`\eta_a = \eta_w = 1`
+
+    Raises
+    ------
+    ValueError
+        If the null space is not one-dimensional, or the flow ends in a saddle.
+
+    Source: "Exact solution when interpolating manifold is one-dimensional", completed for runs in which a changes sign.
+    """
+    xtx, xty = _normal_equations(xtx, xty)
+    base, null, strengths = _solutions(xtx, xty)
+    if null.shape[1] != 1:
+        raise ValueError(f"the null space of xtx has dimension {null.shape[1]}: want 1")
+    a0, w0, _ = _checked(a0, w0, xty, 1.0, 1.0)
+    v = null[:, 0]
+    k = w0 @ v
+    half = (k**2 + conserved(a0, w0)) / 2
+    root = np.hypot(half, np.linalg.norm(base))
+    a_end = np.sqrt(half + root if half >= 0 else base @ base / (root - half))
+    if half > 0:
+        sign = np.sign(a0)
+    elif np.ptp(strengths) <= 1e-9 * strengths.max():
+        sign = basin(a0, w0 - k * v, base)
+    else:
+        sign = np.sign(flow(a0, w0, xtx, xty, [_long(a_end, k, strengths)]).a[0])
+    if sign == 0:
+        raise ValueError("this initialization ends in a saddle, where nothing is interpolated")
+    return base + sign * a_end * k * v
+
+
+def _long(a_end: float, k: float, strengths: NDArray) -> float:
+    """Return a time by which the sign of a is settled: many times the slowest relaxation at the minimum."""
+    return 200 / (strengths.min() * a_end * min(a_end, 1))
+
+
+def _solutions(xtx: NDArray, xty: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+    """Return the least-norm solution, an orthonormal basis (d, k) of the null space, and the other eigenvalues."""
+    strengths, modes = np.linalg.eigh(xtx)
+    seen = strengths > 1e-10 * strengths[-1]
+    visible, strengths = modes[:, seen], strengths[seen]
+    base = visible @ (visible.T @ xty / strengths)
+    if not np.allclose(xtx @ base, xty, rtol=1e-8, atol=1e-8 * np.linalg.norm(xty)):
+        raise ValueError("xty is not in the range of xtx: no parameters interpolate these data")
+    return base, modes[:, ~seen], strengths
+
+
+def _normal_equations(xtx: ArrayLike, xty: ArrayLike) -> tuple[NDArray, NDArray]:
+    xtx, xty = _finite("xtx", xtx), _finite("xty", xty)
+    if xty.ndim != 1 or xtx.shape != (len(xty), len(xty)):
+        raise ValueError(f"xtx {xtx.shape} does not fit xty {xty.shape}: want (d, d) and (d,)")
+    if not np.allclose(xtx, xtx.T) or np.linalg.eigvalsh(xtx)[0] < -1e-10 * np.abs(xtx).max():
+        raise ValueError("xtx must be symmetric and positive semidefinite; pass X.T @ X")
+    return xtx, xty
+
+
+def _checked(
+    a0: float, w0: ArrayLike, beta_star: ArrayLike, eta_a: float, eta_w: float
+) -> tuple[float, NDArray, NDArray]:
+    """Check the arguments and rescale them to unit learning rates."""
+    a0, w0, beta_star = _finite("a0", a0), _finite("w0", w0), _finite("beta_star", beta_star)
+    if a0.ndim != 0 or w0.ndim != 1 or w0.shape != beta_star.shape:
+        raise ValueError(f"a0 {a0.shape}, w0 {w0.shape} and beta_star {beta_star.shape} do not fit: want (), (d,) and (d,)")
+    if not np.any(beta_star):
+        raise ValueError("beta_star is zero: there is nothing to learn")
+    for name, eta in (("eta_a", eta_a), ("eta_w", eta_w)):
+        if not 0 < eta < np.inf:
+            raise ValueError(f"{name} is {eta}: want a positive learning rate")
+    return float(a0) * np.sqrt(eta_w), w0 * np.sqrt(eta_a), beta_star * np.sqrt(eta_a * eta_w)
+
+
+def _finite(name: str, value: ArrayLike) -> NDArray:
+    value = np.asarray(value, float)
+    if not np.all(np.isfinite(value)):
+        raise ValueError(f"{name} must be finite")
+    return value
