@@ -21,9 +21,9 @@ def parser() -> argparse.ArgumentParser:
     run = commands.add_parser(
         "run",
         help="execute chapters with papermill",
-        description="Execute chapters (book/NAME.md) with papermill. By default the executed pair book/NAME.ipynb is replaced, once the"
-        " whole chapter has succeeded; a chapter that fails keeps its last good notebook, and the exit status is 1.",
-        epilog="example: python -m lib run single_neuron --profile paper --device cuda --output /tmp/paper",
+        description="Execute chapters (book/NAME.md) with papermill. By default the executed pair book/NAME.ipynb is replaced,"
+        " once the whole chapter has succeeded; a chapter that fails keeps its last good notebook, and the exit status is 1.",
+        epilog="example: python -m lib run single_neuron --profile paper --device cuda --output ../paper",
     )
     run.add_argument("chapters", nargs="*", metavar="CHAPTER", help="a chapter's name, as in _toc.yml (default: all)")
     run.add_argument("--profile", choices=book.PROFILES, default="quick", help="quick: live and small; paper: the source's scale")
@@ -45,7 +45,9 @@ def summary(results: Sequence[book.Result]) -> str:
     lines = [f"{'chapter':<20}{'seconds':>9}{'peak MiB':>10}" + "".join(f"{verdict:>16}" for verdict in claims.VERDICTS)]
     for result in results:
         counts = "".join(f"{result.verdicts[verdict]:>16}" for verdict in claims.VERDICTS)
-        lines.append(f"{result.chapter:<20}{result.seconds:>9.1f}{result.peak_mib:>10.0f}" + ("  failed" if result.error else counts))
+        lines.append(
+            f"{result.chapter:<20}{result.seconds:>9.1f}{result.peak_mib:>10.0f}" + ("  failed" if result.error else counts)
+        )
     lines += [f"failed: {result.error}" for result in results if result.error]
     return "\n".join(lines)
 

@@ -64,13 +64,16 @@ def chapters(root: Path) -> list[str]:
         raise ValueError(f"no _toc.yml in {root.resolve()}: run this from the folder that holds the book")
 
     def files(node: dict | list) -> Iterator[str]:
+        if isinstance(node, dict) and "file" in node:
+            yield node["file"]
         for value in node.values() if isinstance(node, dict) else node:
             if isinstance(value, dict | list):
                 yield from files(value)
-        if isinstance(node, dict) and "file" in node:
-            yield node["file"]
 
-    return [Path(file).stem for file in files(yaml.safe_load(toc.read_text())) if file.endswith(".ipynb")]
+    names = [Path(file).stem for file in files(yaml.safe_load(toc.read_text()) or {}) if file.endswith(".ipynb")]
+    if not names:
+        raise ValueError(f"{toc.resolve()} names no chapter (`file: book/NAME.ipynb`)")
+    return names
 
 
 def select(root: Path, names: list[str]) -> list[str]:
@@ -100,26 +103,28 @@ def execute(root: Path, chapter: str, settings: Settings, output: Path, position
     work = root / "_build" / "run"
     work.mkdir(parents=True, exist_ok=True)
     source, partial = work / f"{chapter}.draft-{os.getpid()}.ipynb", work / f"{chapter}.{os.getpid()}.ipynb"
-    jupytext.write(draft(root, chapter), source)
     error, verdicts = "", Counter()
     try:
+        jupytext.write(draft(root, chapter), source)
         notebook = papermill.execute_notebook(
             source,
             partial,
             parameters=settings._asdict(),
             cwd=str(root / "book"),
+            extra_arguments=["--log-level=ERROR"],
             progress_bar={"desc": chapter, "position": position, "leave": False, "disable": None},
         )
+        _refuse_exits(notebook)
         _tidy(notebook, settings)
-        output.mkdir(parents=True, exist_ok=True)
-        jupytext.write(notebook, partial)
-        partial.replace(output / f"{chapter}.ipynb")
+        _write(output / f"{chapter}.ipynb", jupytext.writes(notebook, fmt="ipynb") + "\n")
         verdicts = Counter(record["verdict"] for record in claims.collect(notebook))
     except PapermillExecutionError as failure:
         error = f"{chapter}, cell {failure.cell_index} ({_first_line(failure.source)}): {failure.ename}: {failure.evalue}"
     except DeadKernelError:
         cell = _running_cell(json.loads(partial.read_text(encoding="utf-8")))
         error = f"{chapter}, cell {cell}: the kernel died, most likely for want of memory"
+    except Exception as failure:  # whatever it is, the other chapters go on and the summary names it
+        error = f"{chapter}: {type(failure).__name__}: {failure}"
     finally:
         source.unlink(missing_ok=True)
         partial.unlink(missing_ok=True)
@@ -132,10 +137,15 @@ def _first_line(source: str) -> str:
 
 
 def _running_cell(notebook: dict) -> str:
-    for number, cell in enumerate(notebook["cells"]):
-        if cell["metadata"].get("papermill", {}).get("status") == "running":
-            return f"{number} ({_first_line(''.join(cell['source']))})"
-    return "unknown"
+    started = [number for number, cell in enumerate(notebook["cells"]) if cell["metadata"]["papermill"]["start_time"]]
+    return f"{started[-1]} ({_first_line(''.join(notebook['cells'][started[-1]]['source']))})"
+
+
+def _refuse_exits(notebook: NotebookNode) -> None:
+    """Raise if a cell left the kernel early: papermill takes SystemExit for a success."""
+    for number, cell in enumerate(notebook.cells):
+        if any(output.output_type == "error" for output in cell.get("outputs", [])):
+            raise RuntimeError(f"cell {number} ({_first_line(cell.source)}) ended the chapter early")
 
 
 def _tidy(notebook: NotebookNode, settings: Settings) -> None:
@@ -151,9 +161,7 @@ def _tidy(notebook: NotebookNode, settings: Settings) -> None:
             cell.metadata["tags"].append("remove-cell")
 
 
-def run(
-    root: Path, names: list[str], settings: Settings, jobs: int | None = None, output: Path | None = None
-) -> list[Result]:
+def run(root: Path, names: list[str], settings: Settings, jobs: int | None = None, output: Path | None = None) -> list[Result]:
     """Execute chapters side by side, each in a process of its own, and return how each went, in the book's order.
 
     Parameters
@@ -168,6 +176,9 @@ def run(
         For an unknown chapter or profile, or `jobs` < 1.
     """
     selected = select(root, names)
+    missing = [f"book/{name}.md" for name in selected if not (root / "book" / f"{name}.md").is_file()]
+    if missing:
+        raise ValueError(f"_toc.yml names a chapter without a source: {', '.join(missing)}")
     if settings.profile not in PROFILES:
         raise ValueError(f"profile {settings.profile!r}: want {' or '.join(PROFILES)}")
     cores = os.cpu_count() or 1
@@ -209,6 +220,8 @@ def ledger(root: Path, notebooks: Path | None = None) -> list[dict]:
 
 def report(root: Path, notebooks: Path | None = None) -> list[dict]:
     """Write the ledger to `_build/claims.json`; for the book's own notebooks renew its page, too."""
+    if notebooks is not None and not notebooks.is_dir():
+        raise ValueError(f"no folder {notebooks}")
     records = ledger(root, notebooks)
     _write(root / "_build" / "claims.json", json.dumps(records, indent=1, ensure_ascii=False) + "\n")
     if notebooks is None:
@@ -222,9 +235,9 @@ def ledger_page(records: list[dict]) -> str:
     lines = [
         "# What replicates",
         "",
-        f"Of {len(records)} claims, {count[claims.REPRODUCED]} are reproduced, {count[claims.CORRECTED]} are corrected (the source is wrong,"
-        f" our statement holds), and {count[claims.NOT_REPRODUCED]} are not reproduced. Each links to the cell that checks it; the page is written"
-        " from the executed notebooks by `python -m lib report`.",
+        f"Of {len(records)} claims, {count[claims.REPRODUCED]} are reproduced, {count[claims.CORRECTED]} are corrected"
+        f" (the source is wrong, our statement holds), and {count[claims.NOT_REPRODUCED]} are not reproduced."
+        " Each links to the cell that checks it. This page is written from the executed notebooks by `python -m lib report`.",
     ]
     for chapter in dict.fromkeys(record["chapter"] for record in records):
         rows = [record for record in records if record["chapter"] == chapter]
@@ -251,7 +264,7 @@ def build(root: Path, output: Path | None = None) -> None:
     if missing:
         raise ValueError(f"not executed yet: {', '.join(missing)}; run `python -m lib run {' '.join(missing)}` first")
     report(root)
-    command = [sys.executable, "-m", "jupyter_book", "build", "-W", "-n", "--keep-going", str(root)]
+    command = [str(Path(sys.executable).with_name("jupyter-book")), "build", "-W", "-n", "--keep-going", str(root)]
     subprocess.run(command + (["--path-output", str(output)] if output else []), check=True)
 
 

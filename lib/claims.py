@@ -50,7 +50,7 @@ def near(value: float, tolerance: float) -> Bound:
     return Bound(value - tolerance, value + tolerance, f"{value:g} ± {tolerance:g}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Claim:
     """One row of the ledger.
 
@@ -75,12 +75,16 @@ class Claim:
     printed: float | None = None
     why: str = ""
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         why = f": {self.why}" if self.why else ""
         return f"{_MARK[self.verdict]} {self.verdict} | {self.statement} | expected {self.expected} | {self.source}{why}"
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict, dict]:
-        return {"text/plain": str(self)}, {"claim": asdict(self)}
+        record = asdict(self)
+        for name in ("measured", "printed"):  # JSON knows no infinity
+            if record[name] is not None and not np.isfinite(record[name]):
+                record[name] = str(record[name])
+        return {"text/plain": repr(self)}, {"claim": record}
 
 
 def check(
@@ -158,9 +162,9 @@ def as_table(records: Iterable[dict], link: Callable[[dict], str] = lambda recor
     """Write records as a Markdown table; `link` makes the text of a row's first column."""
     rows = ["| claim | statement | source | expected | measured | verdict |", "|---|---|---|---|---|---|"]
     for record in records:
-        measured = f"{record['measured']:.3g}"
+        measured = f"{float(record['measured']):.3g}"
         if record["printed"] is not None:
-            measured += f" (as printed: {record['printed']:.3g})"
+            measured += f" (as printed: {float(record['printed']):.3g})"
         cells = [link(record), record["statement"], record["source"], record["expected"], measured, record["verdict"]]
         rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(rows)

@@ -7,7 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 def kernel_distance(k0: ArrayLike, kt: ArrayLike) -> NDArray:
     r"""How far a kernel has turned: :math:`S = 1 - \langle K_0, K_t\rangle / (\|K_0\|_F \|K_t\|_F)`.
 
-    Computed as :math:`\tfrac12\|\hat K_0 - \hat K_t\|_F^2` of the normalized kernels, which stays exact where the two nearly agree.
+    Computed as :math:`\tfrac12\|\hat K_0 - \hat K_t\|_F^2` of the normalized kernels, which stays exact where the two nearly
+    agree.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
-"""What the site needs beyond Jupyter Book: claims as boxes, launch buttons where there is a repository, and offline mathematics."""
+"""What the site needs beyond Jupyter Book: claims as boxes and launch buttons where there is a repository."""
 
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 from typing import ClassVar
@@ -25,9 +26,9 @@ class ClaimRenderer:
         if record is None or inline or data.mime_type != "text/plain":
             return None
         verdict = record["verdict"]
-        measured = f"measured {record['measured']:.3g}"
+        measured = f"measured {float(record['measured']):.3g}"
         if record["printed"] is not None:
-            measured += f" (as printed: {record['printed']:.3g})"
+            measured += f" (as printed: {float(record['printed']):.3g})"
         box = nodes.container(classes=["claim", "claim-" + verdict.replace(" ", "-")])
         box += nodes.paragraph("", "", nodes.strong(text=verdict.capitalize()), nodes.Text(f": {record['statement']}."))
         detail = f"{measured}, expected {record['expected']}; {record['source']}"
@@ -43,11 +44,11 @@ def repository_address(folder: Path) -> str:
     The environment variable BOOK_REPOSITORY comes first, then the git origin, if it is a GitHub or GitLab address.
     """
     address = os.environ.get(REPOSITORY, "")
-    if not address:
+    if not address and shutil.which("git"):
         origin = subprocess.run(
             ["git", "-C", str(folder), "remote", "get-url", "origin"], capture_output=True, text=True, check=False
         ).stdout.strip()
-        match = re.search(r"(github\.com|gitlab\.com)[/:](.+?)(\.git)?/?$", origin)
+        match = re.search(r"(?://|@)(github\.com|gitlab\.com)(?::\d+/|[:/])(.+?)(\.git)?/?$", origin)
         address = f"https://{match[1]}/{match[2]}" if match else ""
     return address.rstrip("/")
 
@@ -63,8 +64,8 @@ def configure(app: Sphinx, config: Config) -> None:
         }
 
 
-def finish_page(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
-    """Say on a chapter's page how to run it here, if it cannot be launched elsewhere, and drop scripts that come twice."""
+def say_how_to_run(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
+    """Say on a chapter's page how to run it here, if it cannot be launched elsewhere."""
     chapter = re.fullmatch(r"book/(\w+)", page)
     source = Path(app.srcdir, f"{page}.ipynb")
     if chapter and source.is_file() and not app.config.html_theme_options.get("repository_url") and "body" in context:
@@ -78,5 +79,5 @@ def finish_page(app: Sphinx, page: str, template: str, context: dict, doctree: n
 def setup(app: Sphinx) -> dict:
     """Register with Sphinx."""
     app.connect("config-inited", configure)
-    app.connect("html-page-context", finish_page)
+    app.connect("html-page-context", say_how_to_run)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,6 +1,5 @@
 """One look for all figures: theory is a line, an experiment is points or a band."""
 
-import matplotlib.pyplot as plt
 import seaborn as sns
 from matplotlib.axes import Axes
 
@@ -38,16 +37,13 @@ def sequence(count: int) -> list:
 
 
 def label_panels(axes: list[Axes]) -> None:
-    """Letter the panels of a figure: (a), (b), …"""
+    """Letter the panels of a figure, (a), (b), and so on, before their titles."""
     for letter, axis in zip("abcdefghij", axes, strict=False):
-        axis.set_title(f"({letter}) {axis.get_title()}".rstrip(), loc="left")
+        title = axis.get_title()
+        axis.set_title("")
+        axis.set_title(f"({letter}) {title}".rstrip(), loc="left")
 
 
 def diverging(count: int) -> list:
     """Return `count` colours from blue over grey to orange, for a parameter that changes sign."""
     return sns.blend_palette([BLUE, "#9a9a9a", ORANGE], count)
-
-
-def close() -> None:
-    """Drop all open figures."""
-    plt.close("all")

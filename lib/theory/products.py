@@ -35,16 +35,14 @@ def flow(weights: ArrayLike, target: float, times: ArrayLike, exponents: ArrayLi
     target, times = _finite("target", target), np.atleast_1d(_finite("times", times))
     if times.ndim != 1 or times.size == 0 or times[0] < 0 or np.any(np.diff(times) < 0):
         raise ValueError("times must ascend from 0 or later, shape (T,)")
-    span = (0.0, max(times[-1], np.finfo(float).tiny))
+    span = (0.0, max(times[-1], 1e-9))  # a span that the solver can step in
     path = solve_ivp(
-        lambda t, w: (target - np.prod(w**k)) * _gradient(w, k), span, weights, "LSODA", times, rtol=1e-11, atol=1e-13
+        lambda t, w: (target - np.prod(w**k)) * _gradient(w, k), span, weights, "DOP853", times, rtol=1e-11, atol=1e-13
     )
     return path.y.T
 
 
-def descend(
-    weights: ArrayLike, target: float, learning_rate: float, steps: int, exponents: ArrayLike | None = None
-) -> NDArray:
+def descend(weights: ArrayLike, target: float, learning_rate: float, steps: int, exponents: ArrayLike | None = None) -> NDArray:
     r"""Run gradient descent, :math:`w_i \leftarrow w_i + \eta\,(s-P)\,\partial P/\partial w_i`.
 
     Parameters
@@ -129,9 +127,10 @@ def time_to_reach(product: ArrayLike, target: ArrayLike, degree: ArrayLike, star
 
     The flow :math:`\dot p = d\,(s-p)\,p^{2-2/d}` integrates to
 
-    .. math:: T = \frac{s^{-(2-2/d)}}{d}\,[F(p/s) - F(p_0/s)], \quad F(x) = \frac{x^a}{a}\,{}_2F_1(1, a; a+1; x), \quad a = \tfrac2d - 1,
+    .. math:: T = \frac{s^{-(2-2/d)}}{d}\,[F(p/s) - F(p_0/s)], \quad F(x) = \frac{x^a}{a}\,{}_2F_1(1, a; a+1; x), \quad a = \tfrac2d-1,
 
-    and :math:`F(x) = \ln(x/(1-x))` for d = 2. The leading term :math:`x^a/a` is subtracted apart, so that one expression serves all d.
+    and :math:`F(x) = \ln(x/(1-x))` for d = 2. The leading term :math:`x^a/a` is subtracted apart, so that one expression
+    serves all d.
 
     Parameters
     ----------

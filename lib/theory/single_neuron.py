@@ -6,6 +6,7 @@ Source: Kunin et al. (2024), "Get rich quick", section 3 and appendix A. The los
 The data are white (:math:`X^\top X = I`, :math:`X^\top y = \beta_*`) unless a function takes `xtx` and `xty`.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -42,6 +43,28 @@ class _Modes(NamedTuple):
 def conserved(a: ArrayLike, w: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0) -> NDArray:
     r"""Return :math:`\delta = \eta_w a^2 - \eta_a \|w\|^2` for `a` (...) and `w` (..., d); source: "Conserved quantity"."""
     return eta_w * np.square(a) - eta_a * np.sum(np.square(w), axis=-1)
+
+
+def initialize(beta0: ArrayLike, delta: float) -> tuple[float, NDArray]:
+    r"""Choose the parameters that compute :math:`\beta_0 \ne 0` with a given δ, with :math:`a_0 > 0` (and unit learning rates).
+
+    Parameters
+    ----------
+    beta0 : (d,) the function at time 0, not zero
+    delta : the conserved quantity, :math:`a_0^2 - \|w_0\|^2`
+
+    Returns
+    -------
+    a0, w0 : float and (d,), with :math:`a_0^2 = \tfrac12(\delta + \sqrt{\delta^2 + 4\|\beta_0\|^2})`
+
+    Source: appendix A, "Function space dynamics".
+    """
+    beta0, delta = _finite("beta0", beta0), float(_finite("delta", delta))
+    if beta0.ndim != 1 or not np.any(beta0):
+        raise ValueError("beta0 must be a vector (d,) other than zero")
+    plus, _ = _kappa_plus_minus(np.linalg.norm(beta0), delta)
+    a0 = float(np.sqrt(plus / 2))
+    return a0, beta0 / a0
 
 
 def trajectory(
@@ -157,14 +180,21 @@ def flow(
     if times.ndim != 1 or not np.all(np.isfinite(times)) or times[0] < 0 or np.any(np.diff(times) < 0):
         raise ValueError("times must ascend from 0 or later, shape (T,)")
 
+    velocity = _velocity(xtx, xty, eta_a, eta_w)
+    span = (0.0, max(times[-1], 1e-9))  # a span that the solver can step in
+    path = solve_ivp(velocity, span, np.append(a0, w0), "DOP853", times, rtol=1e-11, atol=1e-13)
+    return Trajectory(times, path.y[0], path.y[1:].T)
+
+
+def _velocity(xtx: NDArray, xty: NDArray, eta_a: float = 1.0, eta_w: float = 1.0) -> Callable[[float, NDArray], NDArray]:
+    """Return the right-hand side of the flow for the state (a, w)."""
+
     def velocity(_: float, state: NDArray) -> NDArray:
         a, w = state[0], state[1:]
         residual = xtx @ (a * w) - xty
-        return -np.concatenate([[eta_a * (w @ residual)], eta_w * a * residual])
+        return -np.append(eta_a * (w @ residual), eta_w * a * residual)
 
-    span = (0.0, max(times[-1], np.finfo(float).tiny))
-    path = solve_ivp(velocity, span, np.concatenate([[a0], w0]), "LSODA", times, rtol=1e-11, atol=1e-13)
-    return Trajectory(times, path.y[0], path.y[1:].T)
+    return velocity
 
 
 def preconditioner(beta: ArrayLike, delta: float) -> NDArray:
@@ -297,15 +327,27 @@ def interpolator(xtx: ArrayLike, xty: ArrayLike, a0: float, w0: ArrayLike) -> ND
     elif np.ptp(strengths) <= 1e-9 * strengths.max():
         sign = basin(a0, w0 - k * v, base)
     else:
-        sign = np.sign(flow(a0, w0, xtx, xty, [_long(a_end, k, strengths)]).a[0])
+        sign = _settled_sign(a0, w0, xtx, xty)
     if sign == 0:
         raise ValueError("this initialization ends in a saddle, where nothing is interpolated")
     return base + sign * a_end * k * v
 
 
-def _long(a_end: float, k: float, strengths: NDArray) -> float:
-    """Return a time by which the sign of a is settled: many times the slowest relaxation at the minimum."""
-    return 200 / (strengths.min() * a_end * min(a_end, 1))
+def _settled_sign(a0: float, w0: NDArray, xtx: NDArray, xty: NDArray) -> float:
+    """Integrate until the loss is below that of β = 0, to which it cannot return: from then on a keeps its sign. 0: never."""
+    least = -np.linalg.lstsq(xtx, xty, rcond=1e-10)[0] @ xty / 2  # the smallest loss, less that of β = 0
+
+    def settled(_: float, state: NDArray) -> float:
+        beta = state[0] * state[1:]
+        return beta @ xtx @ beta / 2 - beta @ xty - 1e-3 * least
+
+    settled.terminal = True
+    if settled(0, np.append(a0, w0)) < 0:
+        return np.sign(a0)
+    fastest = np.linalg.eigvalsh(xtx)[-1] * (a0**2 + w0 @ w0) + np.linalg.norm(xty)
+    patience = 100 * fastest / (xty @ xty)  # the saddles repel at a rate of at least xty² / fastest
+    path = solve_ivp(_velocity(xtx, xty), (0, patience), np.append(a0, w0), "LSODA", events=settled, rtol=1e-10, atol=1e-12)
+    return np.sign(path.y[0, -1]) if path.status == 1 else 0.0
 
 
 def _solutions(xtx: NDArray, xty: NDArray) -> tuple[NDArray, NDArray, NDArray]:
@@ -328,9 +370,7 @@ def _normal_equations(xtx: ArrayLike, xty: ArrayLike) -> tuple[NDArray, NDArray]
     return xtx, xty
 
 
-def _checked(
-    a0: float, w0: ArrayLike, beta_star: ArrayLike, eta_a: float, eta_w: float
-) -> tuple[float, NDArray, NDArray]:
+def _checked(a0: float, w0: ArrayLike, beta_star: ArrayLike, eta_a: float, eta_w: float) -> tuple[float, NDArray, NDArray]:
     """Check the arguments and rescale them to unit learning rates."""
     a0, w0, beta_star = _finite("a0", a0), _finite("w0", w0), _finite("beta_star", beta_star)
     if a0.ndim != 0 or w0.ndim != 1 or w0.shape != beta_star.shape:

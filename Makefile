@@ -1,0 +1,37 @@
+# The two commands: `make book` and `make test`.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PORT ?= 8000
+.DEFAULT_GOAL := book
+.PHONY: setup book test chapter serve clean
+
+setup: $(VENV)/.ready
+
+$(VENV)/.ready: requirements.txt pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	touch $@
+
+book: setup  ## execute every chapter, then build the site into _build/html
+	$(BIN)/python -m lib run
+	$(BIN)/python -m lib build
+	@echo "open _build/html/index.html, or type: make serve"
+
+test: setup  ## style, architecture, theory, pipeline, and the committed notebooks against a fresh execution
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --nbval-lax book
+
+chapter: setup  ## execute one chapter: make chapter NAME=products
+	@test -n "$(NAME)" || { echo "usage: make chapter NAME=products"; exit 2; }
+	$(BIN)/python -m lib run $(NAME)
+
+serve: setup  ## read the book at http://localhost:8000
+	$(BIN)/python -m http.server --directory _build/html $(PORT)
+
+clean:
+	rm -rf _build $(VENV)

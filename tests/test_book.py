@@ -1,0 +1,239 @@
+"""The book against its rules: sources, committed notebooks, claims, figures, exercises and the files around them."""
+
+import json
+import re
+import subprocess
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+import nbformat
+import pytest
+import yaml
+from cffconvert import Citation
+
+from lib import book, claims
+
+ROOT = Path(__file__).parents[1]
+LEAST_CLAIMS, LEAST_EXERCISES, MOST_BYTES = 15, 4, 1_500_000
+MACHINE = r"(?<![\w.~])/(?:root|home|work|Users)/"  # the beginning of a path that exists on one machine only
+SCRATCH = r"(?<![\w.~])/tmp/"
+
+each_chapter = pytest.mark.parametrize("chapter", book.chapters(ROOT))
+
+
+@cache
+def source(chapter):
+    return (ROOT / "book" / f"{chapter}.md").read_text(encoding="utf-8")
+
+
+@cache
+def notebook(chapter):
+    return nbformat.read(ROOT / "book" / f"{chapter}.ipynb", as_version=4)
+
+
+def tags(cell):
+    return cell.metadata.get("tags", [])
+
+
+def code_cells(chapter):
+    return [cell for cell in notebook(chapter).cells if cell.cell_type == "code"]
+
+
+def outputs(chapter):
+    return [output for cell in code_cells(chapter) for output in cell.outputs]
+
+
+def ledger(chapter):
+    return list(claims.collect(notebook(chapter)))
+
+
+def label(record):
+    return record["id"].replace("/", "-")
+
+
+def images(cell):
+    return [mime for output in cell.outputs for mime in output.get("data", {}) if mime.startswith("image/")]
+
+
+def test_the_book_has_chapters():
+    assert book.chapters(ROOT)
+
+
+@each_chapter
+def test_chapter_has_a_source_and_a_theory_module(chapter):
+    assert (ROOT / "book" / f"{chapter}.md").is_file()
+    assert (ROOT / "lib" / "theory" / f"{chapter}.py").is_file()
+
+
+@each_chapter
+def test_notebook_has_the_cells_of_its_source(chapter):
+    def cells(nb):
+        return [
+            (cell.cell_type, cell.source, tags(cell), cell.metadata.get("mystnb"))
+            for cell in nb.cells
+            if "injected-parameters" not in tags(cell)
+        ]
+
+    assert cells(notebook(chapter)) == cells(book.draft(ROOT, chapter))
+
+
+@each_chapter
+def test_every_code_cell_has_been_executed_in_order(chapter):
+    counts = [cell.execution_count for cell in code_cells(chapter)]
+    assert counts == list(range(1, len(counts) + 1))
+
+
+@each_chapter
+def test_the_committed_run_is_the_default_one(chapter):
+    assert notebook(chapter).metadata.get("run") == book.Settings()._asdict()
+
+
+@each_chapter
+def test_no_output_is_an_error(chapter):
+    assert not [output.evalue for output in outputs(chapter) if output.output_type == "error"]
+
+
+@each_chapter
+def test_no_output_is_a_warning_or_names_a_folder_of_this_machine(chapter):
+    for output in outputs(chapter):
+        assert output.get("name") != "stderr", output.text
+        texts = [output.get("text", "")] + [
+            text for mime, text in output.get("data", {}).items() if mime.startswith("text/")
+        ]
+        for text in texts:
+            assert not re.search(f"{MACHINE}|{SCRATCH}", text), text
+
+
+@each_chapter
+def test_notebook_is_small(chapter):
+    assert (ROOT / "book" / f"{chapter}.ipynb").stat().st_size < MOST_BYTES
+
+
+@each_chapter
+def test_parameters_have_their_names_and_defaults(chapter):
+    (cell,) = [cell for cell in book.draft(ROOT, chapter).cells if "parameters" in tags(cell)]
+    assert cell.source.split("\n") == ['profile = "quick"', 'device = "auto"', "seed = 0"]
+
+
+@each_chapter
+def test_chapter_has_enough_claims_under_its_own_name(chapter):
+    ids = [record["id"] for record in ledger(chapter)]
+    assert len(ids) >= LEAST_CLAIMS
+    assert not [name for name in ids if not name.startswith(f"{chapter}/")]
+
+
+def test_claim_ids_are_unique():
+    counts = Counter(record["id"] for record in book.ledger(ROOT))
+    assert not [name for name, count in counts.items() if count > 1]
+
+
+@each_chapter
+def test_every_claim_has_a_place_that_the_opening_list_links_to(chapter):
+    opening, body = re.split(r"^:tags: \[parameters\]$", source(chapter), maxsplit=1, flags=re.MULTILINE)
+    linked = set(re.findall(r"\{ref\}`[^`]*<([^<>`]+)>`", opening))
+    places = re.findall(r"^\(([^()\n]+)\)=$", body, flags=re.MULTILINE)
+    labels = {label(record) for record in ledger(chapter)}
+    assert not labels - set(places), "claims without a target (chapter-name)="
+    assert not labels - linked, "claims that the opening list does not link to"
+    assert len(places) == len(set(places))
+
+
+@each_chapter
+def test_every_cell_with_a_claim_is_compared_by_nbval(chapter):
+    for cell in code_cells(chapter):
+        if "claims.check(" in cell.source or list(claims.collect({"cells": [cell]})):
+            assert "nbval-check-output" in tags(cell), cell.source
+
+
+@each_chapter
+def test_every_figure_has_caption_name_and_alt_text(chapter):
+    for cell in code_cells(chapter):
+        if images(cell):
+            settings = cell.metadata.get("mystnb", {})
+            figure, alt = settings.get("figure", {}), settings.get("image", {}).get("alt")
+            assert figure.get("caption") and figure.get("name") and alt, cell.source
+            assert len(images(cell)) == 1, f"{figure['name']}: the name goes to one picture only"
+
+
+def test_figure_names_are_unique():
+    figures = [
+        cell.metadata.get("mystnb", {}).get("figure", {}) for name in book.chapters(ROOT) for cell in code_cells(name)
+    ]
+    counts = Counter(figure["name"] for figure in figures if "name" in figure)
+    assert not [name for name, count in counts.items() if count > 1]
+
+
+@each_chapter
+def test_every_exercise_has_a_folded_solution(chapter):
+    """The option lines (`:name: value`) follow the line that opens a directive."""
+    opened = r"^[`:]{3,}\{%s(?:-start)?\}(.*)\n((?::[\w-]+:.*\n)*)"
+    exercises = [
+        re.findall(r":label: (\S+)", options) for _, options in re.findall(opened % "exercise", source(chapter), re.M)
+    ]
+    solutions = re.findall(opened % "solution", source(chapter), re.M)
+    labels = [name for names in exercises for name in names]
+    assert len(labels) == len(exercises) >= LEAST_EXERCISES  # each has its label
+    assert sorted(name.strip() for name, _ in solutions) == sorted(labels)
+    assert all(":class: dropdown" in options for _, options in solutions)
+
+
+@each_chapter
+def test_chapter_ends_with_its_provenance(chapter):
+    last = code_cells(chapter)[-1]
+    assert last.source.strip().endswith("provenance.stamp(profile, device, seed)")
+    assert last.outputs
+
+
+def test_the_page_what_replicates_is_the_ledger():
+    assert (ROOT / book.LEDGER_PAGE).read_text(encoding="utf-8") == book.ledger_page(book.ledger(ROOT))
+
+
+def test_citation_is_valid_and_names_the_contributors():
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    Citation(text).validate()
+    assert yaml.safe_load(text)["authors"] == [{"name": "The Executable Learning Dynamics contributors"}]
+
+
+def test_every_requirement_is_pinned():
+    lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    wanted = [line.split("#")[0].strip() for line in lines]
+    loose = [line for line in wanted if line and not re.fullmatch(r"[\w.-]+(\[[\w,-]+\])?==[\w.+!]+(\s*;.+)?", line)]
+    assert loose in (["--editable ."], ["-e ."])
+
+
+def test_no_file_names_a_folder_of_one_machine():
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a clone")
+    listing = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(listing, capture_output=True, text=True, check=True).stdout.strip("\0").split("\0")
+    guilty = []
+    for name in names:
+        path = ROOT / name
+        if "mathjax" not in path.parts and path.is_file() and re.search(MACHINE, words(path)):
+            guilty.append(name)
+    assert not guilty
+
+
+def words(path):
+    """Read a text file, a notebook without its pictures, and nothing of any other file."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return ""
+    if path.suffix != ".ipynb":
+        return text
+    pictured = json.loads(text)
+    for cell in pictured["cells"]:
+        for output in cell.get("outputs", []):
+            output["data"] = {
+                mime: data for mime, data in output.get("data", {}).items() if not mime.startswith("image/")
+            }
+    return json.dumps(pictured)
+
+
+def test_readme_begins_with_make_book():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```[^\n]*\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+    commands = [line.split("#")[0].strip().removeprefix("$ ") for block in blocks for line in block.splitlines()]
+    assert next(command for command in commands if command) == "make book"

@@ -1,0 +1,550 @@
+"""The single neuron's closed forms against a tight ODE solver, fifty digits, autograd and plain linear algebra."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+from mpmath import mp, mpf
+from scipy.integrate import quad, solve_ivp
+
+from lib.theory import single_neuron as neuron
+
+seeds = st.integers(0, 2**32 - 1)
+rates = st.floats(0.2, 5)
+deltas = st.one_of(st.just(0.0), st.floats(-4, 4))
+signs = st.sampled_from([-1, 1])
+# The conserved quantity is known to this, relative to |w|²; it decides how well starts near a separatrix are resolved.
+LONG = np.finfo(np.longdouble).eps < 1e-18
+
+
+def white(beta_star):
+    """Return ∂L/∂β for data with XᵀX = I."""
+    return lambda beta: beta - beta_star
+
+
+def least_squares(x, y):
+    """Return ∂L/∂β for ½‖Xβ - y‖²."""
+    return lambda beta: x.T @ (x @ beta - y)
+
+
+def integrate(a0, w0, slope, times, eta_a=1.0, eta_w=1.0, method="DOP853"):
+    """Solve the flow numerically, each time a solver's step, (T, 1 + d) rows of a and w."""
+
+    def velocity(_, state):
+        a, w = state[0], state[1:]
+        g = slope(a * w)
+        return np.append(-eta_a * np.dot(w, g), -eta_w * a * g)
+
+    rows = [np.append(float(a0), w0)]
+    for start, stop in pairwise(times):
+        rows.append(solve_ivp(velocity, (start, stop), rows[-1], method, rtol=1e-13, atol=1e-15).y[:, -1])
+    return np.array(rows)
+
+
+def fifty_digits(a0, w0, beta_star, times):
+    """Evaluate the closed form as the source would write it, with digits to spare: rows of a and w, and p."""
+    with mp.workdps(50):
+        a0, w0, target = mpf(float(a0)), [mpf(float(v)) for v in w0], [mpf(float(v)) for v in beta_star]
+        s2, omega = sum(v * v for v in target), sum(v * u for v, u in zip(w0, target, strict=True))
+        delta = a0**2 - sum(v * v for v in w0)
+        root = mp.sqrt(delta**2 + 4 * s2)
+        p, m = (a0 + (2 * omega + delta * a0) / root) / 2, (a0 - (2 * omega + delta * a0) / root) / 2
+        rise, fall = (delta + root) / 2, (delta - root) / 2
+        rows = []
+        for t in map(mpf, map(float, times)):
+
+            def integral(rate, t=t):
+                return mp.expm1(rate * t) / rate if rate else t
+
+            n, big_n = p * mp.exp(rise * t) + m * mp.exp(fall * t), p * integral(rise) + m * integral(fall)
+            squares = p**2 * integral(2 * rise) + m**2 * integral(2 * fall) + 2 * p * m * integral(delta)
+            norm = mp.sqrt(1 + 2 * squares)
+            rows.append([n / norm, *((v + u * big_n) / norm for v, u in zip(w0, target, strict=True))])
+        return np.array(rows, float), float(p)
+
+
+def off(path, rows):
+    """Return the largest distance of a trajectory from rows of a and w, relative to their norm."""
+    return np.max(np.linalg.norm(np.column_stack([path.a, path.w]) - rows, axis=1) / np.linalg.norm(rows, axis=1))
+
+
+def start_with(rng, d, delta, sign=1):
+    """Draw a0 and w0 with a0² - |w0|² = delta."""
+    a0 = np.sqrt(max(delta, 0) + rng.uniform(0.1, 1.5))
+    w0 = rng.normal(size=d)
+    return sign * a0, w0 / np.linalg.norm(w0) * np.sqrt(a0**2 - delta)
+
+
+def separatrix(rng, d, delta):
+    """Draw a0, w0 and beta_star on the saddle's stable manifold: w0·β* + a0 λ₊ = 0."""
+    beta_star, a0 = rng.normal(size=d), rng.normal()
+    s = np.linalg.norm(beta_star)
+    along = -a0 * (delta + np.hypot(delta, 2 * s)) / 2 / s
+    basis = np.linalg.qr(np.column_stack([beta_star, rng.normal(size=d)]))[0]
+    return a0, along / s * beta_star + np.sqrt(a0**2 - delta - along**2) * basis[:, 1], beta_star
+
+
+# --- the trajectory
+
+
+@settings(max_examples=40)
+@given(seed=seeds, d=st.one_of(st.integers(1, 8), st.just(1000)), sign=signs, eta_a=rates, eta_w=rates)
+def test_trajectory_matches_the_ode(seed, d, sign, eta_a, eta_w):
+    rng = np.random.default_rng(seed)
+    a0, w0, beta_star = sign * rng.uniform(0, 2), rng.normal(size=d) / np.sqrt(d), rng.normal(size=d) / np.sqrt(d)
+    assume(np.linalg.norm(beta_star) > 0.05)
+    times = [0, 0.2, 1, 3]
+    path = neuron.trajectory(a0, w0, beta_star, times, eta_a, eta_w)
+    assert off(path, integrate(a0, w0, white(beta_star), times, eta_a, eta_w)) < 1e-9
+    np.testing.assert_allclose(path.beta, path.a[:, None] * path.w)
+
+
+TARGET = np.array([0.6, -1.2, 0.3])
+
+
+@pytest.mark.parametrize(
+    "a0, w0",
+    [
+        (0.0, [0.5, 0.2, -0.1]),  # also: a leaves 0 with a slope of w·β*
+        (0.0, [-0.5, -0.2, 0.1]),
+        (0.7, [0.0, 0.0, 0.0]),
+        (-0.7, [0.0, 0.0, 0.0]),
+        (0.7, 0.9 * TARGET),
+        (-0.7, -0.9 * TARGET),
+        (0.7, -0.2 * TARGET),  # antiparallel, upstream: a stays positive
+        (0.7, -0.9 * TARGET),  # antiparallel, downstream: a changes sign
+        (1.0, [0.6, 0.8, 0.0]),  # balanced
+        (1.0, [-0.6, 0.8, 0.0]),
+        (0.3, [-0.1, 0.9, 0.4]),  # a changes sign
+        (-0.3, [0.1, -0.9, -0.4]),
+        (np.sqrt(1001), [0.6, -0.8, 0.0]),  # δ = ±1000
+        (-0.5, np.sqrt(1000.25) * np.array([0.6, 0.0, 0.8])),
+        (0.5, np.sqrt(1000.25) * TARGET / np.linalg.norm(TARGET)),
+    ],
+)
+def test_trajectory_matches_the_ode_at_the_edges(a0, w0):
+    times = np.array([0, 0.1, 0.5, 2, 6])
+    assert off(neuron.trajectory(a0, w0, TARGET, times), integrate(a0, w0, white(TARGET), times)) < 1e-9
+
+
+def test_the_edges_hold_what_they_promise():
+    changes = neuron.trajectory(0.3, [-0.1, 0.9, 0.4], TARGET, [0, 2, 6]).a
+    assert changes[0] > 0 > changes[2]
+    assert neuron.trajectory(0.7, -0.2 * TARGET, TARGET, np.linspace(0, 9, 50)).a.min() > 0
+
+
+@given(
+    seed=seeds,
+    d=st.sampled_from([1, 2, 5, 1000]),
+    delta=st.sampled_from([0, 1e-9, -1e-9, 1e-4, -1e-4, 1e3, -1e3]),
+    sign=signs,
+)
+def test_trajectory_keeps_its_digits_against_the_target(seed, d, delta, sign):
+    """Exactly opposed to β*, p nearly cancels, and the flow waits at the saddle: no solver can follow this."""
+    rng = np.random.default_rng(seed)
+    beta_star = rng.normal(size=d)
+    assume(np.linalg.norm(beta_star) > 0.1)
+    a0 = sign * (np.sqrt(max(delta, 0)) + rng.uniform(0.2, 2))
+    w0 = -np.sign(a0) * np.sqrt(a0**2 - delta) * beta_star / np.linalg.norm(beta_star)
+    times = np.array([0, 0.1, 1, 10, 30, 100 + 100 * abs(delta)]) / np.linalg.norm(beta_star)
+    if delta == 0:
+        times = times[:3]  # rounding decides later on
+    rows, p = fifty_digits(a0, w0, beta_star, times)
+    assert off(neuron.trajectory(a0, w0, beta_star, times), rows) < (1e-9 if LONG else 1e-5)
+    assert delta == 0 or neuron.basin(a0, w0, beta_star) == np.sign(p) == np.sign(delta) * sign
+
+
+@given(seed=seeds, delta=st.sampled_from([1e3, -1e3, 1.0, 0.0, -1.0]), sign=signs, eta_a=rates, eta_w=rates)
+def test_trajectory_neither_overflows_nor_drifts(seed, delta, sign, eta_a, eta_w):
+    rng = np.random.default_rng(seed)
+    beta_star = rng.normal(size=3)
+    assume(np.linalg.norm(beta_star) > 0.3)
+    a0, w0 = start_with(rng, 3, delta, sign)
+    times = np.geomspace(1e-3, 1e6, 40)
+    path = neuron.trajectory(a0 / np.sqrt(eta_w), w0 / np.sqrt(eta_a), beta_star, times, eta_a, eta_w)
+    assert np.all(np.isfinite(path.a)) and np.all(np.isfinite(path.w))
+    np.testing.assert_allclose(path.beta[-1], beta_star, rtol=1e-9, atol=1e-12)
+    kept = neuron.conserved(path.a, path.w, eta_a, eta_w)
+    np.testing.assert_allclose(kept, delta, rtol=1e-11, atol=1e-11)
+
+
+def test_conserved_is_the_difference_of_scaled_squares():
+    np.testing.assert_allclose(neuron.conserved([2.0, 1.0], [[1.0, 3.0], [0.0, 1.0]], eta_a=2.0, eta_w=5.0), [0.0, 3.0])
+
+
+@given(
+    seed=seeds, d=st.integers(1, 5), size=st.floats(1e-6, 1e3), delta=st.one_of(deltas, st.sampled_from([-1e6, 1e6]))
+)
+def test_initialize_computes_beta_with_the_wanted_delta(seed, d, size, delta):
+    beta0 = size * np.random.default_rng(seed).normal(size=d)
+    a0, w0 = neuron.initialize(beta0, delta)
+    assert a0 > 0
+    np.testing.assert_allclose(a0 * w0, beta0, rtol=1e-14)
+    np.testing.assert_allclose(neuron.conserved(a0, w0), delta, rtol=1e-13, atol=1e-13 * a0**2)
+    np.testing.assert_allclose(np.hypot(delta, 2 * np.linalg.norm(beta0)), a0**2 + w0 @ w0, rtol=1e-13)
+
+
+def test_trajectory_at_time_zero_is_the_start():
+    path = neuron.trajectory(3.0, [0.3, 0.4], [1.0, 2.0], 0.0, 2.0, 3.0)
+    np.testing.assert_allclose(np.append(path.a, path.w), [3.0, 0.3, 0.4], rtol=1e-15)
+    assert path.times.shape == path.a.shape == (1,)
+
+
+# --- basins and the saddle between them
+
+
+@settings(max_examples=40)
+@given(seed=seeds, d=st.integers(1, 5), delta=deltas, sign=signs, eta_a=rates, eta_w=rates)
+def test_basin_is_the_final_sign_of_a(seed, d, delta, sign, eta_a, eta_w):
+    rng = np.random.default_rng(seed)
+    a0, w0 = start_with(rng, d, delta, sign)
+    a0, w0, beta_star = a0 / np.sqrt(eta_w), w0 / np.sqrt(eta_a), rng.normal(size=d)
+    scale = np.sqrt(eta_a * eta_w)
+    s = np.linalg.norm(beta_star) * scale
+    _, p = fifty_digits(a0 * np.sqrt(eta_w), w0 * np.sqrt(eta_a), beta_star * scale, [])
+    assume(s > 0.2 and abs(p) > 1e-4)
+    time = 30 / (delta / 2 + np.hypot(delta / 2, s))
+    end = integrate(a0, w0, white(beta_star), [0, time], eta_a, eta_w)[-1]
+    assert neuron.basin(a0, w0, beta_star, eta_a, eta_w) == np.sign(end[0])
+
+
+def test_both_basins_are_met_downstream_from_the_same_a():
+    assert neuron.basin(0.3, [-0.1, 0.9], [0.5, -1.0]) == -1
+    assert neuron.basin(0.3, [-0.1, 0.9], [0.5, 1.0]) == 1
+    # what decides depends on the learning rates: ω = -1.5 against a λ₊ = 1 and 2
+    assert neuron.basin(1.0, [-1.5, 0.0], [1.0, 0.0]) == -1
+    assert neuron.basin(1.0, [-1.5, 0.0], [1.0, 0.0], eta_w=4.0) == 1
+    assert neuron.basin(1.0, [-1.5, 0.0], [1.0, 0.0], eta_a=4.0, eta_w=1.0) == -1
+
+
+@given(seed=seeds, d=st.integers(2, 6), delta=st.floats(-5, -0.3), eta_a=rates, eta_w=rates)
+def test_the_separatrix_ends_in_the_saddle(seed, d, delta, eta_a, eta_w):
+    a0, w0, beta_star = separatrix(np.random.default_rng(seed), d, delta)
+    s = np.linalg.norm(beta_star)
+    assume(s > 0.2)
+    start = a0 / np.sqrt(eta_w), w0 / np.sqrt(eta_a), beta_star / np.sqrt(eta_a * eta_w)
+    assert neuron.basin(*start, eta_a, eta_w) == 0
+    time = 60 / (np.hypot(delta, 2 * s) - delta)
+    path = neuron.trajectory(*start, [time, 1e6], eta_a, eta_w)
+    np.testing.assert_allclose(path.a, 0, atol=1e-9)
+    np.testing.assert_allclose(path.w @ beta_star, 0, atol=1e-9 * s)
+    np.testing.assert_allclose(eta_a * np.sum(path.w**2, axis=1), -delta, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "a0, w0, basin",
+    [
+        (1.0, [-0.6, -0.8], 0),  # balanced and exactly opposed: S⁺ as printed, the saddle in truth
+        (-1.0, [0.6, 0.8], 0),
+        (1.0 + 1e-9, [-0.6, -0.8], 1),
+        (1.0 - 1e-9, [-0.6, -0.8], -1),
+        (0.0, [0.0, 0.0], 0),
+        (0.0, [0.8, -0.6 + 1e-12], 1),
+        (0.0, [0.8, -0.6 - 1e-12], -1),
+        (-1e-12, [0.0, 0.0], -1),
+    ],
+)
+def test_basin_of_the_saddle_is_only_the_saddles(a0, w0, basin):
+    assert neuron.basin(a0, w0, [0.6, 0.8]) == basin
+    assert neuron.basin(0.0, [0.8, 0.0], [0.0, 1.0]) == 0
+
+
+# --- any data
+
+
+@settings(max_examples=15)
+@given(seed=seeds, n=st.integers(1, 4), d=st.integers(1, 4), eta_a=rates, eta_w=rates)
+def test_flow_follows_autograd(seed, n, d, eta_a, eta_w):
+    rng = np.random.default_rng(seed)
+    x, y, w0, a0 = rng.normal(size=(n, d)) / 2, rng.normal(size=n), rng.normal(size=d), rng.normal()
+
+    def velocity(_, state):
+        a, w = torch.tensor(state[:1], requires_grad=True), torch.tensor(state[1:], requires_grad=True)
+        (0.5 * torch.sum((torch.tensor(x) @ (a * w) - torch.tensor(y)) ** 2)).backward()
+        return -np.append(eta_a * a.grad.numpy(), eta_w * w.grad.numpy())
+
+    ode = solve_ivp(velocity, (0, 1), np.append(a0, w0), "DOP853", [0.4, 1.0], rtol=1e-9, atol=1e-11)
+    assert off(neuron.flow(a0, w0, x.T @ x, x.T @ y, [0.4, 1.0], eta_a, eta_w), ode.y.T) < 1e-7
+
+
+@given(seed=seeds, d=st.integers(1, 6), eta_a=rates, eta_w=rates)
+def test_flow_on_white_data_is_the_trajectory(seed, d, eta_a, eta_w):
+    rng = np.random.default_rng(seed)
+    a0, w0, beta_star, times = rng.normal(), rng.normal(size=d), rng.normal(size=d), [0.0, 0.5, 1.5]
+    path = neuron.flow(a0, w0, np.eye(d), beta_star, times, eta_a, eta_w)
+    exact = neuron.trajectory(a0, w0, beta_star, times, eta_a, eta_w)
+    assert off(path, np.column_stack([exact.a, exact.w])) < 1e-8
+    assert np.array_equal(path.times, times) and path.w.shape == (3, d)
+
+
+@given(seed=seeds, d=st.integers(1, 4))
+def test_flow_conserves_delta(seed, d):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(d, d))
+    path = neuron.flow(rng.normal(), rng.normal(size=d), x.T @ x, rng.normal(size=d) @ x, [0, 1, 3], 2.0, 0.5)
+    np.testing.assert_allclose(np.ptp(neuron.conserved(path.a, path.w, 2.0, 0.5)), 0, atol=1e-8)
+
+
+def test_flow_at_time_zero_is_the_start():
+    path = neuron.flow(0.3, [0.4, -0.5], np.eye(2), [1.0, 1.0], [0.0])
+    np.testing.assert_array_equal(np.append(path.a, path.w), [0.3, 0.4, -0.5])
+
+
+# --- geometry
+
+
+@given(seed=seeds, d=st.integers(1, 6), size=st.floats(1e-3, 1e3), ratio=st.floats(1e-3, 1e3))
+def test_preconditioner_is_the_tangent_kernel(seed, d, size, ratio):
+    """∂β/∂(a, w) = (w, a I), so the kernel on white data is a² I + w wᵀ."""
+    rng = np.random.default_rng(seed)
+    a, w = rng.normal(size=4) * size, rng.normal(size=(4, d)) * size * ratio
+    w[0] *= np.abs(a[0]) / np.linalg.norm(w[0])  # δ = 0
+    for a_i, w_i in zip(a, w, strict=True):
+        kernel = a_i**2 * np.eye(d) + np.outer(w_i, w_i)
+        found = neuron.preconditioner(a_i * w_i, neuron.conserved(a_i, w_i))
+        np.testing.assert_allclose(found, kernel, rtol=1e-11, atol=1e-12 * np.abs(kernel).max())
+
+
+def test_preconditioner_takes_a_stack():
+    betas = np.random.default_rng(0).normal(size=(2, 3, 4))
+    stack = neuron.preconditioner(betas, -0.7)
+    assert stack.shape == (2, 3, 4, 4)
+    np.testing.assert_allclose(stack[1, 2], neuron.preconditioner(betas[1, 2], -0.7), rtol=1e-15)
+
+
+def test_preconditioner_at_zero():
+    np.testing.assert_array_equal(neuron.preconditioner(np.zeros(3), 1.7), 1.7 * np.eye(3))
+    np.testing.assert_array_equal(neuron.preconditioner(np.zeros(3), 0.0), np.zeros((3, 3)))
+    for beta in (np.zeros(2), np.array([[1.0, 0.0], [0.0, 0.0]])):
+        with pytest.raises(ValueError, match="no limit"):
+            neuron.preconditioner(beta, -1e-9)
+
+
+def test_preconditioner_does_not_cancel():
+    a, w = 1e-8, 1.0
+    down = neuron.preconditioner([a * w, 0.0], a**2 - w**2)  # downstream: a² across β
+    np.testing.assert_allclose(np.diag(down), [1, a**2], rtol=1e-14)
+    up = neuron.preconditioner([3e-9, 4e-9], 1.0)  # upstream: w wᵀ off the diagonal
+    np.testing.assert_allclose(up[0, 1], 12e-18, rtol=1e-14)
+
+
+def printed_potential(beta, delta):
+    """Φ as printed, of torch tensors, without the constant."""
+    kappa = torch.sqrt(delta**2 + 4 * torch.sum(beta**2))
+    return (kappa - 2 * delta) * torch.sqrt(kappa + delta) / 3
+
+
+def printed_potential_at_zero(delta):
+    return -delta * np.sqrt(2 * delta) / 3 if delta > 0 else 0.0
+
+
+@given(seed=seeds, d=st.integers(1, 5), delta=deltas)
+@example(seed=1, d=3, delta=0.0)
+def test_potential_is_the_one_printed(seed, d, delta):
+    beta = torch.tensor(np.random.default_rng(seed).normal(size=d), requires_grad=True)
+    assume(torch.linalg.norm(beta) > 0.1)
+    value = printed_potential(beta, delta)
+    value.backward()
+    expected = value.item() - printed_potential_at_zero(delta)
+    np.testing.assert_allclose(neuron.potential(beta.detach(), delta), expected, rtol=1e-11)
+    np.testing.assert_allclose(neuron.potential_gradient(beta.detach(), delta), beta.grad, rtol=1e-9, atol=1e-12)
+
+
+@given(seed=seeds, d=st.integers(1, 5), delta=deltas)
+def test_the_hessian_of_the_potential_is_the_warped_inverse_kernel(seed, d, delta):
+    beta = np.random.default_rng(seed).normal(size=d)
+    assume(np.linalg.norm(beta) > 0.1)
+    hessian = torch.autograd.functional.hessian(lambda b: printed_potential(b, delta), torch.tensor(beta)).numpy()
+    kappa = np.sqrt(delta**2 + 4 * beta @ beta)
+    inverse = np.linalg.inv(neuron.preconditioner(beta, delta))
+    np.testing.assert_allclose(hessian, np.sqrt(kappa + delta) * inverse, rtol=1e-8, atol=1e-9)
+
+
+@given(seed=seeds, d=st.integers(1, 5), delta=deltas)
+def test_potential_is_the_line_integral_of_its_gradient(seed, d, delta):
+    beta = np.random.default_rng(seed).normal(size=d)
+    expected, _ = quad(lambda t: neuron.potential_gradient(t**2 * beta, delta) @ beta * 2 * t, 0, 1, epsabs=1e-13)
+    np.testing.assert_allclose(neuron.potential(beta, delta), expected, rtol=1e-6)
+
+
+@given(size=st.floats(1e-9, 1e3), delta=st.sampled_from([1e3, 1.0, 1e-6, 0.0, -1e-6, -1.0, -1e3]))
+def test_potential_keeps_its_digits_near_zero(size, delta):
+    beta = size * np.array([0.6, 0.0, -0.8])
+    with mp.workdps(60):
+        norm2, shift = sum(mpf(v) ** 2 for v in beta), mpf(delta)
+        kappa = mp.sqrt(shift**2 + 4 * norm2)
+        at_zero = (abs(shift) - 2 * shift) * mp.sqrt(abs(shift) + shift) / 3
+        value = float((kappa - 2 * shift) * mp.sqrt(kappa + shift) / 3 - at_zero)
+        slope = float(mp.sqrt(kappa - shift))
+    np.testing.assert_allclose(neuron.potential(beta, delta), value, rtol=1e-13)
+    np.testing.assert_allclose(neuron.potential_gradient(beta, delta), slope / size * beta, rtol=1e-13)
+    if delta == 1e3:
+        np.testing.assert_allclose(value, size**2 / np.sqrt(2 * delta), rtol=2 * size**2 / delta**2 + 1e-14)
+
+
+@pytest.mark.parametrize("delta", [-2.0, 0.0, 2.0])
+def test_potential_starts_at_zero_and_takes_stacks(delta):
+    betas = np.array([[0.0, 0.0], [3.0, 4.0]])
+    assert neuron.potential(betas[0], delta) == 0
+    assert neuron.potential(betas, delta).shape == (2,)
+    np.testing.assert_array_equal(neuron.potential_gradient(betas, delta)[0], [0, 0])
+    np.testing.assert_allclose(neuron.potential_gradient(betas, delta)[1], neuron.potential_gradient(betas[1], delta))
+
+
+# --- inductive bias
+
+
+def conditioned(rng, n, d):
+    """Draw data with singular values of order one, and d - n directions that it does not see."""
+    return np.linalg.qr(rng.normal(size=(d, n)))[0].T * rng.uniform(0.7, 1.4, size=(n, 1)), rng.normal(size=n)
+
+
+def endpoint(a0, w0, x, y, time=1000.0):
+    """Return the function at the end of the integrated flow, and whether a changed sign."""
+    start, end = integrate(a0, w0, least_squares(x, y), [0, time], method="LSODA")
+    beta = end[0] * end[1:]
+    assert np.linalg.norm(x @ beta - y) < 1e-10
+    return beta, start[0] * end[0] < 0
+
+
+@pytest.mark.parametrize("delta", [-1.0, 0.0, 1.5])
+@settings(max_examples=10)
+@given(seed=seeds, shape=st.sampled_from([(1, 2), (1, 4), (2, 3), (2, 4), (3, 4)]), sign=signs)
+def test_the_flow_ends_at_the_nearest_interpolator(delta, seed, shape, sign):
+    rng = np.random.default_rng(seed)
+    (x, y), (a0, w0) = conditioned(rng, *shape), start_with(rng, shape[1], delta, sign)
+    assume(np.linalg.norm(y) > 0.5)
+    end, through_zero = endpoint(a0, w0, x, y)
+    assume(not through_zero)
+    found = neuron.nearest_in_bregman(x.T @ x, x.T @ y, a0 * w0, delta)
+    np.testing.assert_allclose(found, end, atol=1e-6)
+
+
+def hidden_direction(shape):
+    """Draw data that leave one direction undetermined."""
+
+    def draw(rng):
+        if shape == "rank one in two dimensions":
+            x, y = conditioned(rng, 1, 2)
+        elif shape == "white in three":
+            x, y = 1.3 * np.linalg.qr(rng.normal(size=(3, 2)))[0].T, rng.normal(size=2)
+        else:
+            x, y = conditioned(rng, 2, 3)
+        return x, y
+
+    return draw
+
+
+@pytest.mark.parametrize("shape", ["rank one in two dimensions", "white in three", "two strengths in three"])
+@pytest.mark.parametrize("delta", [-2.0, 0.0, 1.0])
+def test_interpolator_is_where_the_flow_ends(shape, delta):
+    turned = []
+
+    @settings(max_examples=12)
+    @given(seed=seeds, sign=signs)
+    def compare(seed, sign):
+        rng = np.random.default_rng(seed)
+        x, y = hidden_direction(shape)(rng)
+        assume(np.linalg.norm(y) > 0.5)
+        a0, w0 = start_with(rng, x.shape[1], delta, sign)
+        end, turns = endpoint(a0, w0, x, y)
+        np.testing.assert_allclose(neuron.interpolator(x.T @ x, x.T @ y, a0, w0), end, atol=1e-8)
+        turned.append(turns)
+
+    compare()
+    assert any(turned) == (delta < 0)
+
+
+def test_interpolator_takes_the_side_that_the_argmin_does_not():
+    """Where a changes sign, Theorem 1's minimizer lies on the other side of the null space's origin."""
+    xtx, xty, a0, w0 = np.diag([1.0, 0.0]), np.array([1.0, 0.0]), 0.5, np.array([-1.5, 0.4])
+    end = neuron.interpolator(xtx, xty, a0, w0)
+    argmin = neuron.nearest_in_bregman(xtx, xty, a0 * w0, neuron.conserved(a0, w0))
+    assert end[1] < 0 < argmin[1]
+    np.testing.assert_allclose(end, endpoint(a0, w0, np.array([[1.0, 0.0]]), np.array([1.0]))[0], atol=1e-9)
+
+
+def test_interpolator_keeps_its_digits_far_downstream():
+    """a∞² ≈ |β*|²/|δ + k²|, a small root of a quadratic."""
+    end = neuron.interpolator(np.diag([1.0, 0.0]), [1e-6, 0.0], 0.0, [100.0, 3.0])
+    np.testing.assert_allclose(end, [1e-6, 3 * 1e-8], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "strengths, a0, w0",
+    [
+        ([1.0, 1.0, 0.0], 1.0, [-1.0, 0.0, 0.5]),  # exactly opposed in the visible directions
+        ([1.0, 1.0, 0.0], 0.0, [0.0, 1.0, 0.5]),  # at rest
+        ([1.0, 2.0, 0.0], 0.0, [0.0, 1.0, 0.5]),
+    ],
+)
+def test_interpolator_refuses_a_saddle(strengths, a0, w0):
+    with pytest.raises(ValueError, match="saddle"):
+        neuron.interpolator(np.diag(strengths), [1.0, 0.0, 0.0], a0, w0)
+
+
+# --- bad input
+
+EYE, ONES = np.eye(2), np.ones(2)
+SEEN, TWO = np.diag([1.0, 0.0]), np.array([2.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: neuron.initialize(0 * ONES, 1), r"beta0 must be a vector \(d,\) other than zero"),
+        (lambda: neuron.initialize(1.0, 1), "beta0 must be a vector"),
+        (lambda: neuron.initialize(EYE, 1), "beta0 must be a vector"),
+        (lambda: neuron.initialize([1, np.nan], 1), "beta0 must be finite"),
+        (lambda: neuron.initialize(ONES, np.inf), "delta must be finite"),
+        (lambda: neuron.trajectory([1.0], ONES, ONES, [0]), r"a0 \(1,\).*do not fit"),
+        (lambda: neuron.trajectory(1, np.ones(3), ONES, [0]), r"w0 \(3,\) and beta_star \(2,\) do not fit"),
+        (lambda: neuron.trajectory(1, EYE, EYE, [0]), "do not fit"),
+        (lambda: neuron.trajectory(np.nan, ONES, ONES, [0]), "a0 must be finite"),
+        (lambda: neuron.trajectory(1, [1, np.inf], ONES, [0]), "w0 must be finite"),
+        (lambda: neuron.trajectory(1, ONES, [np.nan, 1], [0]), "beta_star must be finite"),
+        (lambda: neuron.trajectory(1, ONES, 0 * ONES, [0]), "beta_star is zero"),
+        (lambda: neuron.trajectory(1, ONES, ONES, [0, -1]), "times must be finite and non-negative"),
+        (lambda: neuron.trajectory(1, ONES, ONES, [0, np.inf]), "times must be finite"),
+        (lambda: neuron.trajectory(1, ONES, ONES, [[0, 1]]), "times must be"),
+        (lambda: neuron.trajectory(1, ONES, ONES, [0], eta_a=0), "eta_a is 0: want a positive"),
+        (lambda: neuron.trajectory(1, ONES, ONES, [0], eta_w=-1), "eta_w is -1"),
+        (lambda: neuron.trajectory(1, ONES, ONES, [0], eta_w=np.inf), "eta_w is inf"),
+        (lambda: neuron.basin(1, np.ones(3), ONES), "do not fit"),
+        (lambda: neuron.basin(1, ONES, 0 * ONES), "beta_star is zero"),
+        (lambda: neuron.basin(1, ONES, ONES, -1), "eta_a"),
+        (lambda: neuron.flow(1, ONES, np.eye(3), ONES, [0]), r"xtx \(3, 3\) does not fit xty \(2,\)"),
+        (lambda: neuron.flow(1, ONES, EYE, EYE, [0]), "does not fit"),
+        (lambda: neuron.flow(1, ONES, [[1, 1], [0, 1]], ONES, [0]), "symmetric"),
+        (lambda: neuron.flow(1, ONES, [[1, 2], [2, 1]], ONES, [0]), "positive semidefinite"),
+        (lambda: neuron.flow(1, ONES, EYE, [1, np.nan], [0]), "xty must be finite"),
+        (lambda: neuron.flow(1, ONES, [[1, np.inf], [0, 1]], ONES, [0]), "xtx must be finite"),
+        (lambda: neuron.flow(1, np.ones(3), EYE, ONES, [0]), "do not fit"),
+        (lambda: neuron.flow(1, ONES, EYE, ONES, [1, 0]), "ascend"),
+        (lambda: neuron.flow(1, ONES, EYE, ONES, [-1, 0]), "ascend"),
+        (lambda: neuron.flow(1, ONES, EYE, ONES, [0, np.nan]), "ascend"),
+        (lambda: neuron.flow(1, ONES, EYE, ONES, [[0, 1]]), "ascend"),
+        (lambda: neuron.preconditioner([1, np.nan], 1), "beta must be finite"),
+        (lambda: neuron.preconditioner(ONES, np.inf), "delta must be finite"),
+        (lambda: neuron.preconditioner(0 * ONES, -1), "beta is zero and delta negative"),
+        (lambda: neuron.potential([1, np.nan], 1), "beta must be finite"),
+        (lambda: neuron.potential(ONES, np.nan), "delta must be finite"),
+        (lambda: neuron.potential_gradient([1, np.inf], 1), "beta must be finite"),
+        (lambda: neuron.potential_gradient(ONES, np.nan), "delta must be finite"),
+        (lambda: neuron.nearest_in_bregman(EYE, np.ones(3), ONES, 1), "does not fit"),
+        (lambda: neuron.nearest_in_bregman(SEEN, ONES, ONES, 1), "not in the range"),
+        (lambda: neuron.nearest_in_bregman(SEEN, TWO, [1, np.nan], 1), "beta0 must be finite"),
+        (lambda: neuron.nearest_in_bregman(SEEN, TWO, ONES, np.nan), "delta must be finite"),
+        (lambda: neuron.interpolator(EYE, ONES, 1, ONES), "null space of xtx has dimension 0: want 1"),
+        (lambda: neuron.interpolator(np.diag([1, 0, 0]), [1, 0, 0], 1, np.ones(3)), "dimension 2"),
+        (lambda: neuron.interpolator(SEEN, ONES, 1, ONES), "not in the range"),
+        (lambda: neuron.interpolator(SEEN, TWO, 1, np.ones(3)), "do not fit"),
+        (lambda: neuron.interpolator(SEEN, TWO, np.inf, ONES), "a0 must be finite"),
+    ],
+)
+def test_bad_input_gets_one_clear_error(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
