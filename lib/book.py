@@ -6,6 +6,7 @@ Every function takes the book's root, the folder that holds `_toc.yml`.
 
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -225,11 +226,11 @@ def report(root: Path, notebooks: Path | None = None) -> list[dict]:
     records = ledger(root, notebooks)
     _write(root / "_build" / "claims.json", json.dumps(records, indent=1, ensure_ascii=False) + "\n")
     if notebooks is None:
-        _write(root / LEDGER_PAGE, ledger_page(records))
+        _write(root / LEDGER_PAGE, ledger_page(root, records))
     return records
 
 
-def ledger_page(records: list[dict]) -> str:
+def ledger_page(root: Path, records: list[dict]) -> str:
     """Write the page "What replicates" in MyST: the ledger, chapter by chapter, each row linked to its cell."""
     count = Counter(record["verdict"] for record in records)
     lines = [
@@ -241,8 +242,14 @@ def ledger_page(records: list[dict]) -> str:
     ]
     for chapter in dict.fromkeys(record["chapter"] for record in records):
         rows = [record for record in records if record["chapter"] == chapter]
-        lines += ["", f"## {{doc}}`{chapter}`", "", claims.as_table(rows, _cell_link)]
+        lines += ["", f"## {_title(root, chapter)}", "", claims.as_table(rows, _cell_link)]
     return "\n".join(lines) + "\n"
+
+
+def _title(root: Path, chapter: str) -> str:
+    source = (root / "book" / f"{chapter}.md").read_text(encoding="utf-8")
+    heading = re.search(r"^# (.+)$", source, re.MULTILINE)
+    return heading[1] if heading else chapter
 
 
 def _cell_link(record: dict) -> str:

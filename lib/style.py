@@ -45,5 +45,5 @@ def label_panels(axes: list[Axes]) -> None:
 
 
 def diverging(count: int) -> list:
-    """Return `count` colours from blue over grey to orange, for a parameter that changes sign."""
-    return sns.blend_palette([BLUE, "#9a9a9a", ORANGE], count)
+    """Return `count` colours from dark blue over grey to dark orange, for a parameter that changes sign."""
+    return sns.blend_palette(["#08306b", BLUE, "#a0a0a0", ORANGE, "#7f3b08"], count)

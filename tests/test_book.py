@@ -98,9 +98,7 @@ def test_no_output_is_an_error(chapter):
 def test_no_output_is_a_warning_or_names_a_folder_of_this_machine(chapter):
     for output in outputs(chapter):
         assert output.get("name") != "stderr", output.text
-        texts = [output.get("text", "")] + [
-            text for mime, text in output.get("data", {}).items() if mime.startswith("text/")
-        ]
+        texts = [output.get("text", "")] + [text for mime, text in output.get("data", {}).items() if mime.startswith("text/")]
         for text in texts:
             assert not re.search(f"{MACHINE}|{SCRATCH}", text), text
 
@@ -157,9 +155,7 @@ def test_every_figure_has_caption_name_and_alt_text(chapter):
 
 
 def test_figure_names_are_unique():
-    figures = [
-        cell.metadata.get("mystnb", {}).get("figure", {}) for name in book.chapters(ROOT) for cell in code_cells(name)
-    ]
+    figures = [cell.metadata.get("mystnb", {}).get("figure", {}) for name in book.chapters(ROOT) for cell in code_cells(name)]
     counts = Counter(figure["name"] for figure in figures if "name" in figure)
     assert not [name for name, count in counts.items() if count > 1]
 
@@ -168,9 +164,7 @@ def test_figure_names_are_unique():
 def test_every_exercise_has_a_folded_solution(chapter):
     """The option lines (`:name: value`) follow the line that opens a directive."""
     opened = r"^[`:]{3,}\{%s(?:-start)?\}(.*)\n((?::[\w-]+:.*\n)*)"
-    exercises = [
-        re.findall(r":label: (\S+)", options) for _, options in re.findall(opened % "exercise", source(chapter), re.M)
-    ]
+    exercises = [re.findall(r":label: (\S+)", options) for _, options in re.findall(opened % "exercise", source(chapter), re.M)]
     solutions = re.findall(opened % "solution", source(chapter), re.M)
     labels = [name for names in exercises for name in names]
     assert len(labels) == len(exercises) >= LEAST_EXERCISES  # each has its label
@@ -186,7 +180,7 @@ def test_chapter_ends_with_its_provenance(chapter):
 
 
 def test_the_page_what_replicates_is_the_ledger():
-    assert (ROOT / book.LEDGER_PAGE).read_text(encoding="utf-8") == book.ledger_page(book.ledger(ROOT))
+    assert (ROOT / book.LEDGER_PAGE).read_text(encoding="utf-8") == book.ledger_page(ROOT, book.ledger(ROOT))
 
 
 def test_citation_is_valid_and_names_the_contributors():
@@ -226,9 +220,7 @@ def words(path):
     pictured = json.loads(text)
     for cell in pictured["cells"]:
         for output in cell.get("outputs", []):
-            output["data"] = {
-                mime: data for mime, data in output.get("data", {}).items() if not mime.startswith("image/")
-            }
+            output["data"] = {mime: data for mime, data in output.get("data", {}).items() if not mime.startswith("image/")}
     return json.dumps(pictured)
 
 

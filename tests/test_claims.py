@@ -119,14 +119,8 @@ def test_another_verdict_than_the_declared_one_is_an_error(shown, changes, messa
 @pytest.mark.parametrize(
     "changes, message",
     [
-        *(
-            ({"id": bad}, "want chapter/name")
-            for bad in ("", "rate", "products/", "/rate", "Products/rate", "products/a/b")
-        ),
-        *(
-            ({"id": bad}, "want chapter/name")
-            for bad in ("products/a_b", "products/Rate", "products/rate\n", " products/rate")
-        ),
+        *(({"id": bad}, "want chapter/name") for bad in ("", "rate", "products/", "/rate", "Products/rate", "products/a/b")),
+        *(({"id": bad}, "want chapter/name") for bad in ("products/a_b", "products/Rate", "products/rate\n", " products/rate")),
         ({"verdict": "replicated"}, "'replicated' is none of reproduced, corrected, not reproduced"),
         ({"why": "for fun"}, "`why` goes with"),
         (CORRECTED | {"why": "for fun"}, "`why` goes with"),

@@ -127,10 +127,10 @@ def time_to_reach(product: ArrayLike, target: ArrayLike, degree: ArrayLike, star
 
     The flow :math:`\dot p = d\,(s-p)\,p^{2-2/d}` integrates to
 
-    .. math:: T = \frac{s^{-(2-2/d)}}{d}\,[F(p/s) - F(p_0/s)], \quad F(x) = \frac{x^a}{a}\,{}_2F_1(1, a; a+1; x), \quad a = \tfrac2d-1,
+    .. math:: T = \frac{s^{-(2-2/d)}}{d}\,[F(p/s) - F(p_0/s)], \quad F(x) = \frac{x^a}{a}\,{}_2F_1(1, a; a+1; x)
 
-    and :math:`F(x) = \ln(x/(1-x))` for d = 2. The leading term :math:`x^a/a` is subtracted apart, so that one expression
-    serves all d.
+    with :math:`a = 2/d - 1`, and :math:`F(x) = \ln(x/(1-x))` for d = 2. The leading term :math:`x^a/a` is subtracted
+    apart, so that one expression serves all d.
 
     Parameters
     ----------

@@ -72,11 +72,12 @@ def trajectory(
 ) -> Trajectory:
     r"""Solve the flow on white data exactly, for every δ, every sign and through every sign change of a.
 
-    For :math:`\eta_a = \eta_w = 1`, write :math:`a = N/\sqrt D` with :math:`D = 1 + 2\int_0^t N^2`. Then N obeys the *linear* equation
-    :math:`\ddot N = \delta\dot N + \|\beta_*\|^2 N`, so that
+    For :math:`\eta_a = \eta_w = 1`, write :math:`a = N/\sqrt D` with :math:`D = 1 + 2\int_0^t N^2`. Then N obeys the *linear*
+    equation :math:`\ddot N = \delta\dot N + \|\beta_*\|^2 N`, so that with
+    :math:`\lambda_\pm = \tfrac12(\delta \pm \sqrt{\delta^2 + 4\|\beta_*\|^2})`
 
-    .. math:: N = p\,e^{\lambda_+ t} + m\,e^{\lambda_- t}, \qquad \lambda_\pm = \tfrac12(\delta \pm \sqrt{\delta^2 + 4\|\beta_*\|^2}),
-              \qquad a = \frac{N}{\sqrt D}, \qquad w = \frac{w_0 + \beta_*\int_0^t N}{\sqrt D}.
+    .. math:: N = p\,e^{\lambda_+ t} + m\,e^{\lambda_- t}, \qquad a = \frac{N}{\sqrt D}, \qquad
+              w = \frac{w_0 + \beta_*\int_0^t N}{\sqrt D}.
 
     Other learning rates reduce to this by :math:`a \to \sqrt{\eta_w}\,a`, :math:`w \to \sqrt{\eta_a}\,w`,
     :math:`\beta_* \to \sqrt{\eta_a\eta_w}\,\beta_*`. All terms are scaled by the growing exponential, so that nothing overflows.
@@ -124,8 +125,8 @@ def _phi(rate: float, times: NDArray) -> NDArray:
 def basin(a0: float, w0: ArrayLike, beta_star: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0) -> int:
     r"""Tell which branch of minima attracts: the final sign of a, or 0 for the saddle.
 
-    It is the sign of :math:`p \propto w_0^\top\beta_* + \tfrac{a_0}{2}(\delta + \sqrt{\delta^2 + 4\|\beta_*\|^2})`, for every δ; where p
-    vanishes up to the rounding of its terms, the answer is 0. Arguments and errors as in `trajectory`.
+    It is the sign of :math:`p \propto w_0^\top\beta_* + \tfrac{a_0}{2}(\delta + \sqrt{\delta^2 + 4\|\beta_*\|^2})`, for every δ;
+    where p vanishes up to the rounding of its terms, the answer is 0. Arguments and errors as in `trajectory`.
 
     Source: "Basins of attraction", there for δ < 0 only, and with the saddle's basin counted to S⁺ at δ = 0.
     """
@@ -136,7 +137,7 @@ def basin(a0: float, w0: ArrayLike, beta_star: ArrayLike, eta_a: float = 1.0, et
 def _modes(a0: float, w0: NDArray, beta_star: NDArray) -> _Modes:
     r"""Return the modes, λ± and p free of cancellation, and p = 0 where it is zero up to rounding.
 
-    Where :math:`\omega = w_0^\top\beta_*` opposes :math:`a_0`, :math:`p \propto \omega + a_0\lambda_+` is taken from its conjugate,
+    Where :math:`\omega = w_0^\top\beta_*` opposes :math:`a_0`, p comes from the conjugate of :math:`\omega + a_0\lambda_+`,
     :math:`(a_0\lambda_+ + \omega)(a_0\lambda_+ - \omega) = \delta(a_0^2\lambda_+ + s^2) + s^2\|w_\perp\|^2`.
     """
     size, s = a0**2 + w0 @ w0, np.linalg.norm(beta_star)
@@ -198,9 +199,10 @@ def _velocity(xtx: NDArray, xty: NDArray, eta_a: float = 1.0, eta_w: float = 1.0
 
 
 def preconditioner(beta: ArrayLike, delta: float) -> NDArray:
-    r"""Return M with :math:`\dot\beta = -M\,\nabla_\beta L`, which is the tangent kernel on white data (:math:`\eta_a\eta_w = 1`):
+    r"""Return M with :math:`\dot\beta = -M\,\nabla_\beta L`, the tangent kernel on white data (:math:`\eta_a\eta_w = 1`):
 
-    .. math:: M = \frac{\kappa+\delta}{2}\,I + \frac{\kappa-\delta}{2}\,\hat\beta\hat\beta^\top, \qquad \kappa = \sqrt{\delta^2+4\|\beta\|^2}.
+    .. math:: M = \frac{\kappa+\delta}{2}\,I + \frac{\kappa-\delta}{2}\,\hat\beta\hat\beta^\top, \qquad
+              \kappa = \sqrt{\delta^2+4\|\beta\|^2}.
 
     Parameters
     ----------
@@ -237,7 +239,8 @@ def _kappa_plus_minus(norm: NDArray, delta: float) -> tuple[NDArray, NDArray]:
 def potential(beta: ArrayLike, delta: float) -> NDArray:
     r"""Return the potential of the time-warped mirror flow, shifted to :math:`\Phi_\delta(0) = 0` and free of cancellation:
 
-    .. math:: \Phi_\delta(\beta) = \tfrac13(\kappa - 2\delta)\sqrt{\kappa + \delta} + c_\delta, \qquad \kappa = \sqrt{\delta^2+4\|\beta\|^2}.
+    .. math:: \Phi_\delta(\beta) = \tfrac13(\kappa - 2\delta)\sqrt{\kappa + \delta} + c_\delta, \qquad
+              \kappa = \sqrt{\delta^2+4\|\beta\|^2}.
 
     Its Hessian is :math:`\sqrt{\kappa+\delta}\;M^{-1}`. `beta` has shape (..., d), the result (...).
 
@@ -253,7 +256,10 @@ def potential(beta: ArrayLike, delta: float) -> NDArray:
 
 
 def potential_gradient(beta: ArrayLike, delta: float) -> NDArray:
-    r"""Return :math:`\nabla\Phi_\delta(\beta) = \sqrt{\kappa-\delta}\;\hat\beta` (zero at β = 0), shapes (..., d); source: "Solving for the potential"."""
+    r"""Return :math:`\nabla\Phi_\delta(\beta) = \sqrt{\kappa-\delta}\;\hat\beta`, zero at β = 0.
+
+    `beta` and the result have shape (..., d). Source: "Solving for the potential".
+    """
     beta, delta = _finite("beta", beta), float(_finite("delta", delta))
     norm = np.linalg.norm(beta, axis=-1, keepdims=True)
     _, minus = _kappa_plus_minus(norm, delta)
@@ -292,9 +298,9 @@ def interpolator(xtx: ArrayLike, xty: ArrayLike, a0: float, w0: ArrayLike) -> ND
     r"""Where the flow ends when the data leave one direction v undetermined: :math:`\beta(\infty) = \beta_* + \alpha v`.
 
     The overlap :math:`k = v^\top w_0` is conserved, so :math:`\alpha = k\,a_\infty` with
-    :math:`a_\infty^2 = \tfrac{k^2+\delta}{2} + \sqrt{(\tfrac{k^2+\delta}{2})^2 + \|\beta_*\|^2}`. The sign of :math:`a_\infty` is that of
-    :math:`a_0` if :math:`\delta + k^2 > 0`, since then a cannot vanish; else it is that of the neuron's basin in the visible directions,
-    in closed form if the data are equally strong in all of them, and read off the integrated flow if not.
+    :math:`a_\infty^2 = \tfrac{k^2+\delta}{2} + \sqrt{(\tfrac{k^2+\delta}{2})^2 + \|\beta_*\|^2}`. The sign of :math:`a_\infty` is
+    that of :math:`a_0` if :math:`\delta + k^2 > 0`, since then a cannot vanish. Else it is that of the neuron's basin in the
+    visible directions: in closed form if the data are equally strong in all of them, by integration if not.
 
     Parameters
     ----------

@@ -1,5 +1,7 @@
 """The product's closed forms against quadrature, the full d-weight flow, autograd and finite steps."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
@@ -28,7 +30,7 @@ def test_descend_takes_autograd_steps(seed, d, target):
     w, k = rng.normal(size=d), rng.integers(1, 4, size=d)
     w[0] = rng.choice([0.0, w[0]])  # a zero weight must not divide
     path = products.descend(w, target, 1e-4, 2, k)
-    for before, after in zip(path, path[1:], strict=False):
+    for before, after in pairwise(path):
         np.testing.assert_allclose(after, before - 1e-4 * loss_gradient(before, target, k), rtol=1e-12, atol=1e-15)
 
 

@@ -175,9 +175,7 @@ def test_conserved_is_the_difference_of_scaled_squares():
     np.testing.assert_allclose(neuron.conserved([2.0, 1.0], [[1.0, 3.0], [0.0, 1.0]], eta_a=2.0, eta_w=5.0), [0.0, 3.0])
 
 
-@given(
-    seed=seeds, d=st.integers(1, 5), size=st.floats(1e-6, 1e3), delta=st.one_of(deltas, st.sampled_from([-1e6, 1e6]))
-)
+@given(seed=seeds, d=st.integers(1, 5), size=st.floats(1e-6, 1e3), delta=st.one_of(deltas, st.sampled_from([-1e6, 1e6])))
 def test_initialize_computes_beta_with_the_wanted_delta(seed, d, size, delta):
     beta0 = size * np.random.default_rng(seed).normal(size=d)
     a0, w0 = neuron.initialize(beta0, delta)
@@ -185,6 +183,11 @@ def test_initialize_computes_beta_with_the_wanted_delta(seed, d, size, delta):
     np.testing.assert_allclose(a0 * w0, beta0, rtol=1e-14)
     np.testing.assert_allclose(neuron.conserved(a0, w0), delta, rtol=1e-13, atol=1e-13 * a0**2)
     np.testing.assert_allclose(np.hypot(delta, 2 * np.linalg.norm(beta0)), a0**2 + w0 @ w0, rtol=1e-13)
+
+
+def test_initialize_takes_a_beta_with_zeros():
+    a0, w0 = neuron.initialize([-1.0, 0.0], 0.0)
+    np.testing.assert_array_equal([a0, *w0], [1, -1, 0])
 
 
 def test_trajectory_at_time_zero_is_the_start():
@@ -239,8 +242,8 @@ def test_the_separatrix_ends_in_the_saddle(seed, d, delta, eta_a, eta_w):
     [
         (1.0, [-0.6, -0.8], 0),  # balanced and exactly opposed: S⁺ as printed, the saddle in truth
         (-1.0, [0.6, 0.8], 0),
-        (1.0 + 1e-9, [-0.6, -0.8], 1),
-        (1.0 - 1e-9, [-0.6, -0.8], -1),
+        (1.0 + 1e-13, [-0.6, -0.8], 1),
+        (1.0 - 1e-13, [-0.6, -0.8], -1),
         (0.0, [0.0, 0.0], 0),
         (0.0, [0.8, -0.6 + 1e-12], 1),
         (0.0, [0.8, -0.6 - 1e-12], -1),
@@ -248,7 +251,8 @@ def test_the_separatrix_ends_in_the_saddle(seed, d, delta, eta_a, eta_w):
     ],
 )
 def test_basin_of_the_saddle_is_only_the_saddles(a0, w0, basin):
-    assert neuron.basin(a0, w0, [0.6, 0.8]) == basin
+    for unit in (1e-4, 1.0, 1e4):
+        assert neuron.basin(unit * a0, unit * np.array(w0), unit**2 * np.array([0.6, 0.8])) == basin
     assert neuron.basin(0.0, [0.8, 0.0], [0.0, 1.0]) == 0
 
 
@@ -286,6 +290,12 @@ def test_flow_conserves_delta(seed, d):
     x = rng.normal(size=(d, d))
     path = neuron.flow(rng.normal(), rng.normal(size=d), x.T @ x, rng.normal(size=d) @ x, [0, 1, 3], 2.0, 0.5)
     np.testing.assert_allclose(np.ptp(neuron.conserved(path.a, path.w, 2.0, 0.5)), 0, atol=1e-8)
+
+
+def test_flow_follows_the_escape_from_a_small_start():
+    a0, w0, beta_star, times = 1e-6, np.array([2e-6, -3e-6]), np.array([1.0, 0.5]), [10.0, 12.0, 14.0]
+    exact = neuron.trajectory(a0, w0, beta_star, times)
+    assert off(neuron.flow(a0, w0, np.eye(2), beta_star, times), np.column_stack([exact.a, exact.w])) < 1e-6
 
 
 def test_flow_at_time_zero_is_the_start():
