@@ -59,6 +59,7 @@ def configure(app: Sphinx, config: Config) -> None:
     if address:
         config.html_theme_options |= {
             "repository_url": address,
+            "repository_branch": "main",
             "use_repository_button": True,
             "launch_buttons": {"binderhub_url": "https://mybinder.org", "colab_url": "https://colab.research.google.com"},
         }
@@ -68,7 +69,8 @@ def say_how_to_run(app: Sphinx, page: str, template: str, context: dict, doctree
     """Say on a chapter's page how to run it here, if it cannot be launched elsewhere."""
     chapter = re.fullmatch(r"book/(\w+)", page)
     source = Path(app.srcdir, f"{page}.ipynb")
-    if chapter and source.is_file() and not app.config.html_theme_options.get("repository_url") and "body" in context:
+    launchable = app.config.html_theme_options["use_repository_button"]
+    if chapter and source.is_file() and not launchable:
         context["body"] += (
             '<aside class="admonition tip"><p class="admonition-title">Run this chapter</p>'
             f"<p>In a clone of the book: <code>make chapter NAME={chapter[1]}</code>. Then change a line of"

@@ -105,3 +105,15 @@ def test_launch_buttons_only_where_there_is_a_repository(tmp_path, monkeypatch, 
     assert config.html_theme_options.get("repository_url", "") == address
     assert ("launch_buttons" in config.html_theme_options) == bool(address)
     assert config.html_theme_options["navbar_persistent"] == []
+
+
+@pytest.mark.parametrize("launchable", [True, False])
+def test_a_chapter_that_cannot_be_launched_says_how_to_run_it(tmp_path, launchable):
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book" / "one.ipynb").touch()
+    app = SimpleNamespace(srcdir=tmp_path, config=SimpleNamespace(html_theme_options={"use_repository_button": launchable}))
+    pages = {name: {"body": "text"} for name in ("book/one", "book/index")}
+    for name, context in pages.items():
+        site.say_how_to_run(app, name, "page.html", context, None)
+    assert ("make chapter NAME=one" in pages["book/one"]["body"]) is not launchable
+    assert pages["book/index"]["body"] == "text"
