@@ -7,6 +7,7 @@ Functions without learning rates have :math:`\eta_a = \eta_w = 1`. Others reduce
 :math:`A \to \sqrt{\eta_w}\,A`, :math:`W \to \sqrt{\eta_a}\,W`, :math:`\beta \to \sqrt{\eta_a\eta_w}\,\beta`.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -31,12 +32,19 @@ class Flow(NamedTuple):
 
 
 class DeepFlow(NamedTuple):
-    """Parameters of a deep network with one output along the flow, and what it computes."""
+    """Parameters of a deep network with one output along the flow."""
 
     times: NDArray  # (T,)
     a: NDArray  # (T, d)
-    ws: NDArray  # (T, L, d, d)
-    beta: NDArray  # (T, d)
+    ws: NDArray  # (T, L, d, d), W_1 first
+
+    @property
+    def beta(self) -> NDArray:
+        """The function that the network computes, β = W_1ᵀ⋯W_Lᵀ a, (T, d)."""
+        beta = self.a
+        for layer in range(self.ws.shape[1] - 1, -1, -1):
+            beta = np.einsum("tij,ti->tj", self.ws[:, layer], beta)
+        return beta
 
 
 def conserved(a: ArrayLike, w: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0) -> NDArray:
@@ -292,11 +300,11 @@ def singular_values(beta0_values: ArrayLike, target_values: ArrayLike, delta: fl
     flip = np.where(target < 0, -1.0, 1.0)
     s, start, t = np.abs(target), start * flip, times[:, None]
     larger, kappa = np.hypot(delta, 2 * start) + 2 * np.abs(start), np.hypot(delta, 2 * s)
-    smaller = np.divide(delta**2, larger, out=np.zeros_like(larger), where=larger > 0)
+    smaller = np.abs(delta) * np.divide(np.abs(delta), larger, out=np.zeros_like(larger), where=larger > 0)
     z0, y0 = np.where(start >= 0, larger, smaller), np.where(start >= 0, smaller, larger)
     safe = np.where(kappa > 0, kappa, 1.0)
     p = 1 + 2 * s / safe
-    q = np.where(kappa > 0, delta**2 / (safe**2 * p), 1.0)
+    q = np.where(kappa > 0, (delta / safe) ** 2 / p, 1.0)
     e = np.maximum(np.exp(-kappa * t), TINY)
     phi = np.where(kappa > 0, -np.expm1(-kappa * t) / safe, t)
     y = ((q + p * e) * y0 + delta**2 * phi) / (p + q * e + y0 * phi)
@@ -375,11 +383,7 @@ def deep_flow(a: ArrayLike, ws: ArrayLike, xtx: ArrayLike, xty: ArrayLike, times
         return -np.concatenate([below[-1], *(np.outer(u, v).ravel() for u, v in zip(above[-2::-1], below[:-1], strict=True))])
 
     times, path = _integrate(velocity, np.append(a, ws), times)
-    path_a, path_ws = path[:, :d], path[:, d:].reshape(-1, len(ws), d, d)
-    beta = path_a
-    for layer in range(len(ws) - 1, -1, -1):
-        beta = np.einsum("tij,ti->tj", path_ws[:, layer], beta)
-    return DeepFlow(times, path_a, path_ws, beta)
+    return DeepFlow(times, path[:, :d], path[:, d:].reshape(-1, len(ws), d, d))
 
 
 def deep_isotropic_initialization(d: int, depth: int, a_norm: float, delta: float, seed: int) -> tuple[NDArray, NDArray]:
@@ -517,6 +521,8 @@ def deep_argmin(xtx: ArrayLike, xty: ArrayLike, beta0: ArrayLike, depth: int) ->
     base, null = modes[:, seen] @ (modes[:, seen].T @ xty / strengths[seen]), modes[:, ~seen]
     if not np.allclose(xtx @ base, xty, rtol=1e-8, atol=1e-8 * np.linalg.norm(xty)):
         raise ValueError("xty is not in the range of xtx: no parameters interpolate these data")
+    if null.shape[1] == 0:
+        return base
 
     def objective(free: NDArray) -> tuple[float, NDArray]:
         beta = base + null @ free
@@ -546,7 +552,7 @@ def _split(sigma: ArrayLike, delta: ArrayLike) -> tuple[NDArray, NDArray]:
     return np.where(np.greater_equal(delta, 0), larger, smaller), np.where(np.greater_equal(delta, 0), smaller, larger)
 
 
-def _of_gram(beta: NDArray, function) -> NDArray:
+def _of_gram(beta: NDArray, function: Callable[[NDArray], NDArray]) -> NDArray:
     """Apply a function of the singular values, which are padded by zeros, to ββᵀ: the result is (..., d, d)."""
     u, sigma, _ = np.linalg.svd(beta)
     padded = np.zeros(u.shape[:-1])
@@ -567,7 +573,7 @@ def _orthogonal(n: int, rng: np.random.Generator) -> NDArray:
     return q * np.sign(np.diag(r))
 
 
-def _integrate(velocity, start: NDArray, times: ArrayLike) -> tuple[NDArray, NDArray]:
+def _integrate(velocity: Callable[[float, NDArray], NDArray], start: NDArray, times: ArrayLike) -> tuple[NDArray, NDArray]:
     """Return the times (T,) and the states (T, n)."""
     times = np.atleast_1d(_finite("times", times))
     if times.ndim != 1 or times.size == 0 or times[0] < 0 or np.any(np.diff(times) < 0):
