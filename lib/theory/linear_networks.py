@@ -93,10 +93,12 @@ def flow(
 
 
 def preconditioner(a: ArrayLike, w: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0) -> NDArray:
-    r"""Return :math:`M = \eta_w A^\top A \otimes I_d + \eta_a I_c \otimes W^\top W`: :math:`\mathrm{vec}\,\dot\beta = -M\,\mathrm{vec}\,G`.
+    r"""Return M with :math:`\mathrm{vec}(\dot\beta) = -M\,\mathrm{vec}(G)`, the tangent kernel on white data:
+
+    .. math:: M = \eta_w A^\top A \oplus \eta_a W^\top W = \eta_w A^\top A \otimes I_d + \eta_a I_c \otimes W^\top W.
 
     `a` has shape (..., h, c), `w` (..., h, d), the result (..., dc, dc). Source: section 4, "Wide linear networks".
-    """  # noqa: E501
+    """  # noqa: D400
     a, w = _layers(a, w, eta_a, eta_w)
     return _kronecker_sum(eta_w * np.swapaxes(a, -1, -2) @ a, eta_a * np.swapaxes(w, -1, -2) @ w)
 
@@ -137,12 +139,13 @@ def neuron_preconditioner(beta_k: ArrayLike, delta_k: float, eta_a: float = 1.0,
 def preconditioner_isotropic(beta: ArrayLike, delta: float) -> NDArray:
     r"""Return M where :math:`\Delta = \delta I_h`, a function of β alone:
 
-    .. math:: M = \sqrt{\beta^\top\beta + \tfrac{\delta^2}{4}I_c} \otimes I_d + I_c \otimes \sqrt{\beta\beta^\top + \tfrac{\delta^2}{4}I_d}.
+    .. math:: M = \sqrt{\beta^\top\beta + \tfrac{\delta^2}{4}I_c} \otimes I_d
+              + I_c \otimes \sqrt{\beta\beta^\top + \tfrac{\delta^2}{4}I_d}.
 
     It holds if δ = 0, if δ < 0 and h = d, or if δ > 0 and h = c. `beta` has shape (..., d, c), the result (..., dc, dc).
 
     Source: Theorem 3.
-    """  # noqa: D400, E501
+    """  # noqa: D400
     beta, delta = _map("beta", beta), float(_finite("delta", delta))
 
     def root(sigma: NDArray) -> NDArray:
@@ -152,25 +155,29 @@ def preconditioner_isotropic(beta: ArrayLike, delta: float) -> NDArray:
 
 
 def gram_w(beta: ArrayLike, delta: float) -> NDArray:
-    r"""Return :math:`W^\top W = -\tfrac\delta2 I_d + \sqrt{\beta\beta^\top + \tfrac{\delta^2}{4}I_d}` where :math:`\Delta = \delta I_h`.
+    r"""Return the Gram matrix of W where :math:`\Delta = \delta I_h`, a function of β alone:
+
+    .. math:: W^\top W = -\tfrac\delta2 I_d + \sqrt{\beta\beta^\top + \tfrac{\delta^2}{4}I_d}.
 
     It fails exactly if δ < 0 and h < d: then WᵀW has rank h at most, and the right side has rank d.
     `beta` has shape (..., d, c), the result (..., d, d). Small eigenvalues keep their digits.
 
     Source: Lemma 8.
-    """  # noqa: E501
+    """  # noqa: D400
     beta, delta = _map("beta", beta), float(_finite("delta", delta))
     return _of_gram(beta, lambda sigma: _split(sigma, delta)[1])
 
 
 def gram_a(beta: ArrayLike, delta: float) -> NDArray:
-    r"""Return :math:`A^\top A = \tfrac\delta2 I_c + \sqrt{\beta^\top\beta + \tfrac{\delta^2}{4}I_c}` where :math:`\Delta = \delta I_h`.
+    r"""Return the Gram matrix of A where :math:`\Delta = \delta I_h`, a function of β alone:
+
+    .. math:: A^\top A = \tfrac\delta2 I_c + \sqrt{\beta^\top\beta + \tfrac{\delta^2}{4}I_c}.
 
     It fails exactly if δ > 0 and h < c: then AᵀA has rank h at most, and the right side has rank c.
     `beta` has shape (..., d, c), the result (..., c, c). Small eigenvalues keep their digits.
 
     Source: Lemma 9.
-    """  # noqa: E501
+    """  # noqa: D400
     beta, delta = _map("beta", beta), float(_finite("delta", delta))
     return _of_gram(np.swapaxes(beta, -1, -2), lambda sigma: _split(sigma, delta)[0])
 
@@ -219,7 +226,7 @@ def isotropic_initialization(beta0: ArrayLike, delta: float, hidden: int, seed: 
 
 
 def unbalanced_initialization(d: int, c: int, h: int, delta: float, scale: float, seed: int) -> tuple[NDArray, NDArray]:
-    r"""Draw independent neurons in random directions, each with :math:`\|a_k\|^2 - \|w_k\|^2 = \delta` and :math:`\|a_k\|\|w_k\|` = `scale`.
+    r"""Draw neurons in random directions, with :math:`\|a_k\|^2 - \|w_k\|^2 = \delta` and :math:`\|a_k\|\|w_k\|` = `scale`.
 
     Parameters
     ----------
@@ -232,8 +239,8 @@ def unbalanced_initialization(d: int, c: int, h: int, delta: float, scale: float
     -------
     a, w : (h, c) and (h, d)
 
-    Source: the setting of Theorem 2 and of the limits discussed after it.
-    """  # noqa: E501
+    Source: the setting of Theorems 2 and 6.
+    """
     d, c, h = (_count(*pair) for pair in (("d", d), ("c", c), ("h", h)))
     delta, scale = float(_finite("delta", delta)), float(_finite("scale", scale))
     if scale <= 0:
@@ -310,12 +317,13 @@ def singular_values(beta0_values: ArrayLike, target_values: ArrayLike, delta: fl
     y = ((q + p * e) * y0 + delta**2 * phi) / (p + q * e + y0 * phi)
     rest = q + p * e + z0 * phi
     z = ((p + q * e) * z0 + delta**2 * phi) / rest
+    # s - λ = (s - λ₀)·(2e / rest)·(κp + y)/(κp + y₀), from the ratio of z₊ - z at the two times, z₊ = κp
     gap = 2 * (s - start) * e / rest * (kappa * p + y) / np.where(kappa * p + y0 > 0, kappa * p + y0, 1.0)
     return flip * np.where(np.abs(delta) > s, s - gap, (z - y) / 4)  # each where it keeps more digits
 
 
 def mu_phi_velocity(mu: ArrayLike, phi: ArrayLike, q: ArrayLike, delta: ArrayLike, target_norm: float) -> tuple[NDArray, NDArray]:
-    r"""Return the velocities of :math:`\mu_k = a_k\|w_k\|` and :math:`\phi_k = \hat w_k^\top\hat\beta_*` on white data with one output:
+    r"""Return the velocities of :math:`\mu_k = a_k\|w_k\|` and :math:`\phi_k = \hat w_k^\top\hat\beta_*`, white data, one output:
 
     .. math:: \dot\mu_k = \kappa_k\,(s\phi_k - (Q\mu)_k), \qquad
               \dot\phi_k = \frac{2\mu_k}{\kappa_k - \delta_k}\,[s(1-\phi_k^2) - \phi^\top\mu + \phi_k(Q\mu)_k]
@@ -334,7 +342,7 @@ def mu_phi_velocity(mu: ArrayLike, phi: ArrayLike, q: ArrayLike, delta: ArrayLik
         If shapes disagree, or a neuron with :math:`\mu_k = 0` and :math:`\delta_k \ge 0` has no input weights to point anywhere.
 
     Source: corrects appendix B, "Parameter dynamics when c = 1", which is right only for s = 1.
-    """  # noqa: D400, E501
+    """  # noqa: D400
     mu, phi, q, delta = _finite("mu", mu), _finite("phi", phi), _finite("q", q), _finite("delta", delta)
     if mu.ndim != 1 or not mu.shape == phi.shape == delta.shape or q.shape != mu.shape * 2:
         raise ValueError(f"mu {mu.shape}, phi {phi.shape}, q {q.shape}, delta {delta.shape}: want (h,), (h,), (h, h) and (h,)")
@@ -349,7 +357,7 @@ def mu_phi_velocity(mu: ArrayLike, phi: ArrayLike, q: ArrayLike, delta: ArrayLik
 
 
 def deep_flow(a: ArrayLike, ws: ArrayLike, xtx: ArrayLike, xty: ArrayLike, times: ArrayLike) -> DeepFlow:
-    r"""Integrate the flow of a network of depth L + 1, :math:`f(x) = a^\top W_L\cdots W_1 x`, with square hidden layers, numerically.
+    r"""Integrate the flow of :math:`f(x) = a^\top W_L\cdots W_1 x`, of depth L + 1 and width d throughout, numerically.
 
     Parameters
     ----------
@@ -365,7 +373,7 @@ def deep_flow(a: ArrayLike, ws: ArrayLike, xtx: ArrayLike, xty: ArrayLike, times
         As `flow`.
 
     Source: appendix B, "Deep linear networks".
-    """  # noqa: E501
+    """
     a, ws = _finite("a", a), _finite("ws", ws)
     d = a.size
     if a.ndim != 1 or ws.ndim != 3 or ws.shape != (len(ws), d, d) or not len(ws):
