@@ -554,7 +554,7 @@ def _direction(beta: ArrayLike, depth: int) -> tuple[float, NDArray, int]:
 
 def _split(sigma: ArrayLike, delta: ArrayLike) -> tuple[NDArray, NDArray]:
     """Return a² and w² with a² - w² = δ and a w = ±σ, (√(δ² + 4σ²) ± δ)/2, without cancellation."""
-    sigma = np.abs(np.asarray(sigma, float))
+    sigma = np.asarray(sigma, float)
     larger = np.hypot(sigma, np.divide(delta, 2)) + np.abs(delta) / 2
     smaller = sigma * np.divide(sigma, larger, out=np.zeros_like(larger), where=larger > 0)
     return np.where(np.greater_equal(delta, 0), larger, smaller), np.where(np.greater_equal(delta, 0), smaller, larger)

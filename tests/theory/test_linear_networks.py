@@ -477,6 +477,11 @@ def test_deep_isotropic_initialization_contains_the_example_of_the_paper():
     assert np.linalg.norm(linear.deep_isotropic_initialization(3, 2, 0.7, -0.49, 4)[0]) == pytest.approx(0.7)
 
 
+def test_one_dimension_allows_a_delta_up_to_the_square_of_a():
+    a, ws = linear.deep_isotropic_initialization(1, 2, 2.0, 3.0, 0)
+    np.testing.assert_allclose([a[0] ** 2, *ws.ravel() ** 2], [4, 1, 1])
+
+
 @settings(max_examples=20)
 @given(seed=seeds, d=st.integers(1, 4), depth=depths)
 def test_deep_flow_follows_autograd_through_another_solver(seed, d, depth):
@@ -627,7 +632,7 @@ EYE, ONE = np.eye(2), np.ones(2)
         (lambda: linear.deep_flow(ONE, np.ones((0, 2, 2)), EYE, ONE, [1]), "at least 1"),
         (lambda: linear.deep_flow(ONE, [EYE], EYE, np.ones(3), [1]), r"xty \(3,\)"),
         (lambda: linear.deep_isotropic_initialization(2, 1, 2, 1, 0), "want delta <= 0"),
-        (lambda: linear.deep_isotropic_initialization(1, 1, 0.5, 1, 0), "at most its square"),
+        (lambda: linear.deep_isotropic_initialization(1, 1, 0.5, 0.4, 0), "at most its square"),
         (lambda: linear.deep_isotropic_initialization(2, 1, -1, 0, 0), "non-negative"),
         (lambda: linear.deep_isotropic_initialization(2, 0, 1, 0, 0), "depth is 0"),
         (lambda: linear.deep_norm2(1, 0, 0), "depth is 0"),
