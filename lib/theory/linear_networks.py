@@ -12,8 +12,19 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.integrate import solve_ivp
-from scipy.optimize import minimize
+
+from lib.theory.common import count, finite, integrate, learning_rates, matrix, normal_equations, orthogonal
+from lib.theory.deep_linear import (  # noqa: F401  the deep half, under the same name
+    deep_argmin,
+    deep_flow,
+    deep_inductive_bias,
+    deep_isotropic_initialization,
+    deep_norm2,
+    deep_outer,
+    deep_preconditioner,
+    rich_preconditioner,
+    rich_preconditioner_inverse,
+)
 
 TINY = np.finfo(float).tiny
 
@@ -29,22 +40,6 @@ class Flow(NamedTuple):
     def beta(self) -> NDArray:
         """The map that the network computes, β = WᵀA, (T, d, c)."""
         return np.swapaxes(self.w, -1, -2) @ self.a
-
-
-class DeepFlow(NamedTuple):
-    """Parameters of a deep network with one output along the flow."""
-
-    times: NDArray  # (T,)
-    a: NDArray  # (T, d)
-    ws: NDArray  # (T, L, d, d), W_1 first
-
-    @property
-    def beta(self) -> NDArray:
-        """The function that the network computes, β = W_1ᵀ⋯W_Lᵀ a, (T, d)."""
-        beta = self.a
-        for layer in range(self.ws.shape[1] - 1, -1, -1):
-            beta = np.einsum("tij,ti->tj", self.ws[:, layer], beta)
-        return beta
 
 
 def conserved(a: ArrayLike, w: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0) -> NDArray:
@@ -81,14 +76,14 @@ def flow(
     if a.ndim != 2:
         raise ValueError(f"a {a.shape} and w {w.shape} must be one network: want (h, c) and (h, d)")
     (h, c), d = a.shape, w.shape[1]
-    xtx, xty = _normal_equations(xtx, xty, (d, c))
+    xtx, xty = normal_equations(xtx, xty, (d, c))
 
     def velocity(_: float, state: NDArray) -> NDArray:
         a, w = state[: h * c].reshape(h, c), state[h * c :].reshape(h, d)
         g = xtx @ (w.T @ a) - xty
         return -np.append(eta_a * (w @ g), eta_w * (a @ g.T))
 
-    times, path = _integrate(velocity, np.append(a, w), times)
+    times, path = integrate(velocity, np.append(a, w), times)
     return Flow(times, path[:, : h * c].reshape(-1, h, c), path[:, h * c :].reshape(-1, h, d))
 
 
@@ -127,8 +122,8 @@ def neuron_preconditioner(beta_k: ArrayLike, delta_k: float, eta_a: float = 1.0,
 
     Source: Theorem 2.
     """  # noqa: D400
-    beta_k, delta_k = _map("beta_k", beta_k), float(_finite("delta_k", delta_k))
-    _rates(eta_a, eta_w)
+    beta_k, delta_k = matrix("beta_k", beta_k), float(finite("delta_k", delta_k))
+    learning_rates(eta_a, eta_w)
     u, sigma, vt = np.linalg.svd(beta_k)
     if sigma[0] == 0 or np.any(sigma[1:] > 1e-8 * sigma[0]):
         raise ValueError("beta_k must have rank one: pass np.outer(w[k], a[k]) with neither of them zero")
@@ -146,7 +141,7 @@ def preconditioner_isotropic(beta: ArrayLike, delta: float) -> NDArray:
 
     Source: Theorem 3.
     """  # noqa: D400
-    beta, delta = _map("beta", beta), float(_finite("delta", delta))
+    beta, delta = matrix("beta", beta), float(finite("delta", delta))
 
     def root(sigma: NDArray) -> NDArray:
         return np.hypot(sigma, delta / 2)
@@ -164,7 +159,7 @@ def gram_w(beta: ArrayLike, delta: float) -> NDArray:
 
     Source: Lemma 8.
     """  # noqa: D400
-    beta, delta = _map("beta", beta), float(_finite("delta", delta))
+    beta, delta = matrix("beta", beta), float(finite("delta", delta))
     return _of_gram(beta, lambda sigma: _split(sigma, delta)[1])
 
 
@@ -178,7 +173,7 @@ def gram_a(beta: ArrayLike, delta: float) -> NDArray:
 
     Source: Lemma 9.
     """  # noqa: D400
-    beta, delta = _map("beta", beta), float(_finite("delta", delta))
+    beta, delta = matrix("beta", beta), float(finite("delta", delta))
     return _of_gram(np.swapaxes(beta, -1, -2), lambda sigma: _split(sigma, delta)[0])
 
 
@@ -206,10 +201,10 @@ def isotropic_initialization(beta0: ArrayLike, delta: float, hidden: int, seed: 
 
     Source: Assumption 7 and the remark after it.
     """
-    beta0, delta = _map("beta0", beta0), float(_finite("delta", delta))
+    beta0, delta = matrix("beta0", beta0), float(finite("delta", delta))
     if beta0.ndim != 2:
         raise ValueError(f"beta0 has shape {beta0.shape}: want (d, c)")
-    (d, c), h = beta0.shape, _count("hidden", hidden)
+    (d, c), h = beta0.shape, count("hidden", hidden)
     if delta > 0 and h > c:
         raise ValueError(f"delta {delta:g} > 0 asks that A Aᵀ (h, h) be invertible: hidden {h} must not exceed c = {c}")
     if delta < 0 and h > d:
@@ -220,7 +215,7 @@ def isotropic_initialization(beta0: ArrayLike, delta: float, hidden: int, seed: 
     padded = np.zeros(h)
     padded[: len(sigma)] = sigma[:h]
     of_a, of_w = _split(padded, delta)
-    r = _orthogonal(h, np.random.default_rng(seed))
+    r = orthogonal(h, np.random.default_rng(seed))
     ka, kw = min(h, c), min(h, d)  # beyond these, the hidden directions are silent
     return r[:, :ka] * np.sqrt(of_a[:ka]) @ vt[:ka], r[:, :kw] * np.sqrt(of_w[:kw]) @ u.T[:kw]
 
@@ -241,8 +236,8 @@ def unbalanced_initialization(d: int, c: int, h: int, delta: float, scale: float
 
     Source: the setting of Theorems 2 and 6.
     """
-    d, c, h = (_count(*pair) for pair in (("d", d), ("c", c), ("h", h)))
-    delta, scale = float(_finite("delta", delta)), float(_finite("scale", scale))
+    d, c, h = (count(*pair) for pair in (("d", d), ("c", c), ("h", h)))
+    delta, scale = float(finite("delta", delta)), float(finite("scale", scale))
     if scale <= 0:
         raise ValueError(f"scale is {scale:g}: want a positive norm for every neuron's map")
     of_a, of_w = _split(scale, delta)
@@ -260,13 +255,13 @@ def hyperbolic_entropy(x: ArrayLike, delta: float) -> NDArray:
 
     Source: Theorem 11.
     """
-    x, gradient = _finite("x", x), hyperbolic_entropy_gradient(x, delta)
+    x, gradient = finite("x", x), hyperbolic_entropy_gradient(x, delta)
     return x * (gradient - x / (np.abs(delta) + np.hypot(delta, 2 * x)))
 
 
 def hyperbolic_entropy_gradient(x: ArrayLike, delta: float) -> NDArray:
     r"""Return :math:`q_\delta'(x) = \tfrac12\sinh^{-1}(2x/|\delta|)`, elementwise, for δ ≠ 0; source: Theorem 11."""
-    x, delta = _finite("x", x), float(_finite("delta", delta))
+    x, delta = finite("x", x), float(finite("delta", delta))
     if delta == 0:
         raise ValueError("delta is 0: the hyperbolic entropy needs delta other than 0")
     return np.arcsinh(2 * x / np.abs(delta)) / 2
@@ -298,10 +293,10 @@ def singular_values(beta0_values: ArrayLike, target_values: ArrayLike, delta: fl
 
     Source: Lemma 10, with signed values (the singular values themselves, :math:`|\lambda|`, reflect at zero).
     """
-    start, target, delta = _finite("beta0_values", beta0_values), _finite("target_values", target_values), _finite("delta", delta)
+    start, target, delta = finite("beta0_values", beta0_values), finite("target_values", target_values), finite("delta", delta)
     if start.ndim != 1 or start.shape != target.shape or delta.ndim != 0:
         raise ValueError(f"beta0_values {start.shape} and target_values {target.shape} must agree, (r,), and delta be a number")
-    times = np.atleast_1d(_finite("times", times))
+    times = np.atleast_1d(finite("times", times))
     if times.ndim != 1 or np.any(times < 0):
         raise ValueError("times must be non-negative, shape (T,)")
     flip = np.where(target < 0, -1.0, 1.0)
@@ -343,10 +338,10 @@ def mu_phi_velocity(mu: ArrayLike, phi: ArrayLike, q: ArrayLike, delta: ArrayLik
 
     Source: corrects appendix B, "Parameter dynamics when c = 1", which is right only for s = 1.
     """  # noqa: D400
-    mu, phi, q, delta = _finite("mu", mu), _finite("phi", phi), _finite("q", q), _finite("delta", delta)
+    mu, phi, q, delta = finite("mu", mu), finite("phi", phi), finite("q", q), finite("delta", delta)
     if mu.ndim != 1 or not mu.shape == phi.shape == delta.shape or q.shape != mu.shape * 2:
         raise ValueError(f"mu {mu.shape}, phi {phi.shape}, q {q.shape}, delta {delta.shape}: want (h,), (h,), (h, h) and (h,)")
-    s = float(_finite("target_norm", target_norm))
+    s = float(finite("target_norm", target_norm))
     if s <= 0:
         raise ValueError(f"target_norm is {s:g}: want the norm of a target other than zero")
     if np.any((mu == 0) & (delta >= 0)):
@@ -354,202 +349,6 @@ def mu_phi_velocity(mu: ArrayLike, phi: ArrayLike, q: ArrayLike, delta: ArrayLik
     of_a, of_w = _split(mu, delta)
     pull = s * phi - q @ mu
     return (of_a + of_w) * pull, mu / of_w * (s - phi @ mu - phi * pull)
-
-
-def deep_flow(a: ArrayLike, ws: ArrayLike, xtx: ArrayLike, xty: ArrayLike, times: ArrayLike) -> DeepFlow:
-    r"""Integrate the flow of :math:`f(x) = a^\top W_L\cdots W_1 x`, of depth L + 1 and width d throughout, numerically.
-
-    Parameters
-    ----------
-    a : (d,) at time 0
-    ws : (L, d, d) at time 0, W_1 first
-    xtx : (d, d) the matrix XᵀX, symmetric and positive semidefinite
-    xty : (d,) the vector Xᵀy
-    times : (T,) non-negative and ascending
-
-    Raises
-    ------
-    ValueError
-        As `flow`.
-
-    Source: appendix B, "Deep linear networks".
-    """
-    a, ws = _finite("a", a), _finite("ws", ws)
-    d = a.size
-    if a.ndim != 1 or ws.ndim != 3 or ws.shape != (len(ws), d, d) or not len(ws):
-        raise ValueError(f"a {a.shape} and ws {ws.shape} do not fit: want (d,) and (L, d, d) with L of at least 1")
-    xtx, xty = _normal_equations(xtx, xty, (d,))
-
-    def velocity(_: float, state: NDArray) -> NDArray:
-        a, ws = state[:d], state[d:].reshape(-1, d, d)
-        above = [a]  # W_{l+1}ᵀ⋯W_Lᵀ a, from l = L down to l = 0
-        for w in ws[::-1]:
-            above.append(w.T @ above[-1])
-        below = [xtx @ above[-1] - xty]  # W_{l-1}⋯W_1 G, from l = 1 up to l = L + 1
-        for w in ws:
-            below.append(w @ below[-1])
-        return -np.concatenate([below[-1], *(np.outer(u, v).ravel() for u, v in zip(above[-2::-1], below[:-1], strict=True))])
-
-    times, path = _integrate(velocity, np.append(a, ws), times)
-    return DeepFlow(times, path[:, :d], path[:, d:].reshape(-1, len(ws), d, d))
-
-
-def deep_isotropic_initialization(d: int, depth: int, a_norm: float, delta: float, seed: int) -> tuple[NDArray, NDArray]:
-    r"""Draw parameters with :math:`aa^\top - W_LW_L^\top = \delta I` and :math:`W_{l+1}^\top W_{l+1} = W_lW_l^\top`.
-
-    They are :math:`W_l = R_{l+1}^\top S R_l` with :math:`S = \sqrt{aa^\top - \delta I}`, random orthogonal :math:`R_l` and
-    :math:`R_{L+1} = I`. For `a_norm` = 0, this is :math:`W_l = \alpha O_l` with :math:`\delta = -\alpha^2`.
-
-    Parameters
-    ----------
-    d : width of every layer
-    depth : L, the number of matrices
-    a_norm : ‖a‖, non-negative; the direction of a is random
-    delta : the conserved quantity, not positive unless d = 1
-    seed : draws a and the R_l
-
-    Returns
-    -------
-    a, ws : (d,) and (L, d, d)
-
-    Raises
-    ------
-    ValueError
-        If no such parameters exist: δ > 0 and d > 1, where aaᵀ is singular, or δ > ‖a‖².
-
-    Source: Definition 12, there with a = 0 as the example.
-    """
-    d, depth = _count("d", d), _count("depth", depth)
-    a_norm, delta = float(_finite("a_norm", a_norm)), float(_finite("delta", delta))
-    if a_norm < 0 or delta > a_norm**2:
-        raise ValueError(f"a_norm {a_norm:g} must be non-negative and delta {delta:g} at most its square")
-    if delta > 0 and d > 1:
-        raise ValueError(f"delta {delta:g} > 0 asks that a aᵀ, of rank one, be invertible: with d = {d}, want delta <= 0")
-    rng = np.random.default_rng(seed)
-    direction = _orthogonal(d, rng)[0]
-    along = np.outer(direction, direction)
-    root = np.sqrt(a_norm**2 - delta) * along + np.sqrt(max(-delta, 0.0)) * (np.eye(d) - along)
-    r = [*(_orthogonal(d, rng) for _ in range(depth)), np.eye(d)]
-    return a_norm * direction, np.array([r[layer + 1].T @ root @ r[layer] for layer in range(depth)])
-
-
-def deep_norm2(a_norm2: ArrayLike, delta: float, depth: int) -> NDArray:
-    r"""Return :math:`\|\beta\|^2 = \|a\|^2(\|a\|^2 - \delta)^L`, elementwise; source: Lemma 13, whose proof prints d for L."""
-    a_norm2 = _finite("a_norm2", a_norm2)
-    return a_norm2 * (a_norm2 - float(_finite("delta", delta))) ** _count("depth", depth)
-
-
-def deep_outer(w1_gram: ArrayLike, delta: float, depth: int) -> NDArray:
-    r"""Return :math:`\beta\beta^\top = (W_1^\top W_1)^{L+1} + \delta\,(W_1^\top W_1)^L`, (..., d, d); source: Lemma 13."""
-    w1_gram, depth = _square("w1_gram", w1_gram), _count("depth", depth)
-    power = np.linalg.matrix_power(w1_gram, depth)
-    return power @ w1_gram + float(_finite("delta", delta)) * power
-
-
-def deep_preconditioner(a_norm2: float, w1_gram: ArrayLike, delta: float, depth: int) -> NDArray:
-    r"""Return M with :math:`\dot\beta = -M G` where the parameters are isotropic:
-
-    .. math:: M = (W_1^\top W_1)^L + \|a\|^2\sum_{l=0}^{L-1}(\|a\|^2-\delta)^l\,(W_1^\top W_1)^{L-1-l}.
-
-    Parameters
-    ----------
-    a_norm2 : ‖a‖²
-    w1_gram : (..., d, d) the matrix W_1ᵀW_1
-    delta : the conserved quantity
-    depth : L, the number of matrices
-
-    Source: Lemma 14.
-    """  # noqa: D400
-    w1_gram, depth, delta = _square("w1_gram", w1_gram), _count("depth", depth), float(_finite("delta", delta))
-    a_norm2 = float(_finite("a_norm2", a_norm2))
-    powers = [np.linalg.matrix_power(w1_gram, n) for n in range(depth + 1)]
-    return powers[depth] + a_norm2 * sum((a_norm2 - delta) ** n * powers[depth - 1 - n] for n in range(depth))
-
-
-def rich_preconditioner(beta: ArrayLike, depth: int) -> NDArray:
-    r"""Return the limit δ → 0, :math:`M = \|\beta\|^{\frac{2L}{L+1}} I + L\,\|\beta\|^{-\frac{2}{L+1}}\beta\beta^\top`.
-
-    `beta` (d,) is not zero; the result has shape (d, d). Source: proof of Theorem 15.
-    """
-    norm, along, depth = _direction(beta, depth)
-    return norm ** (2 * depth / (depth + 1)) * (np.eye(len(along)) + depth * along)
-
-
-def rich_preconditioner_inverse(beta: ArrayLike, depth: int) -> NDArray:
-    r"""Return :math:`M^{-1} = \|\beta\|^{-\frac{2L}{L+1}} I - \frac{L}{L+1}\|\beta\|^{-\frac{4L+2}{L+1}}\beta\beta^\top`.
-
-    `beta` (d,) is not zero; the result has shape (d, d). Source: corrects the proof of Theorem 15, which prints a plus.
-    """
-    norm, along, depth = _direction(beta, depth)
-    return norm ** (-2 * depth / (depth + 1)) * (np.eye(len(along)) - depth / (depth + 1) * along)
-
-
-def deep_inductive_bias(beta: ArrayLike, beta0: ArrayLike, depth: int) -> NDArray:
-    r"""Return :math:`Q(\beta) = \frac{L+1}{L+2}\|\beta\|^{\frac{L+2}{L+1}} - \|\beta_0\|^{-\frac{L}{L+1}}\beta_0^\top\beta`.
-
-    Parameters
-    ----------
-    beta : (..., d)
-    beta0 : (d,) the function at time 0, not zero
-    depth : L, the number of matrices
-
-    Returns
-    -------
-    (...)
-
-    Source: Theorem 15.
-    """
-    beta, slope, depth = _finite("beta", beta), _slope(_nonzero("beta0", beta0), depth), _count("depth", depth)
-    if beta.shape[-1:] != slope.shape:
-        raise ValueError(f"beta {beta.shape} does not fit beta0 {slope.shape}: want (..., d) and (d,)")
-    return (depth + 1) / (depth + 2) * np.linalg.norm(beta, axis=-1) ** ((depth + 2) / (depth + 1)) - beta @ slope
-
-
-def deep_argmin(xtx: ArrayLike, xty: ArrayLike, beta0: ArrayLike, depth: int) -> NDArray:
-    r"""Minimize `deep_inductive_bias` over the β that interpolate, numerically.
-
-    Parameters
-    ----------
-    xtx : (d, d) the matrix XᵀX, symmetric and positive semidefinite
-    xty : (d,) the vector Xᵀy, in the range of `xtx`
-    beta0 : (d,) the function at time 0, not zero
-    depth : L, the number of matrices
-
-    Returns
-    -------
-    (d,) the minimizer, to about seven digits
-
-    Source: Theorem 15.
-    """
-    beta0 = _nonzero("beta0", beta0)
-    slope0 = _slope(beta0, depth)
-    xtx, xty = _normal_equations(xtx, xty, beta0.shape)
-    strengths, modes = np.linalg.eigh(xtx)
-    seen = strengths > 1e-10 * strengths[-1]
-    base, null = modes[:, seen] @ (modes[:, seen].T @ xty / strengths[seen]), modes[:, ~seen]
-    if not np.allclose(xtx @ base, xty, rtol=1e-8, atol=1e-8 * np.linalg.norm(xty)):
-        raise ValueError("xty is not in the range of xtx: no parameters interpolate these data")
-    if null.shape[1] == 0:
-        return base
-
-    def objective(free: NDArray) -> tuple[float, NDArray]:
-        beta = base + null @ free
-        return deep_inductive_bias(beta, beta0, depth), null.T @ (_slope(beta, depth) - slope0)
-
-    best = minimize(objective, null.T @ (beta0 - base), jac=True, method="BFGS", options={"gtol": 1e-11})
-    return base + null @ best.x
-
-
-def _slope(beta: NDArray, depth: int) -> NDArray:
-    """Return β / ‖β‖^(L/(L+1)), the gradient of the potential of Theorem 15, zero at β = 0."""
-    norm, depth = np.linalg.norm(beta), _count("depth", depth)
-    return beta / norm ** (depth / (depth + 1)) if norm > 0 else np.zeros_like(beta)
-
-
-def _direction(beta: ArrayLike, depth: int) -> tuple[float, NDArray, int]:
-    beta = _nonzero("beta", beta)
-    norm = np.linalg.norm(beta)
-    return norm, np.outer(beta / norm, beta / norm), _count("depth", depth)
 
 
 def _split(sigma: ArrayLike, delta: ArrayLike) -> tuple[NDArray, NDArray]:
@@ -575,73 +374,9 @@ def _kronecker_sum(first: NDArray, second: NDArray) -> NDArray:
     return total.reshape(*first.shape[:-2], c * d, c * d)
 
 
-def _orthogonal(n: int, rng: np.random.Generator) -> NDArray:
-    """Draw an orthogonal matrix (n, n), uniformly."""
-    q, r = np.linalg.qr(rng.normal(size=(n, n)))
-    return q * np.sign(np.diag(r))
-
-
-def _integrate(velocity: Callable[[float, NDArray], NDArray], start: NDArray, times: ArrayLike) -> tuple[NDArray, NDArray]:
-    """Return the times (T,) and the states (T, n)."""
-    times = np.atleast_1d(_finite("times", times))
-    if times.ndim != 1 or times.size == 0 or times[0] < 0 or np.any(np.diff(times) < 0):
-        raise ValueError("times must ascend from 0 or later, shape (T,)")
-    span = (0.0, max(times[-1], 1e-9))  # a span that the solver can step in
-    return times, solve_ivp(velocity, span, start, "DOP853", times, rtol=1e-11, atol=1e-13).y.T
-
-
 def _layers(a: ArrayLike, w: ArrayLike, eta_a: float, eta_w: float) -> tuple[NDArray, NDArray]:
-    a, w = _map("a", a), _map("w", w)
+    a, w = matrix("a", a), matrix("w", w)
     if a.shape[:-1] != w.shape[:-1]:
         raise ValueError(f"a {a.shape} does not fit w {w.shape}: want (h, c) and (h, d)")
-    _rates(eta_a, eta_w)
+    learning_rates(eta_a, eta_w)
     return a, w
-
-
-def _rates(eta_a: float, eta_w: float) -> None:
-    for name, eta in (("eta_a", eta_a), ("eta_w", eta_w)):
-        if not 0 < eta < np.inf:
-            raise ValueError(f"{name} is {eta}: want a positive learning rate")
-
-
-def _normal_equations(xtx: ArrayLike, xty: ArrayLike, shape: tuple[int, ...]) -> tuple[NDArray, NDArray]:
-    xtx, xty = _finite("xtx", xtx), _finite("xty", xty)
-    if xty.shape != shape or xtx.shape != (shape[0], shape[0]):
-        raise ValueError(f"xtx {xtx.shape} and xty {xty.shape} do not fit: want {(shape[0], shape[0])} and {shape}")
-    if not np.allclose(xtx, xtx.T) or np.linalg.eigvalsh(xtx)[0] < -1e-10 * np.abs(xtx).max():
-        raise ValueError("xtx must be symmetric and positive semidefinite; pass X.T @ X")
-    return xtx, xty
-
-
-def _map(name: str, value: ArrayLike) -> NDArray:
-    value = _finite(name, value)
-    if value.ndim < 2 or 0 in value.shape:
-        raise ValueError(f"{name} has shape {value.shape}: want a matrix, or a batch of them")
-    return value
-
-
-def _square(name: str, value: ArrayLike) -> NDArray:
-    value = _map(name, value)
-    if value.shape[-1] != value.shape[-2]:
-        raise ValueError(f"{name} has shape {value.shape}: want (..., d, d)")
-    return value
-
-
-def _nonzero(name: str, value: ArrayLike) -> NDArray:
-    value = _finite(name, value)
-    if value.ndim != 1 or not np.any(value):
-        raise ValueError(f"{name} must be a vector (d,) other than zero")
-    return value
-
-
-def _count(name: str, value: int) -> int:
-    if value != int(value) or value < 1:
-        raise ValueError(f"{name} is {value}: want a positive integer")
-    return int(value)
-
-
-def _finite(name: str, value: ArrayLike) -> NDArray:
-    value = np.asarray(value, float)
-    if not np.all(np.isfinite(value)):
-        raise ValueError(f"{name} must be finite")
-    return value

@@ -6,8 +6,9 @@ Weights carry no units; time is measured in units of 1/(learning rate).
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.integrate import solve_ivp
 from scipy.special import digamma, hyp2f1
+
+from lib.theory.common import finite, integrate, positive
 
 
 def flow(weights: ArrayLike, target: float, times: ArrayLike, exponents: ArrayLike | None = None) -> NDArray:
@@ -22,7 +23,7 @@ def flow(weights: ArrayLike, target: float, times: ArrayLike, exponents: ArrayLi
 
     Returns
     -------
-    (T, d) weights at `times`, to about ten digits
+    (T, d) weights at `times`, to about nine digits
 
     Raises
     ------
@@ -32,14 +33,9 @@ def flow(weights: ArrayLike, target: float, times: ArrayLike, exponents: ArrayLi
     Source: "Setup" and "Nonlinearities".
     """
     weights, k = _monomial(weights, exponents)
-    target, times = _finite("target", target), np.atleast_1d(_finite("times", times))
-    if times.ndim != 1 or times.size == 0 or times[0] < 0 or np.any(np.diff(times) < 0):
-        raise ValueError("times must ascend from 0 or later, shape (T,)")
-    span = (0.0, max(times[-1], 1e-9))  # a span that the solver can step in
-    path = solve_ivp(
-        lambda t, w: (target - np.prod(w**k)) * _gradient(w, k), span, weights, "DOP853", times, rtol=1e-11, atol=1e-13
-    )
-    return path.y.T
+    target = finite("target", target)
+    _, path = integrate(lambda t, w: (target - np.prod(w**k)) * _gradient(w, k), weights, times)
+    return path
 
 
 def descend(weights: ArrayLike, target: float, learning_rate: float, steps: int, exponents: ArrayLike | None = None) -> NDArray:
@@ -63,7 +59,7 @@ def descend(weights: ArrayLike, target: float, learning_rate: float, steps: int,
     Source: "Learning rate" (left open in the note).
     """
     weights, k = _monomial(weights, exponents)
-    target, learning_rate = _finite("target", target), _finite("learning_rate", learning_rate)
+    target, learning_rate = finite("target", target), finite("learning_rate", learning_rate)
     if learning_rate <= 0 or steps != int(steps) or steps < 1:
         raise ValueError(f"learning_rate {learning_rate:g} must be positive and steps {steps} a positive integer")
     path = np.empty((int(steps) + 1, len(weights)))
@@ -113,7 +109,7 @@ def final_pair(weights: ArrayLike, target: float) -> NDArray:
     Source: "How fast do weights equalize?", where only an order of magnitude is given.
     """
     weights, _ = _monomial(weights, None)
-    target = _positive("target", target)
+    target = positive("target", target)
     if weights.shape[-1] != 2 or np.any(weights <= 0):
         raise ValueError(f"weights must be positive, shape (..., 2); got shape {weights.shape}")
     c = weights[..., 0] ** 2 - weights[..., 1] ** 2
@@ -150,7 +146,7 @@ def time_to_reach(product: ArrayLike, target: ArrayLike, degree: ArrayLike, star
     Source: new; its limits are the times in "General case".
     """
     product, target, d, start = np.broadcast_arrays(
-        *(_finite(*pair) for pair in zip(("product", "target", "degree", "start"), (product, target, degree, start), strict=True))
+        *(finite(*pair) for pair in zip(("product", "target", "degree", "start"), (product, target, degree, start), strict=True))
     )
     for name, value in (("product", product), ("start", start)):
         if np.any((value <= 0) | (value >= target)):
@@ -182,7 +178,7 @@ def blow_up_time(target: float, degree: float, start: float) -> float:
 
     Source: corrects "Phase 1: growth", which prints :math:`t-t_0`.
     """
-    target, degree, start = _positive("target", target), _finite("degree", degree), _positive("start", start)
+    target, degree, start = positive("target", target), finite("degree", degree), positive("start", start)
     if degree <= 2:
         raise ValueError(f"degree {degree:g}: growth is hyperbolic only above degree 2")
     return start ** -(1 - 2 / degree) / ((degree - 2) * target)
@@ -190,7 +186,7 @@ def blow_up_time(target: float, degree: float, start: float) -> float:
 
 def approach_rate(target: ArrayLike, degree: ArrayLike) -> NDArray:
     r"""Rate :math:`d\,s^{2-2/d}` at which :math:`s - p` decays near the end; source: "Phase 2: approach"."""
-    target, degree = _positive("target", target), _positive("degree", degree)
+    target, degree = positive("target", target), positive("degree", degree)
     return degree * target ** (2 - 2 / degree)
 
 
@@ -229,26 +225,12 @@ def _gradient(weights: NDArray, k: NDArray) -> NDArray:
 
 
 def _monomial(weights: ArrayLike, exponents: ArrayLike | None) -> tuple[NDArray, NDArray]:
-    weights = _finite("weights", weights)
+    weights = finite("weights", weights)
     if weights.ndim < 1 or weights.shape[-1] == 0:
         raise ValueError(f"weights has shape {weights.shape}: want at least one weight")
-    k = np.ones(weights.shape[-1]) if exponents is None else _finite("exponents", exponents)
+    k = np.ones(weights.shape[-1]) if exponents is None else finite("exponents", exponents)
     if k.shape != weights.shape[-1:]:
         raise ValueError(f"exponents {k.shape} do not fit weights {weights.shape}: want one for each weight")
     if np.any((k < 1) | (k != np.round(k))):
         raise ValueError(f"exponents must be positive integers, got {k}")
     return weights, k
-
-
-def _finite(name: str, value: ArrayLike) -> NDArray:
-    value = np.asarray(value, float)
-    if not np.all(np.isfinite(value)):
-        raise ValueError(f"{name} must be finite")
-    return value
-
-
-def _positive(name: str, value: ArrayLike) -> NDArray:
-    value = _finite(name, value)
-    if np.any(value <= 0):
-        raise ValueError(f"{name} must be positive")
-    return value

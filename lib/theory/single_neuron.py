@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.integrate import solve_ivp
-from scipy.optimize import minimize
+
+from lib.theory.common import best_interpolator, finite, integrate, interpolators, learning_rates, normal_equations, vector
 
 EPS = np.finfo(float).eps
 
@@ -59,9 +60,7 @@ def initialize(beta0: ArrayLike, delta: float) -> tuple[float, NDArray]:
 
     Source: appendix A, "Function space dynamics".
     """
-    beta0, delta = _finite("beta0", beta0), float(_finite("delta", delta))
-    if beta0.ndim != 1 or not np.any(beta0):
-        raise ValueError("beta0 must be a vector (d,) other than zero")
+    beta0, delta = vector("beta0", beta0), float(finite("delta", delta))
     plus, _ = _kappa_plus_minus(np.linalg.norm(beta0), delta)
     a0 = float(np.sqrt(plus / 2))
     return a0, beta0 / a0
@@ -175,16 +174,11 @@ def flow(
 
     Source: appendix A, first display.
     """
-    xtx, xty = _normal_equations(xtx, xty)
+    xtx, xty = normal_equations(xtx, xty, np.shape(w0))
     a0, w0, _ = _checked(a0, w0, xty, 1.0, 1.0)
-    times = np.atleast_1d(np.asarray(times, float))
-    if times.ndim != 1 or not np.all(np.isfinite(times)) or times[0] < 0 or np.any(np.diff(times) < 0):
-        raise ValueError("times must ascend from 0 or later, shape (T,)")
-
-    velocity = _velocity(xtx, xty, eta_a, eta_w)
-    span = (0.0, max(times[-1], 1e-9))  # a span that the solver can step in
-    path = solve_ivp(velocity, span, np.append(a0, w0), "DOP853", times, rtol=1e-11, atol=1e-13)
-    return Trajectory(times, path.y[0], path.y[1:].T)
+    learning_rates(eta_a, eta_w)
+    times, path = integrate(_velocity(xtx, xty, eta_a, eta_w), np.append(a0, w0), times)
+    return Trajectory(times, path[:, 0], path[:, 1:])
 
 
 def _velocity(xtx: NDArray, xty: NDArray, eta_a: float = 1.0, eta_w: float = 1.0) -> Callable[[float, NDArray], NDArray]:
@@ -220,7 +214,7 @@ def preconditioner(beta: ArrayLike, delta: float) -> NDArray:
 
     Source: Eq. for M in section 3, "Identifying regimes of learning in function space".
     """  # noqa: D400
-    beta, delta = _finite("beta", beta), float(_finite("delta", delta))
+    beta, delta = finite("beta", beta), float(finite("delta", delta))
     norm2 = np.sum(beta**2, axis=-1)[..., None, None]
     if delta < 0 and np.any(norm2 == 0):
         raise ValueError("beta is zero and delta negative: the preconditioner has no limit there")
@@ -246,7 +240,7 @@ def potential(beta: ArrayLike, delta: float) -> NDArray:
 
     Source: Theorem 1 and "Solving for the potential".
     """  # noqa: D400
-    norm, delta = np.linalg.norm(_finite("beta", beta), axis=-1), float(_finite("delta", delta))
+    norm, delta = np.linalg.norm(finite("beta", beta), axis=-1), float(finite("delta", delta))
     plus, minus = _kappa_plus_minus(norm, delta)
     u, u0 = np.sqrt(plus), np.sqrt(max(2 * delta, 0.0))  # u at β, and at 0
     if delta < 0:
@@ -260,7 +254,7 @@ def potential_gradient(beta: ArrayLike, delta: float) -> NDArray:
 
     `beta` and the result have shape (..., d). Source: "Solving for the potential".
     """
-    beta, delta = _finite("beta", beta), float(_finite("delta", delta))
+    beta, delta = finite("beta", beta), float(finite("delta", delta))
     norm = np.linalg.norm(beta, axis=-1, keepdims=True)
     _, minus = _kappa_plus_minus(norm, delta)
     return np.sqrt(minus) * np.divide(beta, norm, out=np.zeros_like(beta), where=norm > 0)
@@ -281,17 +275,14 @@ def nearest_in_bregman(xtx: ArrayLike, xty: ArrayLike, beta0: ArrayLike, delta: 
 
     Source: Theorem 1.
     """
-    xtx, xty = _normal_equations(xtx, xty)
-    beta0 = _finite("beta0", beta0)
-    base, null, _ = _solutions(xtx, xty)
+    beta0 = vector("beta0", beta0)
+    xtx, xty = normal_equations(xtx, xty, beta0.shape)
     slope0 = potential_gradient(beta0, delta)
 
-    def objective(z: NDArray) -> tuple[float, NDArray]:
-        beta = base + null @ z
-        return potential(beta, delta) - slope0 @ beta, null.T @ (potential_gradient(beta, delta) - slope0)
+    def objective(beta: NDArray) -> tuple[float, NDArray]:
+        return potential(beta, delta) - slope0 @ beta, potential_gradient(beta, delta) - slope0
 
-    best = minimize(objective, null.T @ (beta0 - base), jac=True, method="BFGS", options={"gtol": 1e-11})
-    return base + null @ best.x
+    return best_interpolator(objective, xtx, xty, beta0)
 
 
 def interpolator(xtx: ArrayLike, xty: ArrayLike, a0: float, w0: ArrayLike) -> NDArray:
@@ -318,8 +309,8 @@ def interpolator(xtx: ArrayLike, xty: ArrayLike, a0: float, w0: ArrayLike) -> ND
 
     Source: "Exact solution when interpolating manifold is one-dimensional", completed for runs in which a changes sign.
     """
-    xtx, xty = _normal_equations(xtx, xty)
-    base, null, strengths = _solutions(xtx, xty)
+    xtx, xty = normal_equations(xtx, xty, np.shape(w0))
+    base, null, strengths = interpolators(xtx, xty)
     if null.shape[1] != 1:
         raise ValueError(f"the null space of xtx has dimension {null.shape[1]}: want 1")
     a0, w0, _ = _checked(a0, w0, xty, 1.0, 1.0)
@@ -356,41 +347,12 @@ def _settled_sign(a0: float, w0: NDArray, xtx: NDArray, xty: NDArray) -> float:
     return np.sign(path.y[0, -1]) if path.status == 1 else 0.0
 
 
-def _solutions(xtx: NDArray, xty: NDArray) -> tuple[NDArray, NDArray, NDArray]:
-    """Return the least-norm solution, an orthonormal basis (d, k) of the null space, and the other eigenvalues."""
-    strengths, modes = np.linalg.eigh(xtx)
-    seen = strengths > 1e-10 * strengths[-1]
-    visible, strengths = modes[:, seen], strengths[seen]
-    base = visible @ (visible.T @ xty / strengths)
-    if not np.allclose(xtx @ base, xty, rtol=1e-8, atol=1e-8 * np.linalg.norm(xty)):
-        raise ValueError("xty is not in the range of xtx: no parameters interpolate these data")
-    return base, modes[:, ~seen], strengths
-
-
-def _normal_equations(xtx: ArrayLike, xty: ArrayLike) -> tuple[NDArray, NDArray]:
-    xtx, xty = _finite("xtx", xtx), _finite("xty", xty)
-    if xty.ndim != 1 or xtx.shape != (len(xty), len(xty)):
-        raise ValueError(f"xtx {xtx.shape} does not fit xty {xty.shape}: want (d, d) and (d,)")
-    if not np.allclose(xtx, xtx.T) or np.linalg.eigvalsh(xtx)[0] < -1e-10 * np.abs(xtx).max():
-        raise ValueError("xtx must be symmetric and positive semidefinite; pass X.T @ X")
-    return xtx, xty
-
-
 def _checked(a0: float, w0: ArrayLike, beta_star: ArrayLike, eta_a: float, eta_w: float) -> tuple[float, NDArray, NDArray]:
     """Check the arguments and rescale them to unit learning rates."""
-    a0, w0, beta_star = _finite("a0", a0), _finite("w0", w0), _finite("beta_star", beta_star)
+    a0, w0, beta_star = finite("a0", a0), finite("w0", w0), finite("beta_star", beta_star)
     if a0.ndim != 0 or w0.ndim != 1 or w0.shape != beta_star.shape:
         raise ValueError(f"a0 {a0.shape}, w0 {w0.shape} and beta_star {beta_star.shape} do not fit: want (), (d,) and (d,)")
     if not np.any(beta_star):
         raise ValueError("beta_star is zero: there is nothing to learn")
-    for name, eta in (("eta_a", eta_a), ("eta_w", eta_w)):
-        if not 0 < eta < np.inf:
-            raise ValueError(f"{name} is {eta}: want a positive learning rate")
+    learning_rates(eta_a, eta_w)
     return float(a0) * np.sqrt(eta_w), w0 * np.sqrt(eta_a), beta_star * np.sqrt(eta_a * eta_w)
-
-
-def _finite(name: str, value: ArrayLike) -> NDArray:
-    value = np.asarray(value, float)
-    if not np.all(np.isfinite(value)):
-        raise ValueError(f"{name} must be finite")
-    return value

@@ -171,6 +171,12 @@ def test_trajectory_neither_overflows_nor_drifts(seed, delta, sign, eta_a, eta_w
     np.testing.assert_allclose(kept, delta, rtol=1e-11, atol=1e-11)
 
 
+def test_trajectory_keeps_the_digits_of_a_small_a():
+    start, times = (1e-9, [0.5, 0.2, -0.1]), [0, 1e-9, 1e-6, 1]
+    rows, _ = fifty_digits(*start, TARGET, times)
+    np.testing.assert_allclose(neuron.trajectory(*start, TARGET, times).a, rows[:, 0], rtol=1e-13)
+
+
 def test_conserved_is_the_difference_of_scaled_squares():
     np.testing.assert_allclose(neuron.conserved([2.0, 1.0], [[1.0, 3.0], [0.0, 1.0]], eta_a=2.0, eta_w=5.0), [0.0, 3.0])
 
@@ -477,10 +483,44 @@ def test_interpolator_takes_the_side_that_the_argmin_does_not():
     np.testing.assert_allclose(end, endpoint(a0, w0, np.array([[1.0, 0.0]]), np.array([1.0]))[0], atol=1e-9)
 
 
-def test_interpolator_keeps_its_digits_far_downstream():
-    """a∞² ≈ |β*|²/|δ + k²|, a small root of a quadratic."""
-    end = neuron.interpolator(np.diag([1.0, 0.0]), [1e-6, 0.0], 0.0, [100.0, 3.0])
-    np.testing.assert_allclose(end, [1e-6, 3 * 1e-8], rtol=1e-12)
+@pytest.mark.parametrize("a0, w1, a_end", [(0.0, 100.0, 1e-8), (1.0, 0.0, 1.0)])
+def test_interpolator_keeps_its_digits(a0, w1, a_end):
+    """Far downstream a∞² ≈ |β*|²/|δ + k²|, far upstream δ + k², the roots of a quadratic."""
+    end = neuron.interpolator(np.diag([1.0, 0.0]), [1e-6, 0.0], a0, [w1, 3.0])
+    np.testing.assert_allclose(end, [1e-6, 3 * a_end], rtol=1e-11)
+
+
+@pytest.mark.parametrize("tilt", [1e-9, -1e-9])
+def test_interpolator_waits_at_a_saddle(tilt):
+    x, y, w0 = np.diag([1.0, 2.0, 0.0]), np.array([1.0, 0.0, 0.0]), np.array([tilt, 1.0, 0.5])
+    end = neuron.interpolator(x.T @ x, x.T @ y, 0.0, w0)
+    np.testing.assert_allclose(end, endpoint(0.0, w0, x, y)[0], atol=1e-8)
+    assert np.sign(end[2]) == np.sign(tilt)
+
+
+def test_interpolator_minds_the_strengths():
+    """The same solution set and start end on opposite sides, for the strong direction wins."""
+    a0, w0, base, ends = 0.2, np.array([-1.0, 1.5, 0.5]), np.array([1.0, 1 / 3, 0.0]), []
+    for x in (np.diag([1.0, 1.0, 0.0]), np.diag([1.0, 3.0, 0.0])):
+        ends.append(neuron.interpolator(x.T @ x, x.T @ x @ base, a0, w0))
+        np.testing.assert_allclose(ends[-1], endpoint(a0, w0, x, x @ base)[0], atol=1e-8)
+    assert ends[0][2] < 0 < ends[1][2]
+
+
+def test_interpolator_leaves_a_minimum_where_it_is():
+    end = neuron.interpolator(np.diag([1.0, 2.0, 0.0]), [-1.0, 0.0, 0.0], -0.5, [2.0, 0.0, 0.3])
+    np.testing.assert_allclose(end, [-1.0, 0.0, -0.15], rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e12])
+@pytest.mark.parametrize("strong", [1.0, 9.0])
+def test_interpolator_does_not_know_the_unit_of_the_data(unit, strong):
+    rotation = np.linalg.qr(np.arange(9.0).reshape(3, 3) ** 2)[0]
+    xtx = rotation @ np.diag([1.0, strong, 0.0]) @ rotation.T
+    xtx = (xtx + xtx.T) / 2
+    a0, w0, xty = 0.2, rotation @ [-1.0, 1.5, 0.5], xtx @ rotation @ [1.0, 1 / 3, 0.0]
+    found = neuron.interpolator(unit * xtx, unit * xty, a0, w0)
+    np.testing.assert_allclose(found, neuron.interpolator(xtx, xty, a0, w0), rtol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -488,6 +528,7 @@ def test_interpolator_keeps_its_digits_far_downstream():
     [
         ([1.0, 1.0, 0.0], 1.0, [-1.0, 0.0, 0.5]),  # exactly opposed in the visible directions
         ([1.0, 1.0, 0.0], 0.0, [0.0, 1.0, 0.5]),  # at rest
+        ([1.0, 2.0, 0.0], 1.0, [-1.0, 0.0, 0.5]),
         ([1.0, 2.0, 0.0], 0.0, [0.0, 1.0, 0.5]),
     ],
 )
@@ -526,8 +567,8 @@ SEEN, TWO = np.diag([1.0, 0.0]), np.array([2.0, 0.0])
         (lambda: neuron.basin(1, np.ones(3), ONES), "do not fit"),
         (lambda: neuron.basin(1, ONES, 0 * ONES), "beta_star is zero"),
         (lambda: neuron.basin(1, ONES, ONES, -1), "eta_a"),
-        (lambda: neuron.flow(1, ONES, np.eye(3), ONES, [0]), r"xtx \(3, 3\) does not fit xty \(2,\)"),
-        (lambda: neuron.flow(1, ONES, EYE, EYE, [0]), "does not fit"),
+        (lambda: neuron.flow(1, ONES, np.eye(3), ONES, [0]), r"xtx \(3, 3\) and xty \(2,\) do not fit"),
+        (lambda: neuron.flow(1, ONES, EYE, EYE, [0]), "do not fit"),
         (lambda: neuron.flow(1, ONES, [[1, 1], [0, 1]], ONES, [0]), "symmetric"),
         (lambda: neuron.flow(1, ONES, [[1, 2], [2, 1]], ONES, [0]), "positive semidefinite"),
         (lambda: neuron.flow(1, ONES, EYE, [1, np.nan], [0]), "xty must be finite"),
@@ -535,7 +576,7 @@ SEEN, TWO = np.diag([1.0, 0.0]), np.array([2.0, 0.0])
         (lambda: neuron.flow(1, np.ones(3), EYE, ONES, [0]), "do not fit"),
         (lambda: neuron.flow(1, ONES, EYE, ONES, [1, 0]), "ascend"),
         (lambda: neuron.flow(1, ONES, EYE, ONES, [-1, 0]), "ascend"),
-        (lambda: neuron.flow(1, ONES, EYE, ONES, [0, np.nan]), "ascend"),
+        (lambda: neuron.flow(1, ONES, EYE, ONES, [0, np.nan]), "times must be finite"),
         (lambda: neuron.flow(1, ONES, EYE, ONES, [[0, 1]]), "ascend"),
         (lambda: neuron.preconditioner([1, np.nan], 1), "beta must be finite"),
         (lambda: neuron.preconditioner(ONES, np.inf), "delta must be finite"),
@@ -544,7 +585,7 @@ SEEN, TWO = np.diag([1.0, 0.0]), np.array([2.0, 0.0])
         (lambda: neuron.potential(ONES, np.nan), "delta must be finite"),
         (lambda: neuron.potential_gradient([1, np.inf], 1), "beta must be finite"),
         (lambda: neuron.potential_gradient(ONES, np.nan), "delta must be finite"),
-        (lambda: neuron.nearest_in_bregman(EYE, np.ones(3), ONES, 1), "does not fit"),
+        (lambda: neuron.nearest_in_bregman(EYE, np.ones(3), ONES, 1), "do not fit"),
         (lambda: neuron.nearest_in_bregman(SEEN, ONES, ONES, 1), "not in the range"),
         (lambda: neuron.nearest_in_bregman(SEEN, TWO, [1, np.nan], 1), "beta0 must be finite"),
         (lambda: neuron.nearest_in_bregman(SEEN, TWO, ONES, np.nan), "delta must be finite"),
