@@ -158,16 +158,20 @@ def table() -> None:
     display(Markdown(as_table([asdict(claim) for claim in _checked.values()])))
 
 
-def as_table(records: Iterable[dict], link: Callable[[dict], str] = lambda record: record["id"]) -> str:
+def as_table(records: Iterable[dict], link: Callable[[dict], str] = lambda record: record["id"].split("/")[1]) -> str:
     """Write records as a Markdown table; `link` makes the text of a row's first column."""
-    rows = ["| claim | statement | source | expected | measured | verdict |", "|---|---|---|---|---|---|"]
+    rows = ["| claim | statement | expected | measured | verdict |", "|---|---|---|---|---|"]
     for record in records:
-        measured = f"{float(record['measured']):.3g}"
-        if record["printed"] is not None:
-            measured += f" (as printed: {float(record['printed']):.3g})"
-        cells = [link(record), record["statement"], record["source"], record["expected"], measured, record["verdict"]]
+        statement = f"{record['statement']} *({record['source']})*"
+        cells = [link(record), statement, record["expected"], measured_text(record), record["verdict"]]
         rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(rows)
+
+
+def measured_text(record: dict) -> str:
+    """Write what a record measured, and beside it what the printed statement leads to."""
+    text = f"{float(record['measured']):.3g}"
+    return text if record["printed"] is None else f"{text} (as printed: {float(record['printed']):.3g})"
 
 
 def collect(notebook: dict) -> Iterator[dict]:

@@ -11,6 +11,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
+from lib.claims import measured_text
+
 REPOSITORY = "BOOK_REPOSITORY"  # environment variable with the repository's web address
 
 
@@ -26,12 +28,9 @@ class ClaimRenderer:
         if record is None or inline or data.mime_type != "text/plain":
             return None
         verdict = record["verdict"]
-        measured = f"measured {float(record['measured']):.3g}"
-        if record["printed"] is not None:
-            measured += f" (as printed: {float(record['printed']):.3g})"
         box = nodes.container(classes=["claim", "claim-" + verdict.replace(" ", "-")])
         box += nodes.paragraph("", "", nodes.strong(text=verdict.capitalize()), nodes.Text(f": {record['statement']}."))
-        detail = f"{measured}, expected {record['expected']}; {record['source']}"
+        detail = f"measured {measured_text(record)}, expected {record['expected']}; {record['source']}"
         box += nodes.paragraph("", "", nodes.Text(detail), classes=["claim-detail"])
         if record["why"]:
             box += nodes.paragraph("", "", nodes.Text(record["why"]))

@@ -208,13 +208,13 @@ def test_table_lists_the_session_with_the_measured_numbers(shown):
     check()  # run again: still one row
     claims.table()
     rows = shown[-1].data.splitlines()
-    assert rows[0] == "| claim | statement | source | expected | measured | verdict |"
-    assert rows[2] == "| products/rate | it grows | Eq. 7 | at least 0.95 | 0.988 | reproduced |"
-    assert rows[3] == "| products/other | it grows | Eq. 7 | at least 0.95 | 0.988 (as printed: 0.5) | corrected |"
+    assert rows[0] == "| claim | statement | expected | measured | verdict |"
+    assert rows[2] == "| rate | it grows *(Eq. 7)* | at least 0.95 | 0.988 | reproduced |"
+    assert rows[3] == "| other | it grows *(Eq. 7)* | at least 0.95 | 0.988 (as printed: 0.5) | corrected |"
     assert len(rows) == 4
 
 
 def test_as_table_escapes_bars_and_takes_a_link(shown):
     check(statement="|w| grows", source="p. 3 | p. 4")
     (row,) = claims.as_table([asdict(shown[0])], lambda record: f"[{record['id']}](x|y)").splitlines()[2:]
-    assert row.startswith(r"| [products/rate](x\|y) | \|w\| grows | p. 3 \| p. 4 | at least 0.95 |")
+    assert row.startswith(r"| [products/rate](x\|y) | \|w\| grows *(p. 3 \| p. 4)* | at least 0.95 |")

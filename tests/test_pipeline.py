@@ -205,7 +205,7 @@ def test_run_writes_the_page_of_the_ledger(executed):
     page = (executed.root / book.LEDGER_PAGE).read_text()
     assert "Of 2 claims, 2 are reproduced, 0 are corrected" in page
     assert "## Chapter one" in page
-    assert "| {ref}`sum <two-sum>` | one and one is two | p. 1 | 2 ± 0.1 | 2 | reproduced |" in page
+    assert "| {ref}`sum <two-sum>` | one and one is two *(p. 1)* | 2 ± 0.1 | 2 | reproduced |" in page
     assert page == book.ledger_page(executed.root, book.ledger(executed.root))
 
 
