@@ -439,6 +439,10 @@ def test_the_flow_ends_at_the_nearest_interpolator(delta, seed, shape, sign):
     np.testing.assert_allclose(found, end, atol=1e-6)
 
 
+def test_nearest_in_bregman_has_no_choice_where_data_determine_all():
+    np.testing.assert_allclose(neuron.nearest_in_bregman(np.diag([1.0, 2.0]), [3.0, 4.0], [1.0, 1.0], -1.0), [3, 2])
+
+
 def hidden_direction(shape):
     """Draw data that leave one direction undetermined."""
 
@@ -459,7 +463,7 @@ def hidden_direction(shape):
 def test_interpolator_is_where_the_flow_ends(shape, delta):
     turned = []
 
-    @settings(max_examples=12)
+    @settings(max_examples=25)
     @given(seed=seeds, sign=signs)
     def compare(seed, sign):
         rng = np.random.default_rng(seed)
@@ -492,10 +496,12 @@ def test_interpolator_keeps_its_digits(a0, w1, a_end):
 
 @pytest.mark.parametrize("tilt", [1e-9, -1e-9])
 def test_interpolator_waits_at_a_saddle(tilt):
-    x, y, w0 = np.diag([1.0, 2.0, 0.0]), np.array([1.0, 0.0, 0.0]), np.array([tilt, 1.0, 0.5])
-    end = neuron.interpolator(x.T @ x, x.T @ y, 0.0, w0)
-    np.testing.assert_allclose(end, endpoint(0.0, w0, x, y)[0], atol=1e-8)
-    assert np.sign(end[2]) == np.sign(tilt)
+    x, y, w0 = np.diag([1.0, 2.0, 0.0]), np.array([-1.0, 0.0, 0.0]), np.array([tilt, 1.0, 0.5])
+    end, _ = endpoint(0.0, w0, x, y)
+    assert np.sign(end[2]) == -np.sign(tilt)
+    for unit in (1e-6, 1.0, 1e6):
+        found = neuron.interpolator(unit * x.T @ x, unit * x.T @ y, 0.0, w0)
+        np.testing.assert_allclose(found, end, atol=1e-8)
 
 
 def test_interpolator_minds_the_strengths():
@@ -578,6 +584,9 @@ SEEN, TWO = np.diag([1.0, 0.0]), np.array([2.0, 0.0])
         (lambda: neuron.flow(1, ONES, EYE, ONES, [-1, 0]), "ascend"),
         (lambda: neuron.flow(1, ONES, EYE, ONES, [0, np.nan]), "times must be finite"),
         (lambda: neuron.flow(1, ONES, EYE, ONES, [[0, 1]]), "ascend"),
+        (lambda: neuron.flow(1, ONES, EYE, ONES, []), "ascend"),
+        (lambda: neuron.flow(1, ONES, EYE, ONES, [0], eta_a=-1), "eta_a is -1"),
+        (lambda: neuron.flow(1, ONES, EYE, ONES, [0], eta_w=0), "eta_w is 0"),
         (lambda: neuron.preconditioner([1, np.nan], 1), "beta must be finite"),
         (lambda: neuron.preconditioner(ONES, np.inf), "delta must be finite"),
         (lambda: neuron.preconditioner(0 * ONES, -1), "beta is zero and delta negative"),
@@ -587,6 +596,9 @@ SEEN, TWO = np.diag([1.0, 0.0]), np.array([2.0, 0.0])
         (lambda: neuron.potential_gradient(ONES, np.nan), "delta must be finite"),
         (lambda: neuron.nearest_in_bregman(EYE, np.ones(3), ONES, 1), "do not fit"),
         (lambda: neuron.nearest_in_bregman(SEEN, ONES, ONES, 1), "not in the range"),
+        (lambda: neuron.nearest_in_bregman(1e-9 * SEEN, 1e-9 * ONES, ONES, 1), "not in the range"),
+        (lambda: neuron.nearest_in_bregman(SEEN, TWO, 0 * ONES, 1), "beta0 must be a vector"),
+        (lambda: neuron.nearest_in_bregman(SEEN, TWO, EYE, 1), "beta0 must be a vector"),
         (lambda: neuron.nearest_in_bregman(SEEN, TWO, [1, np.nan], 1), "beta0 must be finite"),
         (lambda: neuron.nearest_in_bregman(SEEN, TWO, ONES, np.nan), "delta must be finite"),
         (lambda: neuron.interpolator(EYE, ONES, 1, ONES), "null space of xtx has dimension 0: want 1"),
