@@ -4,7 +4,7 @@ Source: Kunin et al. (2024), "Get rich quick", section 4 and appendix B. Two lay
 A (h, c), W (h, d) and :math:`\beta = W^\top A` (d, c). The loss is :math:`\tfrac12\|X\beta - Y\|^2`, its flow
 :math:`\dot A = -\eta_a W G`, :math:`\dot W = -\eta_w A G^\top` with :math:`G = X^\top X\beta - X^\top Y`, and vec stacks columns.
 Functions without learning rates have :math:`\eta_a = \eta_w = 1`. Others reduce to this by
-:math:`A \to \sqrt{\eta_w}\,A`, :math:`W \to \sqrt{\eta_a}\,W`, :math:`\beta \to \sqrt{\eta_a\eta_w}\,\beta`.
+:math:`A \to \sqrt{\eta_w}\,A`, :math:`W \to \sqrt{\eta_a}\,W`, and :math:`\beta` and Y times :math:`\sqrt{\eta_a\eta_w}`.
 """
 
 from collections.abc import Callable
