@@ -113,6 +113,7 @@ def execute(root: Path, chapter: str, settings: Settings, output: Path, position
             parameters=settings._asdict(),
             cwd=str(root / "book"),
             extra_arguments=["--log-level=ERROR"],
+            coalesce_streams=True,  # how a kernel chops its output differs from run to run
             progress_bar={"desc": chapter, "position": position, "leave": False, "disable": None},
         )
         _refuse_exits(notebook)
