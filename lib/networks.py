@@ -1,0 +1,251 @@
+"""Architectures: frozen descriptions that draw parameters for many members and map one member's inputs to outputs.
+
+A network is called with the parameters of one member; `lib.training` maps it over members. It returns the output and the hidden
+representations, each after its nonlinearity. Hidden layers are counted from 0.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "linear": lambda z: z,
+    "relu": torch.relu,
+    "leaky_relu": functional.leaky_relu,  # slope .01 below zero
+    "elu": functional.elu,
+    "tanh": torch.tanh,
+    "swish": functional.silu,
+}
+
+
+class Network:
+    """What all architectures share: parameters from named shapes, a nonlinearity by name, hidden layers that can be asked for."""
+
+    activation: str
+    input_ndim: ClassVar[int] = 2  # of the inputs of one member
+
+    @property
+    def depth(self) -> int:
+        """The number of hidden layers."""
+        raise NotImplementedError
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return the shape of each parameter of one member, by name; biases are vectors, weights start with (out, in)."""
+        raise NotImplementedError
+
+    def layers(self, layers: int | tuple[int, ...] | None) -> tuple[int, ...]:
+        """Return the hidden layers asked for, counted from 0; None means all.
+
+        Raises
+        ------
+        ValueError
+            If there is no such layer.
+        """
+        asked = range(self.depth) if layers is None else np.atleast_1d(layers).tolist()
+        wrong = [layer for layer in asked if layer != int(layer) or not 0 <= layer < self.depth]
+        if wrong:
+            raise ValueError(f"layer {wrong[0]}: hidden layers are numbered 0 to {self.depth - 1}")
+        return tuple(asked)
+
+    def initialize(
+        self,
+        seed: int = 0,
+        members: int = 1,
+        gain: float | np.ndarray = 1.0,
+        dtype: torch.dtype = torch.float32,
+        device: str = "cpu",
+    ) -> dict[str, Tensor]:
+        """Draw weights from Xavier's normal distribution, of variance 2 gain² / (fan in + fan out); biases are zero.
+
+        Parameters
+        ----------
+        seed : with the member's number it determines what a member draws
+        members : how many
+        gain : > 0, one number or (members,)
+
+        Returns
+        -------
+        by name, (members, ...)
+
+        Raises
+        ------
+        ValueError
+            If `members` or a gain is not positive.
+        """
+        gain = np.broadcast_to(np.asarray(gain, float), (members,)) if np.ndim(gain) == 0 else np.asarray(gain, float)
+        if members < 1 or gain.shape != (members,) or not np.all((gain > 0) & np.isfinite(gain)):
+            raise ValueError(f"members {members} and gain {gain}: want at least one member, and one positive gain or one for each")
+        parameters = {name: torch.zeros((members, *shape), dtype=dtype) for name, shape in self.shapes().items()}
+        for member in range(members):
+            rng = np.random.default_rng((seed, member))
+            for name, shape in self.shapes().items():
+                if len(shape) > 1:
+                    fans = (shape[0] + shape[1]) * int(np.prod(shape[2:]))
+                    draw = rng.normal(scale=gain[member] * np.sqrt(2 / fans), size=shape)
+                    parameters[name][member] = torch.from_numpy(draw)
+        return {name: value.to(device) for name, value in parameters.items()}
+
+    def _sigma(self) -> Callable[[Tensor], Tensor]:
+        return ACTIVATIONS[self.activation]
+
+
+def _check_activation(activation: str) -> None:
+    if activation not in ACTIVATIONS:
+        raise ValueError(f"activation {activation!r}: want one of {', '.join(ACTIVATIONS)}")
+
+
+def _check_sizes(**sizes: int) -> None:
+    for name, size in sizes.items():
+        if size != int(size) or size < 1:
+            raise ValueError(f"{name} is {size}: want a positive integer")
+
+
+@dataclass(frozen=True)
+class Dense(Network):
+    """A fully connected network, x → σ(W₁x + b₁) → … → W_L h + b_L.
+
+    Attributes
+    ----------
+    widths : inputs, hidden units of each layer, outputs
+    activation : a name in `ACTIVATIONS`
+    skip : add to each hidden representation the one two layers below (from the third hidden layer on)
+    dropout : probability with which each unit is dropped before each layer, while training
+
+    Source: van Rossem & Saxe, Appendix B.1, and the authors' code for what the text leaves out.
+    """
+
+    widths: tuple[int, ...]
+    activation: str = "leaky_relu"
+    skip: bool = False
+    dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        if len(self.widths) < 3:
+            raise ValueError(f"widths {self.widths}: want inputs, at least one hidden layer, outputs")
+        _check_sizes(**{f"widths[{i}]": width for i, width in enumerate(self.widths)})
+        _check_activation(self.activation)
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout is {self.dropout}: want a probability below 1")
+        if self.skip and len(set(self.widths[1:-1])) > 1:
+            raise ValueError(f"widths {self.widths}: skip connections need hidden layers of one width")
+
+    @property
+    def depth(self) -> int:
+        return len(self.widths) - 2
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        pairs = enumerate(zip(self.widths[1:], self.widths[:-1], strict=True), start=1)
+        return {name: shape for i, (out, into) in pairs for name, shape in ((f"weight{i}", (out, into)), (f"bias{i}", (out,)))}
+
+    def masks(self, rng: np.random.Generator, points: int) -> np.ndarray:
+        """Draw which units stay in one step, scaled so that their mean is one: (points, all inputs of all layers) float32."""
+        stay = rng.random((points, sum(self.widths[:-1])), dtype=np.float32) >= self.dropout
+        return stay / np.float32(1 - self.dropout)
+
+    def __call__(
+        self, parameters: dict[str, Tensor], inputs: Tensor, layers: tuple[int, ...] | None = None, masks: Tensor | None = None
+    ) -> tuple[Tensor, list[Tensor]]:
+        """Map inputs (n, d) to outputs (n, c) and the representations (n, width) after the hidden `layers` (None: all)."""
+        last = self.depth + 1
+        hidden, h = [], inputs
+        kept = [None] * last if masks is None else masks.split(self.widths[:-1], dim=-1)
+        for i in range(1, last + 1):
+            h = h if kept[i - 1] is None else h * kept[i - 1]
+            h = functional.linear(h, parameters[f"weight{i}"], parameters[f"bias{i}"])
+            if i < last:
+                h = self._sigma()(h)
+                hidden.append(h + hidden[i - 3] if self.skip and i > 2 else h)
+                h = hidden[-1]
+        return h, [hidden[layer] for layer in self.layers(layers)]
+
+
+@dataclass(frozen=True)
+class Convolutional(Network):
+    """A linear map onto a line of units, convolutions along it without padding, and a linear readout.
+
+    The first convolution opens the channels, the last closes them; each is followed by the nonlinearity.
+
+    Attributes
+    ----------
+    inputs, outputs : dimensions
+    units : length of the line
+    convolutions, channels, kernel : how many, how wide, how long
+    activation : a name in `ACTIVATIONS`
+
+    Source: the authors' code; van Rossem & Saxe, Appendix B.1, give channels and kernel.
+    """
+
+    inputs: int = 1
+    outputs: int = 1
+    units: int = 500
+    convolutions: int = 11
+    channels: int = 20
+    kernel: int = 11
+    activation: str = "leaky_relu"
+
+    def __post_init__(self) -> None:
+        sizes = {name: value for name, value in vars(self).items() if name != "activation"}
+        _check_sizes(**sizes)
+        _check_activation(self.activation)
+        if self.convolutions < 2 or self.units <= self.convolutions * (self.kernel - 1):
+            raise ValueError(
+                f"units {self.units}, convolutions {self.convolutions}, kernel {self.kernel}: want at least 2 convolutions"
+                " and units > convolutions · (kernel - 1), since each shortens the line by kernel - 1"
+            )
+
+    @property
+    def depth(self) -> int:
+        return self.convolutions + 1
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        shapes = {"weight1": (self.units, self.inputs), "bias1": (self.units,)}
+        for i in range(2, self.convolutions + 2):
+            into = 1 if i == 2 else self.channels
+            out = 1 if i == self.convolutions + 1 else self.channels
+            shapes |= {f"weight{i}": (out, into, self.kernel), f"bias{i}": (out,)}
+        left = self.units - self.convolutions * (self.kernel - 1)
+        return shapes | {f"weight{i + 1}": (self.outputs, left), f"bias{i + 1}": (self.outputs,)}
+
+    def __call__(
+        self, parameters: dict[str, Tensor], inputs: Tensor, layers: tuple[int, ...] | None = None, masks: None = None
+    ) -> tuple[Tensor, list[Tensor]]:
+        """Map inputs (n, d) to outputs (n, c) and the representations (n, channels · length) after the hidden `layers`."""
+        sigma, last = self._sigma(), self.convolutions + 2
+        h = sigma(functional.linear(inputs, parameters["weight1"], parameters["bias1"]))
+        hidden, line = [h], h.unsqueeze(1)
+        for i in range(2, last):
+            line = sigma(functional.conv1d(line, parameters[f"weight{i}"], parameters[f"bias{i}"]))
+            hidden.append(line.flatten(1))
+        output = functional.linear(hidden[-1], parameters[f"weight{last}"], parameters[f"bias{last}"])
+        return output, [hidden[layer] for layer in self.layers(layers)]
+
+
+def architecture(name: str, inputs: int = 1, outputs: int = 1, units: int = 500, hidden_layers: int = 20, activation: str = "leaky_relu"):
+    """Return an architecture of Table 1 by name.
+
+    Parameters
+    ----------
+    name : "dense", "skip", "dropout" or "convolutional"; "shallow" and "narrow" in the paper are dense with other sizes
+    hidden_layers : for "convolutional" the line of units is followed by one convolution more, as in the authors' code
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown or a size is not a positive integer.
+    """
+    _check_sizes(inputs=inputs, outputs=outputs, units=units, hidden_layers=hidden_layers)
+    widths = (inputs, *[units] * hidden_layers, outputs)
+    if name == "dense":
+        return Dense(widths, activation)
+    if name == "skip":
+        return Dense(widths, activation, skip=True)
+    if name == "dropout":
+        return Dense(widths, activation, dropout=0.1)
+    if name == "convolutional":
+        return Convolutional(inputs, outputs, units, hidden_layers + 1, activation=activation)
+    raise ValueError(f"architecture {name!r}: want dense, skip, dropout or convolutional")

@@ -1,0 +1,331 @@
+"""Train many networks at once and record what they do.
+
+`train` runs a stack of *members*, networks of one architecture that differ in their parameters, learning rates or data, and records
+observables at chosen steps. Dense networks on few points take a compiled path (`lib.fused`), everything else one torch program for
+all members. A member's result does not depend on who trains beside it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from os import cpu_count
+from typing import Protocol
+
+import numpy as np
+import torch
+import xarray as xr
+from torch import Tensor
+from torch.func import grad, vmap
+from tqdm import tqdm
+
+from lib.networks import Dense, Network
+
+MOST_FUSED_POINTS = 16  # beyond this, matrix products beat the compiled path
+
+Loss = Callable[[Tensor, Tensor], Tensor]
+Observe = Callable[[dict[str, Tensor], Tensor, list[Tensor]], dict[str, tuple[tuple[str, ...], Tensor]]]
+
+
+def half_squared_error(outputs: Tensor, targets: Tensor) -> Tensor:
+    """Return ½ mean over points of ‖output − target‖², for outputs and targets (n, c)."""
+    return ((outputs - targets) ** 2).sum(-1).mean() / 2
+
+
+def log_steps(steps: int, count: int) -> np.ndarray:
+    """Return step 0 and about `count` steps from 1 to `steps`, evenly spaced on a logarithmic scale."""
+    return np.unique(np.concatenate([[0], np.geomspace(1, steps, count).round()]).astype(int))
+
+
+def train(
+    network: Network,
+    parameters: Mapping[str, Tensor],
+    inputs: Tensor | np.ndarray,
+    targets: Tensor | np.ndarray,
+    *,
+    learning_rate: float | Sequence[float] | Mapping[str, float | Sequence[float]],
+    steps: int,
+    optimizer: str = "sgd",
+    momentum: float = 0.0,
+    batch_size: int | None = None,
+    loss: Loss = half_squared_error,
+    record: Sequence[int] | None = None,
+    observe: Observe | None = None,
+    layers: int | Sequence[int] | None = (),
+    stop_below: float = -np.inf,
+    seed: int = 0,
+    progress: bool = False,
+) -> xr.Dataset:
+    """Train every member of a stack by gradient descent, on the device and in the precision of its parameters.
+
+    Parameters
+    ----------
+    network : the architecture
+    parameters : by name, (members, ...), as `network.initialize` returns them; left as they are
+    inputs, targets : one data set for all members, (n, ...), or one for each, (members, n, ...)
+    learning_rate : > 0; one number, or (members,), or one of these for each parameter by name
+    steps : number of updates, at least 1
+    optimizer : "sgd" or "adam" (with β = .9, .999 and ε = 1e-8)
+    momentum : of "sgd", in [0, 1)
+    batch_size : None for all points at once; else each epoch passes through the points in an order of the member's own
+    loss : maps outputs and targets of one member to a number
+    record : steps at which to record, ascending from 0 (before the first update) to at most `steps`; by default all of them
+    observe : maps (parameters, outputs, hidden), tensors that start with a member axis, to observables: by name, their further
+        dimensions and a tensor (members, ...)
+    layers : hidden layers, counted from 0, whose representations `observe` gets; None for all
+    stop_below : a member whose recorded loss falls below this stops there, and its last state is repeated
+    seed : with the member's number it determines the order of points and the units that drop out
+    progress : show a bar
+
+    Returns
+    -------
+    Dataset over (member, step): `loss` over all points, and the observables; over member: `stopped` and `diverged`, the recorded
+    step at which that happened, or -1
+
+    Raises
+    ------
+    ValueError
+        If an argument is malformed; the message says what is allowed.
+    """
+    members = _check_parameters(network, parameters)
+    device, dtype = parameters["weight1"].device, parameters["weight1"].dtype
+    data = _data(network, inputs, targets, members, device, dtype)
+    rates = _learning_rates(learning_rate, network.shapes(), members)
+    method = _Method(optimizer, momentum, batch_size, loss, seed)
+    method.check(data.points)
+    if steps != int(steps) or steps < 1:
+        raise ValueError(f"steps is {steps}: want a positive integer")
+    record = np.arange(steps + 1) if record is None else np.asarray(record)
+    if record.ndim != 1 or record.size == 0 or record[0] < 0 or record[-1] > steps or np.any(np.diff(record) <= 0):
+        raise ValueError(f"record must be steps that ascend, from 0 to {steps} at most: there is nothing beyond the run")
+    layers = network.layers(layers)
+
+    fused = device.type == "cpu" and isinstance(network, Dense) and not network.dropout and method.plain(data.points)
+    if fused and data.points <= MOST_FUSED_POINTS:
+        from lib.fused import Stack  # numba is not needed elsewhere
+
+        stacks = [Stack(network, _member(parameters, m), *data.member(m), _member(rates, m)) for m in range(members)]
+    else:
+        stacks = [_TorchStack(network, parameters, data, rates, method)]
+    bar = tqdm(total=members * int(record[-1]), desc="training", unit="step", disable=None if progress else True)
+    threads = min(len(stacks), cpu_count() or 1)
+    # Arithmetic on numbers below the normal range is a hundred times slower, so each thread rounds them to zero.
+    with bar, ThreadPoolExecutor(threads, initializer=torch.set_flush_denormal, initargs=(True,)) as pool:
+        runs = list(pool.map(lambda stack: _run(stack, record.astype(int), observe, layers, stop_below, bar), stacks))
+    joined = runs[0] if len(runs) == 1 else xr.concat(runs, "member")
+    return joined.assign_coords(member=np.arange(members))
+
+
+class _Stack(Protocol):
+    """What `_run` needs: members that advance together."""
+
+    members: int
+
+    def advance(self, steps: int) -> None:
+        """Take some steps."""
+
+    def look(self, layers: tuple[int, ...]) -> tuple[Tensor, dict[str, Tensor], Tensor, list[Tensor]]:
+        """Return the losses (members,), the parameters, the outputs and the representations, all with a member axis."""
+
+    def freeze(self, members: np.ndarray) -> None:
+        """Stop the members marked in a mask (members,)."""
+
+
+def _run(
+    stack: _Stack, record: np.ndarray, observe: Observe | None, layers: tuple[int, ...], stop_below: float, bar: tqdm
+) -> xr.Dataset:
+    """Train a stack from record to record and collect what is seen."""
+    stopped, diverged = (np.full(stack.members, -1) for _ in range(2))
+    seen, done = [], 0
+    for step in record:
+        if np.any(stopped < 0):
+            stack.advance(int(step) - done)
+            losses, parameters, outputs, hidden = stack.look(layers)
+            frame = {"loss": ((), losses)} | (observe(parameters, outputs, hidden) if observe else {})
+            frame = {name: (dims, value.detach().cpu().numpy().copy()) for name, (dims, value) in frame.items()}
+            losses = frame["loss"][1]
+            diverged[(diverged < 0) & ~np.isfinite(losses)] = step
+            stopped[(stopped < 0) & (losses < stop_below)] = step
+            stack.freeze(stopped >= 0)
+        seen.append(frame)
+        bar.update(stack.members * (int(step) - done))
+        done = int(step)
+    variables = {
+        name: (("member", "step", *dims), np.stack([frame[name][1] for frame in seen], axis=1))
+        for name, (dims, _) in seen[0].items()
+    }
+    return xr.Dataset(variables | {"stopped": ("member", stopped), "diverged": ("member", diverged)}, {"step": record})
+
+
+@dataclass(frozen=True)
+class _Data:
+    """Points and targets, with a leading member axis if each member has its own."""
+
+    inputs: Tensor
+    targets: Tensor
+    own: bool
+
+    @property
+    def points(self) -> int:
+        return self.inputs.shape[int(self.own)]
+
+    @property
+    def axis(self) -> int | None:
+        """The member axis, as `vmap` wants it."""
+        return 0 if self.own else None
+
+    def member(self, m: int) -> tuple[Tensor, Tensor]:
+        return (self.inputs[m], self.targets[m]) if self.own else (self.inputs, self.targets)
+
+    def batch(self, index: Tensor) -> "_Data":
+        """Take the points `index` (members, batch)."""
+        if not self.own:
+            return _Data(self.inputs[index], self.targets[index], True)
+        rows = torch.arange(len(index), device=index.device)[:, None]
+        return _Data(self.inputs[rows, index], self.targets[rows, index], True)
+
+
+@dataclass(frozen=True)
+class _Method:
+    """How the members descend."""
+
+    optimizer: str
+    momentum: float
+    batch_size: int | None
+    loss: Loss
+    seed: int
+
+    def check(self, points: int) -> None:
+        if self.optimizer not in ("sgd", "adam"):
+            raise ValueError(f"optimizer {self.optimizer!r}: want sgd or adam")
+        if not 0 <= self.momentum < 1 or (self.momentum and self.optimizer != "sgd"):
+            raise ValueError(f"momentum is {self.momentum}: want a number in [0, 1), with sgd only")
+        if self.batch_size is not None and not (self.batch_size == int(self.batch_size) and 1 <= self.batch_size <= points):
+            raise ValueError(f"batch_size is {self.batch_size}: want 1 to {points}, the number of points, or None for all")
+
+    def plain(self, points: int) -> bool:
+        """Say whether this is full-batch gradient descent on the half squared error."""
+        full = self.batch_size in (None, points)
+        return self.optimizer == "sgd" and not self.momentum and full and self.loss is half_squared_error
+
+
+class _TorchStack:
+    """All members in one torch program."""
+
+    def __init__(
+        self, network: Network, parameters: Mapping[str, Tensor], data: _Data, rates: Mapping[str, np.ndarray], method: _Method
+    ) -> None:
+        self.network, self.data, self.method = network, data, method
+        self.parameters = {name: parameters[name].detach().clone() for name in network.shapes()}
+        self.members, self.step = len(self.parameters["weight1"]), 0
+        self.rates = {
+            name: torch.tensor(rates[name]).to(value).view(-1, *[1] * (value.ndim - 1)) for name, value in self.parameters.items()
+        }
+        self.first, self.second = ({name: torch.zeros_like(p) for name, p in self.parameters.items()} for _ in range(2))
+
+    def advance(self, steps: int) -> None:
+        for _ in range(steps):
+            self._update(self._gradients())
+            self.step += 1
+
+    def _gradients(self) -> dict[str, Tensor]:
+        data = self._batch()
+        masks = self._masks(data.points)
+
+        def objective(parameters: dict[str, Tensor], inputs: Tensor, targets: Tensor, masks: Tensor | None) -> Tensor:
+            return self.method.loss(self.network(parameters, inputs, (), masks)[0], targets)
+
+        axes = (0, data.axis, data.axis, None if masks is None else 0)
+        return vmap(grad(objective), axes)(self.parameters, data.inputs, data.targets, masks)
+
+    def _batch(self) -> _Data:
+        size, points = self.method.batch_size, self.data.points
+        if size in (None, points):
+            return self.data
+        epoch, number = divmod(self.step, -(-points // size))
+        if number == 0:
+            orders = [np.random.default_rng((self.method.seed, m, epoch + 1)).permutation(points) for m in range(self.members)]
+            self.orders = torch.from_numpy(np.stack(orders)).to(self.data.inputs.device)
+        return self.data.batch(self.orders[:, number * size : (number + 1) * size])
+
+    def _masks(self, points: int) -> Tensor | None:
+        """Draw which units stay, for each member from a stream of its own."""
+        if not getattr(self.network, "dropout", 0):
+            return None
+        streams = [np.random.default_rng((self.method.seed, m, self.step, 1)) for m in range(self.members)]
+        masks = np.stack([self.network.masks(rng, points) for rng in streams])
+        return torch.from_numpy(masks).to(self.parameters["weight1"])
+
+    def _update(self, gradients: dict[str, Tensor]) -> None:
+        for name, parameter in self.parameters.items():
+            gradient, first, second, rate = gradients[name], self.first[name], self.second[name], self.rates[name]
+            if self.method.optimizer == "adam":
+                first.lerp_(gradient, 1 - 0.9)
+                second.lerp_(gradient**2, 1 - 0.999)
+                unbiased = first / (1 - 0.9 ** (self.step + 1))
+                gradient = unbiased / ((second / (1 - 0.999 ** (self.step + 1))).sqrt() + 1e-8)
+            elif self.method.momentum:
+                gradient = first.mul_(self.method.momentum).add_(gradient)
+            parameter.sub_(rate * gradient)
+
+    def look(self, layers: tuple[int, ...]) -> tuple[Tensor, dict[str, Tensor], Tensor, list[Tensor]]:
+        with torch.no_grad():
+            call = vmap(lambda parameters, inputs: self.network(parameters, inputs, layers), (0, self.data.axis))
+            outputs, hidden = call(self.parameters, self.data.inputs)
+            losses = vmap(self.method.loss, (0, self.data.axis))(outputs, self.data.targets)
+        return losses, self.parameters, outputs, hidden
+
+    def freeze(self, members: np.ndarray) -> None:
+        if members.any():
+            for rate in self.rates.values():
+                rate[torch.from_numpy(members).to(rate.device)] = 0
+
+
+def _check_parameters(network: Network, parameters: Mapping[str, Tensor]) -> int:
+    """Return the number of members."""
+    members = len(parameters["weight1"]) if "weight1" in parameters else 0
+    for name, shape in network.shapes().items():
+        found = tuple(parameters[name].shape) if name in parameters else None
+        if members < 1 or found != (members, *shape):
+            raise ValueError(f"parameters[{name!r}] has shape {found}: want (members, *{shape}), as network.initialize returns it")
+    return members
+
+
+def _data(
+    network: Network,
+    inputs: Tensor | np.ndarray,
+    targets: Tensor | np.ndarray,
+    members: int,
+    device: torch.device,
+    dtype: torch.dtype,
+) -> _Data:
+    inputs, targets = torch.as_tensor(inputs, device=device), torch.as_tensor(targets, device=device)
+    own = inputs.ndim == network.input_ndim + 1
+    if inputs.ndim - own != network.input_ndim or inputs.numel() == 0 or (own and len(inputs) != members):
+        raise ValueError(f"inputs have shape {tuple(inputs.shape)}: want (n, ...), or ({members}, n, ...) with a set for each member")
+    if inputs.shape[: 1 + own] != targets.shape[: 1 + own]:
+        raise ValueError(f"inputs {tuple(inputs.shape)} and targets {tuple(targets.shape)} must be equally many")
+    inputs, targets = (data.to(dtype) if data.is_floating_point() else data for data in (inputs, targets))
+    for name, data in (("inputs", inputs), ("targets", targets)):
+        if not torch.isfinite(data).all():
+            raise ValueError(f"{name} must be finite")
+    return _Data(inputs, targets, own)
+
+
+def _learning_rates(
+    given: float | Sequence[float] | Mapping[str, float | Sequence[float]], shapes: Mapping[str, tuple], members: int
+) -> dict[str, np.ndarray]:
+    """Return the learning rates (members,) of each parameter, by name."""
+    given = given if isinstance(given, Mapping) else dict.fromkeys(shapes, given)
+    if set(given) != set(shapes):
+        raise ValueError(f"learning_rate by name must name each of the parameters {', '.join(shapes)}")
+    rates = {}
+    for name, rate in given.items():
+        rate = np.asarray(rate, float)
+        if rate.shape not in ((), (members,)) or not np.all((rate > 0) & np.isfinite(rate)):
+            raise ValueError(f"learning_rate is {rate.tolist()}: want one positive number, or one for each of {members} members")
+        rates[name] = np.broadcast_to(rate, (members,))
+    return rates
+
+
+def _member(values: Mapping[str, Tensor | np.ndarray], m: int) -> dict:
+    return {name: value[m] for name, value in values.items()}
