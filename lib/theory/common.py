@@ -24,6 +24,14 @@ def positive(name: str, value: ArrayLike) -> NDArray:
     return value
 
 
+def non_negative(name: str, value: ArrayLike) -> NDArray:
+    """Return `value` as an array of floats, or raise ValueError if one of them is not finite or negative."""
+    value = finite(name, value)
+    if np.any(value < 0):
+        raise ValueError(f"{name} must not be negative")
+    return value
+
+
 def count(name: str, value: int) -> int:
     """Return `value` as an integer of at least 1, or raise ValueError."""
     if value != int(value) or value < 1:

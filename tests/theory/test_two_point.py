@@ -1,0 +1,597 @@
+"""The effective theory of two points against autograd on the two-point loss, other solvers, quadrature and sampling."""
+
+import time
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy.integrate import quad, solve_ivp
+
+from lib.theory import products
+from lib.theory import two_point as theory
+
+seeds = st.integers(0, 2**32 - 1)
+signs = st.sampled_from([1, -1])
+
+
+def draw_constants(rng):
+    return dict(zip(("input_distance", "target_distance", "tau_h", "tau_y"), rng.uniform(0.3, 2, 4), strict=True))
+
+
+def draw_start(rng, cosine=None):
+    """Draw ‖dh‖², ‖dy‖² and the cosine between dy and Δy, by default not against it, where Eq. 7 can be singular."""
+    return 10 ** rng.uniform(-3, 0.5), 10 ** rng.uniform(-3, 0.5), rng.uniform(0, 1) if cosine is None else cosine
+
+
+def w_of(dy2, cosine, target_distance):
+    return dy2 - cosine * np.sqrt(dy2) * target_distance
+
+
+def stack(curves):
+    return np.stack([curves[name] for name in theory.CURVES])
+
+
+def draw_maps(rng, k, n_in, n_out, scale=1.0):
+    d_h, d_y = scale * rng.normal(size=(k, n_in)), scale * rng.normal(size=(n_out, k))
+    return d_h, d_y, rng.normal(size=n_in), rng.normal(size=n_out)
+
+
+def two_point_loss(d_h, d_y, mean, dx, targets):
+    """Eq. 2 for the linear maps of Eq. 5: half the squared error, averaged over the two points x = ±Δx/2."""
+    inputs = torch.stack([-dx / 2, dx / 2])
+    outputs = mean + inputs @ d_h.T @ d_y.T
+    return (outputs - targets).square().sum(dim=1).mean() / 2
+
+
+def autograd_flow(d_h, d_y, mean, dx, targets, times, tau_h, tau_y, tau_mean):
+    """Integrate Eq. 6 with autograd gradients of the loss; return the two maps, the mean output and the loss over time."""
+    shapes, taus = [d_h.shape, d_y.shape, mean.shape], (tau_h, tau_y, tau_mean)
+    dx, targets = torch.tensor(dx), torch.tensor(targets)
+
+    def split(state):
+        parts = np.split(state, np.cumsum([np.prod(shape) for shape in shapes])[:-1])
+        return [torch.tensor(part.reshape(shape), requires_grad=True) for part, shape in zip(parts, shapes, strict=True)]
+
+    def descend(_, state):
+        parts = split(state)
+        gradients = torch.autograd.grad(two_point_loss(*parts, dx, targets), parts)
+        return np.concatenate([-gradient.numpy().ravel() / tau for gradient, tau in zip(gradients, taus, strict=True)])
+
+    start = np.concatenate([d_h.ravel(), d_y.ravel(), mean])
+    path = solve_ivp(descend, (0, times[-1]), start, "DOP853", times, rtol=1e-9, atol=1e-11).y.T
+    losses = [two_point_loss(*split(state), dx, targets).item() for state in path]
+    return (*([part.detach().numpy() for part in parts] for parts in zip(*map(split, path), strict=True)), np.array(losses))
+
+
+# --- the unreduced flow
+
+
+@settings(max_examples=5)
+@given(seed=seeds, k=st.integers(1, 3), n_in=st.integers(1, 3), n_out=st.integers(1, 3))
+def test_linear_flow_descends_the_loss_of_two_points(seed, k, n_in, n_out):
+    rng = np.random.default_rng(seed)
+    d_h, d_y, dx, target = draw_maps(rng, k, n_in, n_out)
+    assume(np.linalg.norm(d_h @ dx) > 0.1)
+    middle, mean, times = rng.normal(size=n_out), rng.normal(size=n_out), [0.0, 0.5, 3.0]
+    tau_h, tau_y, tau_mean = rng.uniform(0.5, 2, 3)
+    targets = middle + np.array([-0.5, 0.5])[:, None] * target
+    to_h, to_y, means, losses = autograd_flow(d_h, d_y, mean, dx, targets, times, tau_h, tau_y, tau_mean)
+    flow = theory.linear_flow(d_h, d_y, times, input_difference=dx, target_difference=target, tau_h=tau_h, tau_y=tau_y)
+    np.testing.assert_allclose(flow.d_h, to_h, atol=1e-7)
+    np.testing.assert_allclose(flow.d_y, to_y, atol=1e-7)
+
+    dh = np.array(to_h) @ dx
+    dy = np.array([y @ h for y, h in zip(to_y, dh, strict=True)])
+    np.testing.assert_allclose(flow.dh2, np.sum(dh**2, axis=1), atol=1e-6)
+    np.testing.assert_allclose(flow.dy2, np.sum(dy**2, axis=1), atol=1e-6)
+    np.testing.assert_allclose(flow.w, np.sum(dy**2, axis=1) - dy @ target, atol=1e-6)
+    cosine = dh @ dh[0] / np.linalg.norm(dh, axis=1) / np.linalg.norm(dh[0])
+    np.testing.assert_allclose(flow.rotation, cosine, atol=1e-6)
+
+    np.testing.assert_allclose(means - middle, np.exp(-np.array(times) / tau_mean)[:, None] * (mean - middle), atol=1e-7)
+    settings_ = {"target_distance": np.linalg.norm(target), "mean_error": np.linalg.norm(mean - middle)}
+    np.testing.assert_allclose(theory.loss(flow.dy2, flow.w, times, tau_mean=tau_mean, **settings_), losses, atol=1e-6)
+
+
+@settings(max_examples=15)
+@given(seed=seeds, k=st.integers(1, 4), n_in=st.integers(1, 4), n_out=st.integers(1, 4))
+def test_the_flow_conserves_a_matrix(seed, k, n_in, n_out):
+    rng = np.random.default_rng(seed)
+    d_h, d_y, dx, target = draw_maps(rng, k, n_in, n_out)
+    taus = {"tau_h": rng.uniform(0.3, 3), "tau_y": rng.uniform(0.3, 3)}
+    flow = theory.linear_flow(d_h, d_y, [0, 1, 20], input_difference=dx, target_difference=target, **taus)
+    kept = theory.conserved(flow.d_h, flow.d_y, **taus)
+    assert kept.shape == (3, k, k)
+    np.testing.assert_allclose(kept[0], taus["tau_y"] * d_y.T @ d_y - taus["tau_h"] * d_h @ d_h.T, atol=1e-12)
+    np.testing.assert_allclose(kept, np.broadcast_to(kept[0], kept.shape), atol=1e-8)
+
+
+def aligned_maps(rng, k, n_in, n_out):
+    """Draw maps with D_y = a dhᵀ, for which dh does not rotate."""
+    d_h, _, dx, target = draw_maps(rng, k, n_in, n_out)
+    d_y = np.outer(rng.normal(size=n_out), d_h @ dx)
+    return d_h, d_y * np.sign(target @ d_y @ d_h @ dx), dx, target
+
+
+def reduced(d_h, d_y, dx, target, times, tau_h, tau_y):
+    dy = d_y @ d_h @ dx
+    start = np.sum((d_h @ dx) ** 2), dy @ dy, dy @ dy - dy @ target
+    constants = {"input_distance": np.linalg.norm(dx), "target_distance": np.linalg.norm(target)}
+    return stack(theory.solve(*start, times, **constants, tau_h=tau_h, tau_y=tau_y))
+
+
+@settings(max_examples=15)
+@given(seed=seeds, k=st.integers(1, 4), n_in=st.integers(1, 4), n_out=st.integers(1, 4))
+def test_without_rotation_the_flow_is_eq_7_with_twice_the_time_constants(seed, k, n_in, n_out):
+    rng = np.random.default_rng(seed)
+    d_h, d_y, dx, target = aligned_maps(rng, k, n_in, n_out)
+    times, (tau_h, tau_y) = [0, 0.3, 2, 10], rng.uniform(0.3, 3, 2)
+    flow = theory.linear_flow(d_h, d_y, times, input_difference=dx, target_difference=target, tau_h=tau_h, tau_y=tau_y)
+    np.testing.assert_allclose(flow.rotation, 1, atol=1e-9)
+    np.testing.assert_allclose(stack(flow), reduced(d_h, d_y, dx, target, times, 2 * tau_h, 2 * tau_y), rtol=1e-7, atol=1e-8)
+
+
+def test_a_generic_flow_rotates_and_leaves_eq_7():
+    d_h, d_y, dx, target = draw_maps(np.random.default_rng(0), 4, 2, 3)
+    times = [0, 1, 50]
+    flow = theory.linear_flow(d_h, d_y, times, input_difference=dx, target_difference=target, tau_h=1.0, tau_y=1.0)
+    assert flow.rotation[-1] < 0.95
+    assert np.abs(flow.dh2 - reduced(d_h, d_y, dx, target, times, 2, 2)[0])[-1] > 0.05 * flow.dh2[-1]
+
+
+# --- Eq. 7
+
+
+def test_velocity_is_eq_7():
+    h, y, w, x, target, tau_h, tau_y = 0.7, 1.3, -0.4, 1.7, 2.1, 0.6, 3.1
+    expected = [
+        -(x**2) * w / tau_h,
+        -w * (h / tau_y + x**2 / tau_h * y / h),
+        -0.5 / tau_y * (3 * w - y + target**2) * h - 0.5 / tau_h * x**2 * (y + w) * w / h,
+    ]
+    constants = {"input_distance": x, "target_distance": target, "tau_h": tau_h, "tau_y": tau_y}
+    np.testing.assert_allclose(theory.velocity(h, y, w, **constants), expected, rtol=1e-14)
+    assert theory.velocity(h, [y, y, y], w, **constants).shape == (3, 3)
+
+
+@settings(max_examples=30)
+@given(seed=seeds)
+def test_solve_integrates_eq_7(seed):
+    rng = np.random.default_rng(seed)
+    (h, y, cosine), constants = draw_start(rng), draw_constants(rng)
+    w = w_of(y, cosine, constants["target_distance"])
+    times = np.linspace(0, 10, 8)
+    ode = solve_ivp(lambda _, v: theory.velocity(*v, **constants), (0, 10), [h, y, w], "Radau", times, rtol=1e-8, atol=1e-11)
+    curves = theory.solve(h, y, w, times, **constants)
+    assert list(curves) == ["dh2", "dy2", "w"]
+    np.testing.assert_allclose(curves.time, times)
+    np.testing.assert_allclose(stack(curves), ode.y, rtol=1e-5, atol=1e-7)
+
+
+@given(seed=seeds, start=st.floats(1e-12, 1e-2), ratio=st.floats(1e-6, 1e6), cosine=st.floats(-1, 1))
+def test_solve_obeys_eq_7_from_tiny_starts_and_for_stiff_constants(seed, start, ratio, cosine):
+    """A finite difference in time gives Eq. 7, also where no solver gets through the plateau; A_high stays what it was."""
+    rng = np.random.default_rng(seed)
+    constants = {"input_distance": 1.3, "target_distance": 0.7, "tau_h": 1.0, "tau_y": ratio}
+    y = start * 10 ** rng.uniform(-3, 0)
+    high, low = theory.high_low(start, y, **constants)
+    assume(cosine > 0 or high > 0)  # else dh passes through zero
+    rate = np.hypot(high, 2 * low) / ratio
+    times = np.array([0.1, 1, 5, 10, 20, 40])[:, None] / rate + np.array([-1, 0, 1]) * 1e-5 / rate
+    curves = stack(theory.solve(start, y, w_of(y, cosine, 0.7), times.ravel(), **constants)).reshape(3, -1, 3)
+    slope = (curves[..., 2] - curves[..., 0]) / (times[:, 2] - times[:, 0])
+    h, y, w = curves[..., 1]
+    size = np.max(np.abs(curves), axis=(1, 2))[:, None] * rate
+    np.testing.assert_allclose((slope - theory.velocity(h, y, w, **constants)) / size, 0, atol=1e-8)
+    np.testing.assert_allclose(theory.high_low(h, y, **constants)[0], high, rtol=1e-8, atol=1e-8 * (h.max() + low))
+
+
+def test_solve_goes_on_where_the_representations_pass_through_each_other():
+    """Signed: one output, dy against Δy and A_high < 0, so that dh goes through zero."""
+    constants = {"input_distance": 1.0, "target_distance": 1.0, "tau_h": 1.0, "tau_y": 2.0}
+    times = np.linspace(0, 60, 500)
+    curves = theory.solve(0.1, 0.2, w_of(0.2, -1, 1), times, **constants)
+    flow = theory.linear_flow(
+        [[np.sqrt(0.1)]], [[-np.sqrt(2)]], times, input_difference=[1], target_difference=[1], tau_h=0.5, tau_y=1.0
+    )
+    assert curves.dh2.min() < 1e-3 and flow.rotation[-1] == pytest.approx(-1)
+    np.testing.assert_allclose(stack(curves), stack(flow), atol=1e-8)
+
+
+def test_solve_with_equal_targets_and_without_outputs():
+    constants = {"input_distance": 1.3, "tau_h": 0.7, "tau_y": 2.0}
+    curves = theory.solve(0.5, 0.3, 0.3, [0, 1, 5], target_distance=0, **constants)
+    nearly = theory.solve(0.5, 0.3, 0.3, [0, 1, 5], target_distance=1e-9, **constants)
+    np.testing.assert_allclose(stack(curves), stack(nearly), atol=1e-8)
+    still = theory.solve(0.5, 0, 0, [0, 1e3], target_distance=0.4, **constants)
+    np.testing.assert_allclose(stack(still)[:, 0], [0.5, 0, 0])
+    np.testing.assert_allclose(still.dy2[-1], 0.16, rtol=1e-9)
+
+
+def test_solve_takes_single_precision_and_refuses_what_no_output_has():
+    constants = {"input_distance": 1.0, "target_distance": 1.0, "tau_h": 1.0, "tau_y": 1.0}
+    y = np.float32(0.3) ** 2
+    theory.solve(0.1, y, y - np.float32(0.3) * (1 + 1e-6), [0, 1], **constants)
+    for w in (y - 0.301, y + 0.301):
+        with pytest.raises(ValueError, match=r"no dy has dy2 0.09 and w .* at most"):
+            theory.solve(0.1, y, w, [0, 1], **constants)
+
+
+# --- equal targets
+
+
+@settings(max_examples=15)
+@given(seed=seeds, high=st.sampled_from([-2.0, -1e-9, 0.0, 1e-9, 0.3]))
+def test_identical_outputs_solve_eq_7(seed, high):
+    rng = np.random.default_rng(seed)
+    constants, h = draw_constants(rng), rng.uniform(0.31, 2)
+    constants.pop("target_distance")
+    x, tau_h, tau_y = constants.values()
+    y = h * (h - high) * tau_h / (tau_y * x**2)
+    times = [0.0, 0.4, 2.0, 7.0]
+    full = {**constants, "target_distance": 0}
+    ode = solve_ivp(
+        lambda _, v: theory.velocity(*np.maximum(v, 1e-20), **full), (0, 7), [h, y, y], "LSODA", times, rtol=1e-10, atol=1e-13
+    )
+    curves = theory.identical_outputs(h, y, times, **constants)
+    np.testing.assert_allclose(curves.dh2, ode.y[0], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(curves.dy2, ode.y[1], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(curves.dh2[0], h, rtol=1e-15)
+
+    a, fall = theory.high_low(h, y, **full)[0], np.array(times) / tau_y
+    with np.errstate(invalid="ignore"):
+        printed = a / (1 + (a / h - 1) * np.exp(-a * fall)) if high else h / (1 + h * fall)  # Eq. 39, with 1/τ_y
+    np.testing.assert_allclose(curves.dh2, printed, rtol=1e-5 if abs(high) < 1e-6 else 1e-9)
+
+
+@pytest.mark.parametrize("high, end", [(0.3, 0.3), (0.0, 0.0), (-2.0, 0.0)])
+def test_identical_outputs_do_not_overflow(high, end):
+    constants = {"input_distance": 1.0, "tau_h": 1.0, "tau_y": 1.0}
+    curves = theory.identical_outputs(0.5, 0.5 * (0.5 - high), [1e5, 1e12], **constants)
+    np.testing.assert_allclose(curves.dh2, [end, end], atol=2e-5)
+    np.testing.assert_allclose(curves.dy2, 0, atol=1e-9)
+
+
+# --- where it ends
+
+
+def test_high_low_are_eq_11():
+    constants = {"input_distance": 1.7, "target_distance": 2.1, "tau_h": 0.6, "tau_y": 3.1}
+    high, low = theory.high_low(0.7, 1.3, **constants)
+    np.testing.assert_allclose(high, (0.7 / 1.7**2 - 3.1 / 0.6 * 1.3 / 0.7) * 1.7**2, rtol=1e-14)
+    np.testing.assert_allclose(low, np.sqrt(3.1 / 0.6) * 1.7 * 2.1, rtol=1e-14)
+
+
+@settings(max_examples=40)
+@given(seed=seeds, target=st.sampled_from([None, 0.0]))
+def test_final_distance_is_the_end_of_a_long_integration(seed, target):
+    rng = np.random.default_rng(seed)
+    (h, y, cosine), constants = draw_start(rng), draw_constants(rng)
+    if target is not None:
+        constants["target_distance"], w = 0.0, y
+    else:
+        w = w_of(y, cosine, constants["target_distance"])
+    high, low = theory.high_low(h, y, **constants)
+    assume(np.hypot(high, low) > 0.01)
+    end = 60 * constants["tau_y"] / np.hypot(high, 2 * low) * 2 if target is not None or high > 0 else 3e4
+
+    def stop(_, v):
+        return np.abs(v[2]) - 1e-10
+
+    stop.terminal = True
+    ode = solve_ivp(
+        lambda _, v: theory.velocity(max(v[0], 1e-20), max(v[1], 0), v[2], **constants),
+        (0, end), [h, y, w], "LSODA", rtol=1e-9, atol=1e-12, events=stop,
+    )  # fmt: skip
+    np.testing.assert_allclose(theory.final_distance2(h, y, **constants), ode.y[0, -1], rtol=1e-4, atol=1e-6)
+
+
+def test_final_distance_is_stable_and_broadcasts():
+    constants = {"input_distance": 1.0, "tau_h": 1.0, "tau_y": 1.0}
+    lazy = theory.final_distance2(1e-6, 1e6, target_distance=1.0, **constants)
+    np.testing.assert_allclose(lazy, 1e-12, rtol=1e-10)  # A_low²/|A_high|
+    np.testing.assert_allclose(
+        theory.final_distance2([1.0, 1.0, 1.0], [0.25, 1, 4], target_distance=0, **constants), [0.75, 0, 0]
+    )
+    grid = theory.final_distance2(0.5, 0.1, target_distance=np.ones(3), **constants | {"tau_y": np.ones((2, 1))})
+    assert grid.shape == (2, 3)
+    np.testing.assert_allclose(grid, (0.3 + np.sqrt(0.3**2 + 4)) / 2)
+    assert isinstance(theory.final_distance2(0.5, 0.1, target_distance=1, **constants), float)
+
+
+@given(seed=seeds)
+def test_eigenvalues_are_those_of_the_reduced_system(seed):
+    rng = np.random.default_rng(seed)
+    (h, y, _), constants = draw_start(rng), draw_constants(rng)
+    high, _ = theory.high_low(h, y, **constants)
+    slope = constants["tau_h"] / (constants["tau_y"] * constants["input_distance"] ** 2)
+    end = theory.final_distance2(h, y, **constants)
+
+    def reduced_velocity(h, w):
+        return theory.velocity(h, slope * (h**2 - high * h), w, **constants)[[0, 2]]
+
+    np.testing.assert_allclose(end * (end - high) * slope, constants["target_distance"] ** 2, rtol=1e-8)
+    e, target2 = 1e-4 * end, 1e-4 * constants["target_distance"] ** 2
+    jacobian = np.stack(
+        [
+            (theory.velocity(end + e, slope * ((end + e) ** 2 - high * (end + e)), 0, **constants)[[0, 2]]
+             - theory.velocity(end - e, slope * ((end - e) ** 2 - high * (end - e)), 0, **constants)[[0, 2]]) / (2 * e),
+            (reduced_velocity(end, target2) - reduced_velocity(end, -target2)) / (2 * target2),
+        ],
+        axis=1,
+    )  # fmt: skip
+    expected = np.linalg.eigvals(jacobian)
+    found = theory.eigenvalues(h, y, **constants)
+    assert np.all(found < 0)
+    # the product and the sum, since two equal eigenvalues are ill conditioned
+    np.testing.assert_allclose(found.sum(), expected.sum().real, rtol=1e-5)
+    np.testing.assert_allclose(found.prod(), expected.prod().real, rtol=1e-5)
+
+
+@settings(max_examples=25)
+@given(seed=seeds, k=st.integers(1, 5), n_in=st.integers(1, 4), target=st.sampled_from([0.0, 0.6, -1.4]))
+def test_one_output_ends_where_the_flow_ends_for_any_alignment(seed, k, n_in, target):
+    rng = np.random.default_rng(seed)
+    d_h, d_y, dx, _ = draw_maps(rng, k, n_in, 1)
+    dx *= rng.uniform(0.7, 1.5) / np.linalg.norm(dx)
+    assume(np.linalg.norm(d_h @ dx) > 0.1)
+    taus = {"tau_h": rng.uniform(0.5, 2), "tau_y": rng.uniform(0.5, 2)}
+    flow = theory.linear_flow(d_h, d_y, [0, 300, 600], input_difference=dx, target_difference=[target], **taus)
+    assume(np.abs(flow.w[-1]) < 1e-10)  # not on a long plateau
+    final = theory.final_distance2_one_output(d_h, d_y, input_difference=dx, target_distance=abs(target), **taus)
+    np.testing.assert_allclose(final, flow.dh2[-1], rtol=1e-6, atol=1e-8)
+
+    slope = taus["tau_h"] / (dx @ dx)  # as verified by hand, in a and b
+    a, b, c2 = np.sqrt(slope) * d_h @ dx, np.sqrt(taus["tau_y"]) * d_y[0], slope * taus["tau_y"]
+    root = np.sqrt(np.sum((a + b) ** 2) * np.sum((a - b) ** 2) + 4 * c2 * target**2)
+    np.testing.assert_allclose(final, (a @ a - b @ b + root) / (2 * slope), rtol=1e-9, atol=1e-12)
+
+
+@settings(max_examples=20)
+@given(seed=seeds, sign=signs)
+def test_one_output_is_a_product_of_two_weights(seed, sign):
+    rng = np.random.default_rng(seed)
+    (h, y, cosine), constants = draw_start(rng, sign), draw_constants(rng)
+    weights, target, clock = theory.as_product(h, y, **constants, sign=sign)
+    times = np.array([0, 0.5, 2, 8])
+    path = products.flow(weights, target, clock * times)
+    dy = path.prod(axis=1)
+    curves = theory.solve(h, y, w_of(y, cosine, constants["target_distance"]), times, **constants)
+    np.testing.assert_allclose(dy[0], sign * np.sqrt(y))
+    np.testing.assert_allclose(curves.dy2, dy**2, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(curves.w, dy**2 - dy * constants["target_distance"], rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(curves.dh2 / h, path[:, 0] ** 2 / weights[0] ** 2, rtol=1e-6, atol=1e-8)
+    kappa = constants["tau_h"] / (constants["tau_y"] * constants["input_distance"] ** 2)
+    high, _ = theory.high_low(h, y, **constants)
+    np.testing.assert_allclose(products.conserved(weights), np.sqrt(kappa) * high, rtol=1e-8, atol=1e-10)
+
+
+# --- the loss
+
+
+def test_loss_is_eq_9():
+    found = theory.loss([0.3, 0.5], [-0.2, 0.1], [0.0, 2.0], target_distance=1.5, tau_mean=3.0, mean_error=0.4)
+    np.testing.assert_allclose(found[0], 0.5 * 0.4**2 + 0.25 * (-0.2 + 0.5 * (1.5**2 - 0.3)))
+    np.testing.assert_allclose(found[1], 0.5 * (0.4 * np.exp(-2 / 3)) ** 2 + 0.25 * (0.1 + 0.5 * (1.5**2 - 0.5)))
+
+
+@pytest.mark.parametrize("tau", [0.3, 7.0, 1e4])
+def test_fit_mean_finds_the_constant(tau):
+    times = np.linspace(0, 100, 1001)
+    curves = theory.solve(0.1, 0.01, -0.05, times, input_distance=1, target_distance=1, tau_h=5, tau_y=3)
+    kind = {"target_distance": 1, "mean_error": 0.7}
+    losses = theory.loss(curves.dy2, curves.w, times, tau_mean=tau, **kind)
+    found = theory.fit_mean(times + 5, losses, curves.dy2, curves.w, **kind)
+    assert isinstance(found, float)
+    np.testing.assert_allclose(found, tau, rtol=1e-5)
+    noisy = losses + 1e-3 * np.random.default_rng(0).normal(size=losses.shape)
+    np.testing.assert_allclose(theory.fit_mean(times, noisy, curves.dy2, curves.w, **kind), tau, rtol=0.3)
+
+
+# --- random features
+
+
+@settings(max_examples=15)
+@given(
+    gain=st.floats(0.05, 3), x=st.floats(0.3, 2), target=st.sampled_from([0.0, 0.3, 1.0]), tau_y=st.sampled_from([0.3, 1.0, 4.0])
+)
+def test_random_features_follow_the_density(gain, x, target, tau_y):
+    constants = {"input_distance": x, "target_distance": target, "tau_h": 1.0, "tau_y": tau_y}
+    slope = tau_y * x**2
+    rng = np.random.default_rng(0)
+    first, second = rng.normal(gain, gain, (2, 40_000))
+    high = x**2 * first - slope * second
+    final = (high + np.sqrt(high**2 + 4 * slope * target**2)) / 2
+    points = np.append(np.quantile(final, [0.55, 0.7, 0.9, 0.97]), 0.0) + 1e-12
+    found = theory.random_feature_probability(points, gain, **constants)
+    np.testing.assert_allclose(found, [np.mean(final <= point) for point in points], atol=0.015)
+    between, _ = quad(lambda h: theory.random_feature_density(h, gain, **constants), points[0], points[2])
+    np.testing.assert_allclose(between, found[2] - found[0], atol=1e-7)
+    assert theory.random_feature_probability(1e6, gain, **constants) == 1
+
+
+def test_equal_targets_merge_half_of_the_random_features():
+    constants = {"input_distance": 1.0, "target_distance": 0.0, "tau_h": 1.0}
+    assert theory.random_feature_probability(0.0, 0.3, tau_y=1.0, **constants) == pytest.approx(0.5)
+    rest, _ = quad(lambda h: theory.random_feature_density(h, 0.3, tau_y=1.0, **constants), 0, 10)
+    assert rest == pytest.approx(0.5)
+    assert theory.random_feature_probability(0.0, 0.3, tau_y=3.0, **constants) == pytest.approx(0.7365, abs=1e-4)  # Φ(2/√10)
+    assert theory.random_feature_probability(0.0, 0.3, tau_y=1.0, **constants | {"target_distance": 1.0}) == 0
+
+
+def test_the_density_is_eq_48_for_equal_time_constants():
+    h, gain, low = 0.8, 0.4, 1.2 * 0.9
+    s = (h - low**2 / h) / (np.sqrt(2) * 1.2**2 * gain)
+    expected = (1 + low**2 / h**2) / (2 * np.sqrt(np.pi) * 1.2**2 * gain) * np.exp(-(s**2) / 2)
+    constants = {"input_distance": 1.2, "target_distance": 0.9, "tau_h": 2.0, "tau_y": 2.0}
+    np.testing.assert_allclose(theory.random_feature_density(h, gain, **constants), expected, rtol=1e-12)
+
+
+# --- the fit
+
+
+def synthetic(seed, points=600):
+    """Draw constants over six decades, a start from plateau to lazy, and the curves to beyond the transition."""
+    rng = np.random.default_rng(seed)
+    x, target = 10 ** rng.uniform(-0.5, 0.5, 2)
+    tau_h, tau_y = 10 ** rng.uniform(-1, 5, 2)
+    constants = {"input_distance": x, "target_distance": target, "tau_h": tau_h, "tau_y": tau_y}
+    h = np.sqrt(tau_y / tau_h) * x * target * 10 ** rng.uniform(-5, 1)
+    y = h**2 * tau_h / (tau_y * x**2) * 10 ** rng.uniform(-2, 2)
+    slowest = -theory.eigenvalues(h, y, **constants).max()
+    times = np.linspace(0, rng.uniform(15, 40) / slowest, points)
+    return constants, theory.solve(h, y, w_of(y, rng.uniform(0, 1), target), times, **constants)
+
+
+def refit(curves, constants, shift=0.0):
+    distances = {name: constants[name] for name in ("input_distance", "target_distance")}
+    return theory.fit(curves.time.values + shift, curves.dh2, curves.dy2, curves.w, **distances)
+
+
+@settings(max_examples=30)
+@given(seed=seeds)
+def test_fit_finds_the_constants(seed):
+    constants, curves = synthetic(seed)
+    found = refit(curves, constants)
+    np.testing.assert_allclose([found.tau_h, found.tau_y], [constants["tau_h"], constants["tau_y"]], rtol=1e-4)
+    np.testing.assert_allclose(stack(found.curves), stack(curves), rtol=1e-4, atol=1e-6 * np.abs(stack(curves)).max())
+    assert min(found.r2.values()) > 0.999
+
+
+def test_fit_of_a_transition_that_the_curves_just_begin():
+    constants, times = {"input_distance": 1.0, "target_distance": 1.0, "tau_h": 50.0, "tau_y": 900.0}, np.linspace(0, 7000, 700)
+    curves = theory.solve(1e-4, 1e-7, w_of(1e-7, -0.4, 1), times, **constants)
+    curves = curves.where(curves.dy2 < 0.4, drop=True)
+    found = refit(curves, constants)
+    np.testing.assert_allclose([found.tau_h, found.tau_y], [50, 900], rtol=1e-4)
+
+
+def test_fit_with_equal_targets_and_times_from_anywhere():
+    constants, times = {"input_distance": 0.7, "tau_h": 300.0, "tau_y": 2000.0}, np.linspace(0, 6000, 200)
+    curves = theory.identical_outputs(0.5, 0.7, times, **constants)
+    found = refit(curves.assign(w=curves.dy2), {**constants, "target_distance": 0.0}, shift=-123.0)
+    np.testing.assert_allclose([found.tau_h, found.tau_y], [300, 2000], rtol=1e-6)
+    np.testing.assert_allclose(found.curves.time, times - 123)
+
+
+def test_fit_reports_the_errors_of_noisy_curves():
+    constants, curves = synthetic(3, 2000)
+    rng = np.random.default_rng(0)
+    noise = 0.02 * rng.normal(size=(3, 2000)) * (np.arange(2000) > 0)
+    measured = np.maximum(stack(curves) + noise, [[1e-9], [-np.inf], [-np.inf]])
+    distances = {name: constants[name] for name in ("input_distance", "target_distance")}
+    found = theory.fit(curves.time, *measured, **distances)
+    np.testing.assert_allclose([found.tau_h, found.tau_y], [constants["tau_h"], constants["tau_y"]], rtol=0.05)
+    errors = stack(found.curves) - measured
+    np.testing.assert_allclose(found.loss, np.sum(errors**2), rtol=1e-12)
+    r2 = 1 - errors.var(axis=1) / measured.var(axis=1) - errors.mean(axis=1) ** 2 / measured.var(axis=1)
+    np.testing.assert_allclose(list(found.r2.values()), r2, rtol=1e-9)
+    assert list(found.r2) == list(theory.CURVES)
+    best = theory.solve(*measured[:, 0], curves.time, **distances, tau_h=found.tau_h, tau_y=found.tau_y)
+    np.testing.assert_allclose(stack(found.curves), stack(best))
+    for tau_h, tau_y in ((1.01, 1), (0.99, 1), (1, 1.01), (1, 0.99)):
+        other = theory.solve(*measured[:, 0], curves.time, **distances, tau_h=tau_h * found.tau_h, tau_y=tau_y * found.tau_y)
+        assert np.sum((stack(other) - measured) ** 2) > found.loss
+
+
+@pytest.mark.parametrize("kind", ["wrong w", "noise", "flat", "silent", "huge", "impossible start"])
+def test_fit_survives_what_eq_7_cannot_describe(kind):
+    _, curves = synthetic(3)
+    h, y, w = stack(curves)
+    rng, one = np.random.default_rng(0), np.ones_like(h)
+    h, y, w = {
+        "wrong w": (h, y, -w),
+        "noise": (*rng.random((2, len(h))) + 0.1, rng.normal(size=len(h))),
+        "flat": (1e-3 * one, 1e-5 * one, -1e-3 * one),
+        "silent": (1e-3 * one, 0 * one, 0 * one),
+        "huge": (h + 1e6, y, w),
+        "impossible start": (h, np.append(-0.01, y[1:]), np.append(0.5, w[1:])),
+    }[kind]
+    found = theory.fit(np.arange(len(h)), h, y, w, input_distance=1, target_distance=1)
+    assert 0 < found.tau_h < np.inf and 0 < found.tau_y < np.inf and np.isfinite(found.loss)
+    if kind != "impossible start":
+        assert not min(found.r2.values()) > 0.5
+
+
+def test_fit_is_fast():
+    constants, curves = synthetic(3, 6000)
+    start = time.perf_counter()
+    refit(curves, constants)
+    assert time.perf_counter() - start < 2
+
+
+# --- bad input
+
+KINDS = {"input_distance": 1.0, "target_distance": 1.0, "tau_h": 1.0, "tau_y": 1.0}
+DISTANCES = {"input_distance": 1.0, "target_distance": 1.0}
+MAPS = {"input_difference": [1.0, 0.0], "tau_h": 1.0, "tau_y": 1.0}
+EYE, FOUR = np.eye(2), np.arange(1.0, 5)
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: theory.velocity(0, 1, 0, **KINDS), "dh2 must be positive"),
+        (lambda: theory.velocity(1, -1, 0, **KINDS), "dy2 must not be negative"),
+        (lambda: theory.velocity(1, 1, np.nan, **KINDS), "w must be finite"),
+        (lambda: theory.velocity(1, 1, 0, **KINDS | {"input_distance": 0}), "input_distance must be positive"),
+        (lambda: theory.velocity(1, 1, 0, **KINDS | {"target_distance": -1}), "target_distance must not be negative"),
+        (lambda: theory.velocity(1, 1, 0, **KINDS | {"tau_h": 0}), "tau_h must be positive"),
+        (lambda: theory.velocity(1, 1, 0, **KINDS | {"tau_y": np.inf}), "tau_y must be finite"),
+        (lambda: theory.solve(0, 0, 0, [0], **KINDS), "dh2 must be positive"),
+        (lambda: theory.solve(1, -1, 0, [0], **KINDS), "dy2 must not be negative"),
+        (lambda: theory.solve(1, 1, np.inf, [0], **KINDS), "w must be finite"),
+        (lambda: theory.solve(1, 0, 0, [1, 0], **KINDS), "times must ascend"),
+        (lambda: theory.solve(1, 0, 0, [0], **KINDS | {"tau_y": -1}), "tau_y must be positive"),
+        (lambda: theory.solve(1, 1, 0, [0], **KINDS | {"target_distance": 0}), "no dy has"),
+        (lambda: theory.identical_outputs(0, 0, [0], input_distance=1, tau_h=1, tau_y=1), "dh2 must be positive"),
+        (lambda: theory.identical_outputs(1, -1, [0], input_distance=1, tau_h=1, tau_y=1), "dy2 must not be negative"),
+        (lambda: theory.identical_outputs(1, 1, [-1], input_distance=1, tau_h=1, tau_y=1), "times must ascend"),
+        (lambda: theory.loss([1], [1, 2], [0], target_distance=1, tau_mean=1, mean_error=0), r"w has shape \(2,\)"),
+        (lambda: theory.loss([np.nan], [1], [0], target_distance=1, tau_mean=1, mean_error=0), "dy2 must be finite"),
+        (lambda: theory.loss([1], [np.nan], [0], target_distance=1, tau_mean=1, mean_error=0), "w must be finite"),
+        (lambda: theory.loss([1], [1], [0], target_distance=-1, tau_mean=1, mean_error=0), "target_distance must not"),
+        (lambda: theory.loss([1], [1], [0], target_distance=1, tau_mean=0, mean_error=0), "tau_mean must be positive"),
+        (lambda: theory.loss([1], [1], [0], target_distance=1, tau_mean=1, mean_error=-1), "mean_error must not"),
+        (lambda: theory.loss([1], [1], [-1], target_distance=1, tau_mean=1, mean_error=0), "times must ascend"),
+        (lambda: theory.high_low(0, 1, **KINDS), "dh2 must be positive"),
+        (lambda: theory.final_distance2(1, -1, **KINDS), "dy2 must not be negative"),
+        (lambda: theory.eigenvalues(1, 1, **KINDS | {"tau_h": -1}), "tau_h must be positive"),
+        (lambda: theory.as_product(1, 1, **KINDS, sign=0), "sign is 0: want 1 or -1"),
+        (lambda: theory.as_product(0, 1, **KINDS), "dh2 must be positive"),
+        (lambda: theory.as_product(1, -1, **KINDS), "dy2 must not be negative"),
+        (lambda: theory.random_feature_probability(-1, 1, **KINDS), "h must not be negative"),
+        (lambda: theory.random_feature_probability(1, 0, **KINDS), "gain must be positive"),
+        (lambda: theory.random_feature_density(0, 1, **KINDS), "h must be positive"),
+        (lambda: theory.linear_flow(EYE, EYE, [0], target_difference=[1], **MAPS), r"target_difference \(1,\) does not fit"),
+        (lambda: theory.linear_flow(EYE, EYE, [0], target_difference=[1, np.nan], **MAPS), "target_difference must be finite"),
+        (lambda: theory.linear_flow(EYE, np.ones((1, 3)), [0], target_difference=[1], **MAPS), r"d_y \(1, 3\).* do not fit"),
+        (lambda: theory.linear_flow(np.ones((2, 3)), EYE, [0], target_difference=[1, 1], **MAPS), r"d_h \(2, 3\).* do not fit"),
+        (lambda: theory.linear_flow(EYE[None], EYE, [0], target_difference=[1, 1], **MAPS), "do not fit"),
+        (lambda: theory.linear_flow(np.diag([0, 1]), EYE, [0], target_difference=[1, 1], **MAPS), "to zero"),
+        (lambda: theory.linear_flow(EYE, EYE, [0], target_difference=[1, 1], **MAPS | {"tau_h": 0}), "tau_h must be positive"),
+        (lambda: theory.linear_flow(EYE, EYE, [0], target_difference=[1, 1], **MAPS | {"tau_y": 0}), "tau_y must be positive"),
+        (lambda: theory.linear_flow(EYE, EYE, [-1], target_difference=[1, 1], **MAPS), "times must ascend"),
+        (lambda: theory.conserved(EYE, np.ones((1, 3)), tau_h=1, tau_y=1), "do not fit"),
+        (lambda: theory.conserved(EYE, EYE, tau_h=0, tau_y=1), "tau_h must be positive"),
+        (lambda: theory.conserved(EYE, EYE, tau_h=1, tau_y=0), "tau_y must be positive"),
+        (lambda: theory.final_distance2_one_output(EYE, EYE, target_distance=1, **MAPS), "want one output"),
+        (lambda: theory.fit(FOUR[:3], FOUR[:3], FOUR[:3], FOUR[:3], **DISTANCES), "at least 4"),
+        (lambda: theory.fit(EYE, EYE + 1, EYE, EYE, **DISTANCES), "at least 4"),
+        (lambda: theory.fit(FOUR[::-1], FOUR, FOUR, FOUR, **DISTANCES), "ascend"),
+        (lambda: theory.fit(np.ones(4), FOUR, FOUR, FOUR, **DISTANCES), "ascend"),
+        (lambda: theory.fit(FOUR, FOUR, FOUR[:3], FOUR, **DISTANCES), r"dy2 has shape \(3,\): want that of times, \(4,\)"),
+        (lambda: theory.fit(FOUR, FOUR - 1, FOUR, FOUR, **DISTANCES), "dh2 must be positive"),
+        (lambda: theory.fit(FOUR, FOUR, FOUR / 0, FOUR, **DISTANCES), "dy2 must be finite"),
+        (lambda: theory.fit(FOUR, FOUR, FOUR, FOUR, input_distance=0, target_distance=1), "input_distance must be positive"),
+        (lambda: theory.fit_mean(FOUR, FOUR, FOUR, FOUR, target_distance=1, mean_error=0), "mean_error must be positive"),
+        (lambda: theory.fit_mean(FOUR, FOUR[:2], FOUR, FOUR, target_distance=1, mean_error=1), "losses has shape"),
+        (lambda: theory.fit_mean(FOUR, FOUR, FOUR, FOUR, target_distance=-1, mean_error=1), "target_distance must not"),
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore:divide by zero")
+def test_bad_input_gets_one_clear_error(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
