@@ -1,6 +1,6 @@
 """Architectures: frozen descriptions that draw parameters for many members and map one member's inputs to outputs.
 
-A network is called with the parameters of one member; `lib.training` maps it over members. It returns the output and the hidden
+A network is called with parameters and inputs; `lib.training` maps it over members. It returns the output and the hidden
 representations, each after its nonlinearity. Hidden layers are counted from 0.
 """
 
@@ -28,6 +28,7 @@ class Network:
 
     activation: str
     input_ndim: ClassVar[int] = 2  # of the inputs of one member
+    broadcasts: ClassVar[bool] = False  # whether a call takes parameters and inputs of many members at once
 
     @property
     def depth(self) -> int:
@@ -119,6 +120,8 @@ class Dense(Network):
     Source: van Rossem & Saxe, Appendix B.1, and the authors' code for what the text leaves out.
     """
 
+    broadcasts: ClassVar[bool] = True
+
     widths: tuple[int, ...]
     activation: str = "leaky_relu"
     skip: bool = False
@@ -150,13 +153,16 @@ class Dense(Network):
     def __call__(
         self, parameters: dict[str, Tensor], inputs: Tensor, layers: tuple[int, ...] | None = None, masks: Tensor | None = None
     ) -> tuple[Tensor, list[Tensor]]:
-        """Map inputs (n, d) to outputs (n, c) and the representations (n, width) after the hidden `layers` (None: all)."""
+        """Map inputs (..., n, d) to outputs (..., n, c) and the representations (..., n, width) after the hidden `layers`.
+
+        Leading axes, of members, broadcast; None means all hidden layers.
+        """
         last = self.depth + 1
         hidden, h = [], inputs
         kept = [None] * last if masks is None else masks.split(self.widths[:-1], dim=-1)
         for i in range(1, last + 1):
             h = h if kept[i - 1] is None else h * kept[i - 1]
-            h = functional.linear(h, parameters[f"weight{i}"], parameters[f"bias{i}"])
+            h = h @ parameters[f"weight{i}"].mT + parameters[f"bias{i}"].unsqueeze(-2)
             if i < last:
                 h = self._sigma()(h)
                 hidden.append(h + hidden[i - 3] if self.skip and i > 2 else h)

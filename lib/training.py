@@ -15,7 +15,7 @@ import numpy as np
 import torch
 import xarray as xr
 from torch import Tensor
-from torch.func import grad, vmap
+from torch.func import vmap
 from tqdm import tqdm
 
 from lib.networks import Dense, Network
@@ -27,8 +27,8 @@ Observe = Callable[[dict[str, Tensor], Tensor, list[Tensor]], dict[str, tuple[tu
 
 
 def half_squared_error(outputs: Tensor, targets: Tensor) -> Tensor:
-    """Return ½ mean over points of ‖output − target‖², for outputs and targets (n, c)."""
-    return ((outputs - targets) ** 2).sum(-1).mean() / 2
+    """Return ½ mean over points of ‖output − target‖², for outputs and targets (..., n, c); shape (...)."""
+    return ((outputs - targets) ** 2).sum(-1).mean(-1) / 2
 
 
 def log_steps(steps: int, count: int) -> np.ndarray:
@@ -67,7 +67,7 @@ def train(
     optimizer : "sgd" or "adam" (with β = .9, .999 and ε = 1e-8)
     momentum : of "sgd", in [0, 1)
     batch_size : None for all points at once; else each epoch passes through the points in an order of the member's own
-    loss : maps outputs and targets of one member to a number
+    loss : maps outputs (members, n, ...) and targets, which may lack the member axis, to (members,)
     record : steps at which to record, ascending from 0 (before the first update) to at most `steps`; by default all of them
     observe : maps (parameters, outputs, hidden), tensors that start with a member axis, to observables: by name, their further
         dimensions and a tensor (members, ...)
@@ -168,11 +168,6 @@ class _Data:
     def points(self) -> int:
         return self.inputs.shape[int(self.own)]
 
-    @property
-    def axis(self) -> int | None:
-        """The member axis, as `vmap` wants it."""
-        return 0 if self.own else None
-
     def member(self, m: int) -> tuple[Tensor, Tensor]:
         return (self.inputs[m], self.targets[m]) if self.own else (self.inputs, self.targets)
 
@@ -229,13 +224,19 @@ class _TorchStack:
 
     def _gradients(self) -> dict[str, Tensor]:
         data = self._batch()
-        masks = self._masks(data.points)
+        leaves = {name: value.requires_grad_() for name, value in self.parameters.items()}
+        outputs, _ = self._call(leaves, data, (), self._masks(data.points))
+        total = self.method.loss(outputs, data.targets).sum()  # members do not mix: each gets its own gradient
+        gradients = torch.autograd.grad(total, list(leaves.values()))
+        return dict(zip(leaves, gradients, strict=True))
 
-        def objective(parameters: dict[str, Tensor], inputs: Tensor, targets: Tensor, masks: Tensor | None) -> Tensor:
-            return self.method.loss(self.network(parameters, inputs, (), masks)[0], targets)
-
-        axes = (0, data.axis, data.axis, None if masks is None else 0)
-        return vmap(grad(objective), axes)(self.parameters, data.inputs, data.targets, masks)
+    def _call(
+        self, parameters: dict[str, Tensor], data: _Data, layers: tuple[int, ...], masks: Tensor | None = None
+    ) -> tuple[Tensor, list[Tensor]]:
+        if self.network.broadcasts:
+            return self.network(parameters, data.inputs, layers, masks)
+        axes = (0, 0 if data.own else None, None if masks is None else 0)
+        return vmap(lambda p, x, m: self.network(p, x, layers, m), axes)(parameters, data.inputs, masks)
 
     def _batch(self) -> _Data:
         size, points = self.method.batch_size, self.data.points
@@ -255,6 +256,7 @@ class _TorchStack:
         masks = np.stack([self.network.masks(rng, points) for rng in streams])
         return torch.from_numpy(masks).to(self.parameters["weight1"])
 
+    @torch.no_grad()
     def _update(self, gradients: dict[str, Tensor]) -> None:
         for name, parameter in self.parameters.items():
             gradient, first, second, rate = gradients[name], self.first[name], self.second[name], self.rates[name]
@@ -267,12 +269,10 @@ class _TorchStack:
                 gradient = first.mul_(self.method.momentum).add_(gradient)
             parameter.sub_(rate * gradient)
 
+    @torch.no_grad()
     def look(self, layers: tuple[int, ...]) -> tuple[Tensor, dict[str, Tensor], Tensor, list[Tensor]]:
-        with torch.no_grad():
-            call = vmap(lambda parameters, inputs: self.network(parameters, inputs, layers), (0, self.data.axis))
-            outputs, hidden = call(self.parameters, self.data.inputs)
-            losses = vmap(self.method.loss, (0, self.data.axis))(outputs, self.data.targets)
-        return losses, self.parameters, outputs, hidden
+        outputs, hidden = self._call(self.parameters, self.data, layers)
+        return self.method.loss(outputs, self.data.targets), self.parameters, outputs, hidden
 
     def freeze(self, members: np.ndarray) -> None:
         if members.any():

@@ -1,0 +1,345 @@
+"""The experiments of "When representations align" (van Rossem & Saxe): two points, XOR, blobs, MNIST.
+
+Where the text and the authors' code disagree, the tables keep both or say which one they follow.
+"""
+
+from dataclasses import dataclass, replace
+from math import ceil
+
+import numpy as np
+import pandas as pd
+import torch
+import xarray as xr
+
+from lib import data, measures
+from lib.networks import Network, architecture
+from lib.results import Run
+from lib.training import train
+
+INPUT_DISTANCE, TARGET_DISTANCE = 1.0, 0.5**0.5  # of the authors' code; the text has .5 and 1
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A network and how it is trained: a row of Table 1 or 2."""
+
+    architecture: str = "dense"
+    activation: str = "leaky_relu"
+    gain: float = 1.0
+    learning_rate: float = 0.005
+    epochs: int = 6000
+    units: int = 500
+    hidden_layers: int = 20
+    optimizer: str = "sgd"
+
+    def network(self, inputs: int = 1, outputs: int = 1) -> Network:
+        """Return the network."""
+        return architecture(self.architecture, inputs, outputs, self.units, self.hidden_layers, self.activation)
+
+
+TABLE_1 = {
+    "default": Setting(),
+    "convolutional": Setting("convolutional", gain=0.95, learning_rate=0.002, hidden_layers=10),
+    "skip": Setting("skip", gain=0.1, learning_rate=0.01),
+    "shallow": Setting(gain=0.35, learning_rate=0.01, hidden_layers=2),
+    "narrow": Setting(gain=1.05, units=50),
+    "dropout": Setting("dropout", hidden_layers=10),
+    "linear": Setting(activation="linear", gain=0.85, learning_rate=0.00125),
+    "relu": Setting(activation="relu"),
+    "elu": Setting(activation="elu", gain=0.95, learning_rate=0.00045),
+    "tanh": Setting(activation="tanh", gain=0.85, learning_rate=0.00125),
+    "swish": Setting(activation="swish", gain=1.7, learning_rate=0.0025),
+    "low": Setting(gain=0.9, learning_rate=0.015),
+    "intermediate": Setting(gain=1.1, learning_rate=0.0025),
+    "high": Setting(gain=1.3, learning_rate=0.00075),
+    "very high": Setting(gain=1.4, learning_rate=0.00025),
+}
+
+TABLE_2 = {
+    "xor low, text": Setting(gain=0.7, learning_rate=0.015, epochs=1000),
+    "xor low": Setting(activation="relu", gain=0.85, learning_rate=0.015, epochs=3000),  # of the authors' code
+    "xor intermediate": Setting(gain=1.25, learning_rate=0.002, epochs=1000),
+    "xor high": Setting(gain=2.0, learning_rate=3e-9, epochs=1000),
+    "xor two layers": Setting(gain=0.0015, learning_rate=0.03, epochs=40000, hidden_layers=1),
+    "blobs very low": Setting(gain=0.275, learning_rate=0.05, epochs=2000, units=100, hidden_layers=4),
+    "blobs low": Setting(gain=0.5, learning_rate=0.015, epochs=1500, units=100, hidden_layers=4),
+    "blobs high": Setting(gain=2.0, learning_rate=0.0015, epochs=750, units=100, hidden_layers=4),
+    "mnist": Setting(gain=0.5, learning_rate=0.002, epochs=500, units=100, hidden_layers=4),
+}
+
+
+def dynamics(
+    setting: Setting,
+    *,
+    trials: int = 1,
+    every: int = 10,
+    all_layers: bool = False,
+    input_distance: float = INPUT_DISTANCE,
+    target_distance: float = TARGET_DISTANCE,
+    seed: int = 0,
+    device: str = "cpu",
+) -> xr.Dataset:
+    """Train a network on two points and watch them.
+
+    Parameters
+    ----------
+    setting : one of `TABLE_1`, or another
+    trials : initializations
+    every : steps between two records
+    all_layers : watch every hidden layer instead of the one half-way
+
+    Returns
+    -------
+    (trial, step) loss, dh2, dy2 and w; dh2 also over layer, counted from 0, if all are watched; attributes input_distance,
+    target_distance, mean_error
+
+    Source: Section 3.1, Appendix B.1.
+    """
+    network = setting.network()
+    inputs, targets = data.two_points(input_distance, target_distance)
+    found = train(
+        network,
+        network.initialize(seed, trials, setting.gain, device=device),
+        inputs,
+        targets,
+        learning_rate=setting.learning_rate,
+        steps=setting.epochs,
+        optimizer=setting.optimizer,
+        record=np.arange(0, setting.epochs + 1, every),
+        observe=measures.two_points(targets),
+        layers=None if all_layers else network.depth // 2,
+        seed=seed,
+        progress=True,
+    ).rename(member="trial")
+    return found.assign_coords(layer=np.arange(network.depth)) if all_layers else found.isel(layer=0)
+
+
+def final_distance(
+    setting: Setting,
+    *,
+    input_distances: tuple[float, ...] = (0.5, 0.75, 1.0, 1.25, 1.5),
+    target_distances: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0),
+    seed: int = 0,
+    device: str = "cpu",
+) -> xr.Dataset:
+    """Train one network for each pair of distances until its loss is below 1e-4.
+
+    Returns
+    -------
+    (moment, input_distance, target_distance) loss, dh2 and dy2; moment is "start" and "end"
+
+    Source: Appendix B.1, "Final Representational Distance"; where to stop is the authors' code's.
+    """
+    network = setting.network()
+    pairs = pd.MultiIndex.from_product([input_distances, target_distances], names=["input_distance", "target_distance"])
+    inputs, targets = (np.stack(arrays) for arrays in zip(*(data.two_points(*pair) for pair in pairs), strict=True))
+    found = train(
+        network,
+        network.initialize(seed, len(pairs), setting.gain, device=device),
+        inputs,
+        targets,
+        learning_rate=setting.learning_rate,
+        steps=setting.epochs,
+        record=np.arange(0, setting.epochs + 1, 50),
+        observe=measures.two_points(targets[0]),
+        layers=network.depth // 2,
+        stop_below=1e-4,
+        progress=True,
+    )
+    ends = _moments(found[["loss", "dh2", "dy2"]].isel(layer=0))
+    return ends.drop_vars("member").assign_coords(xr.Coordinates.from_pandas_multiindex(pairs, "member")).unstack("member")
+
+
+def _moments(found: xr.Dataset) -> xr.Dataset:
+    """Keep the first and the last record."""
+    return found.isel(step=[0, -1]).rename(step="moment").assign_coords(moment=["start", "end"])
+
+
+def xor(setting: Setting, *, trials: int = 1, seed: int = 0, device: str = "cpu") -> xr.Dataset:
+    """Train networks on XOR; points in the order 00, 10, 01, 11.
+
+    Returns
+    -------
+    (trial, moment) loss, outputs (point, output), distance2 (point, other) half-way through the network
+
+    Source: Section 4.4, Appendix B.2.
+    """
+    inputs, targets = data.xor()
+    network = setting.network(inputs=2)
+    found = train(
+        network,
+        network.initialize(seed, trials, setting.gain, device=device),
+        inputs,
+        targets,
+        learning_rate=setting.learning_rate,
+        steps=setting.epochs,
+        optimizer=setting.optimizer,
+        record=[0, setting.epochs],
+        observe=measures.geometry,
+        layers=network.depth // 2,
+        progress=True,
+    ).rename(member="trial")
+    return _moments(found.isel(layer=0))
+
+
+def blobs(setting: Setting, *, side: int = 30, trials: int = 1, seed: int = 0, device: str = "cpu") -> xr.Dataset:
+    """Train networks to report the x or the y position of a blob, whichever the context asks for, in batches of 64.
+
+    Returns
+    -------
+    (trial, moment) loss; plane (point, axis), where classical scaling puts the representations half-way through the network;
+    spread (context, feature): the variance of their means at equal values of a feature, x or y, over all units;
+    apart: the squared distance between the two contexts' means
+
+    Source: Sections 4.5 and C.2, Appendix B.3; the batch size is the authors' code's.
+    """
+    inputs, targets, _ = data.blobs(side)
+    network = setting.network(inputs=inputs.shape[1])
+
+    def observe(parameters: dict, outputs: torch.Tensor, hidden: list) -> dict:
+        return {"hidden": (("point", "unit"), hidden[0])}
+
+    steps = setting.epochs * ceil(len(inputs) / 64)
+    found = train(
+        network,
+        network.initialize(seed, trials, setting.gain, device=device),
+        inputs,
+        targets,
+        learning_rate=setting.learning_rate,
+        steps=steps,
+        optimizer=setting.optimizer,
+        batch_size=64,
+        record=[0, steps],
+        observe=observe,
+        layers=network.depth // 2,
+        seed=seed,
+        progress=True,
+    ).rename(member="trial")
+    found = _moments(found)
+    hidden = found.hidden.values.reshape(trials, 2, 2, side, side, -1)  # (trial, moment, context, x, y, unit)
+    along_x, along_y = hidden.mean(4).var(3).sum(-1), hidden.mean(3).var(3).sum(-1)
+    apart = ((hidden[:, :, 0].mean((2, 3)) - hidden[:, :, 1].mean((2, 3))) ** 2).sum(-1)
+    plane = np.stack([[measures.principal_plane(h) for h in moments] for moments in found.hidden.values])
+    return found.drop_vars("hidden").assign(
+        plane=(("trial", "moment", "point", "axis"), plane.astype(np.float32)),
+        spread=(("trial", "moment", "context", "feature"), np.stack([along_x, along_y], -1)),
+        apart=(("trial", "moment"), apart),
+    )
+
+
+def mnist(
+    setting: Setting, *, images: int = 60000, shown: int = 100, records: int = 200, trials: int = 1, seed: int = 0, device: str = "cpu"
+) -> xr.Dataset:
+    """Train networks to classify digits, in batches of 64; watch the first zero and the first one, and the first digits' distances.
+
+    Parameters
+    ----------
+    images : how many of the training set, from its beginning
+    shown : of how many digits the distances are kept, sorted by digit
+    records : about how many, evenly spaced
+
+    Returns
+    -------
+    (trial, step) loss, dh2, dy2, w of the tracked pair; (trial, moment, digit, other) distance2 and output2, the squared distances
+    of representations half-way through the network and of outputs; (digit, other) input2 and target2; (digit) label
+
+    Source: Sections 3.4 and 4.6, Appendix B.4. Neither text nor code gives the batch size; 64 is that of the blobs.
+    """
+    inputs, labels = data.mnist()
+    inputs, labels = inputs[:images], labels[:images]
+    targets = np.eye(10, dtype=np.float32)[labels]
+    network = setting.network(inputs=784, outputs=10)
+    pair = measures.two_points(targets, int(np.argmax(labels == 0)), int(np.argmax(labels == 1)))
+    first = np.argsort(labels[:shown], kind="stable")
+    ends = {}
+
+    def observe(parameters: dict, outputs: torch.Tensor, hidden: list) -> dict:
+        seen = {name: measures.squared_distances(values[:, first]).cpu() for name, values in (("h", hidden[0]), ("y", outputs))}
+        ends.setdefault("start", seen)
+        ends["end"] = seen
+        return pair(parameters, outputs, hidden)
+
+    steps = setting.epochs * ceil(images / 64)
+    found = train(
+        network,
+        network.initialize(seed, trials, setting.gain, device=device),
+        inputs,
+        targets,
+        learning_rate=setting.learning_rate,
+        steps=steps,
+        optimizer=setting.optimizer,
+        batch_size=64,
+        record=np.unique(np.linspace(0, steps, records + 1).astype(int)),
+        observe=observe,
+        layers=network.depth // 2,
+        seed=seed,
+        progress=True,
+    ).rename(member="trial")
+    both = {name: np.stack([ends[moment][name].numpy() for moment in ("start", "end")], 1) for name in ("h", "y")}
+    given = {
+        name: measures.squared_distances(torch.from_numpy(values[first])).numpy()
+        for name, values in (("input2", inputs), ("target2", targets))
+    }
+    return found.isel(layer=0).assign(
+        distance2=(("trial", "moment", "digit", "other"), both["h"]),
+        output2=(("trial", "moment", "digit", "other"), both["y"]),
+        label=("digit", labels[first]),
+        **{name: (("digit", "other"), values) for name, values in given.items()},
+    )
+
+
+def slowed(setting: Setting) -> Setting:
+    """Return the setting with which the final distance is measured: a fifth of the learning rate, five times the epochs."""
+    return replace(setting, learning_rate=setting.learning_rate / 5, epochs=5 * setting.epochs)
+
+
+def with_adam(setting: Setting, learning_rate: float, epochs: int) -> Setting:
+    """Return the setting with Adam; the paper gives no learning rates for it, so they are ours."""
+    return replace(setting, optimizer="adam", learning_rate=learning_rate, epochs=epochs)
+
+
+_FEW = ("default", "shallow", "narrow")  # rows of figure 5
+_XOR = {name.removeprefix("xor "): setting for name, setting in TABLE_2.items() if name.startswith("xor")} | {
+    "adam low": with_adam(TABLE_2["xor low"], 2e-5, 1000),
+    "adam intermediate": with_adam(TABLE_2["xor intermediate"], 2e-5, 1000),
+    "adam high": with_adam(TABLE_2["xor high"], 2e-6, 1000),
+    "adam two layers": with_adam(TABLE_2["xor two layers"], 1e-3, 4000),
+}
+_BLOBS = {name.removeprefix("blobs "): setting for name, setting in TABLE_2.items() if name.startswith("blobs")} | {
+    "tanh low": replace(TABLE_2["blobs low"], activation="tanh"),
+    "tanh high": replace(TABLE_2["blobs high"], activation="tanh"),
+    "adam low": with_adam(TABLE_2["blobs low"], 1e-4, 200),
+    "adam high": with_adam(TABLE_2["blobs high"], 1e-4, 200),
+}
+RUNS = [
+    Run("two_point/dynamics", dynamics, "row", {name: {"setting": row, "trials": 3} for name, row in TABLE_1.items()}),
+    Run("two_point/depth", dynamics, "row", {"default": {"setting": TABLE_1["default"], "trials": 3, "all_layers": True}}),
+    Run(
+        "two_point/text_distances",
+        dynamics,
+        "row",
+        {
+            name: {"setting": TABLE_1[name], "input_distance": 0.5, "target_distance": 1.0}
+            for name in ("default", "relu", "narrow", "shallow")
+        },
+    ),
+    Run(
+        "two_point/adam",
+        dynamics,
+        "row",
+        {"default": {"setting": with_adam(TABLE_1["default"], 2e-6, 2000), "trials": 3, "every": 5}},
+    ),
+    Run("two_point/fits", dynamics, "row", {n: {"setting": TABLE_1[n], "trials": 50, "every": 50, "seed": 1} for n in _FEW}),
+    Run("two_point/final_distance", final_distance, "row", {name: {"setting": slowed(TABLE_1[name])} for name in _FEW}),
+    Run("two_point/xor", xor, "task", {name: {"setting": setting, "trials": 5} for name, setting in _XOR.items()}),
+    Run("two_point/blobs", blobs, "task", {name: {"setting": setting, "trials": 2} for name, setting in _BLOBS.items()}),
+    Run(
+        "two_point/mnist",
+        mnist,
+        "optimizer",
+        {
+            "sgd": {"setting": replace(TABLE_2["mnist"], epochs=100), "trials": 3, "records": 100},
+            "adam": {"setting": with_adam(TABLE_2["mnist"], 1e-4, 20), "trials": 3, "records": 100},
+        },
+    ),
+]
