@@ -1,4 +1,7 @@
-"""The command line: `python -m lib run | build | report`."""
+"""The command line: `python -m lib run | build | report | store`.
+
+`store` needs torch, NumPy, SciPy, xarray and tqdm only; what the others need is imported when they are called.
+"""
 
 import argparse
 import subprocess
@@ -6,7 +9,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from lib import book, claims
+from lib import claims, results
+from lib.provenance import PROFILES, resolve_device
 
 
 def parser() -> argparse.ArgumentParser:
@@ -26,7 +30,7 @@ def parser() -> argparse.ArgumentParser:
         epilog="example: python -m lib run single_neuron --profile paper --device cuda --output ../paper",
     )
     run.add_argument("chapters", nargs="*", metavar="CHAPTER", help="a chapter's name, as in _toc.yml (default: all)")
-    run.add_argument("--profile", choices=book.PROFILES, default="quick", help="quick: live and small; paper: the source's scale")
+    run.add_argument("--profile", choices=PROFILES, default="quick", help="quick: live and small; paper: the source's scale")
     run.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="auto takes a GPU where there is one")
     run.add_argument("--seed", type=int, default=0, help="the seed of everything random (default: 0)")
     run.add_argument("--jobs", type=int, metavar="N", help="chapters at a time (default: one for every core)")
@@ -37,10 +41,20 @@ def parser() -> argparse.ArgumentParser:
 
     report = commands.add_parser("report", help="collect the claims into _build/claims.json and the page What replicates")
     report.add_argument("--notebooks", type=Path, metavar="DIR", help="read executed notebooks from DIR; writes the JSON only")
+
+    store = commands.add_parser(
+        "store",
+        help="compute the stored runs in book/results/",
+        description="Compute the experiments that are too heavy for a laptop and keep them in book/results/. What is there with the"
+        " same settings is left alone, and a run that was interrupted goes on where it stopped.",
+        epilog="example: python -m lib store two_point/dynamics --device cuda",
+    )
+    store.add_argument("experiments", nargs="*", metavar="EXPERIMENT", help="topic or topic/experiment (default: all)")
+    store.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="auto takes a GPU where there is one")
     return top
 
 
-def summary(results: Sequence[book.Result]) -> str:
+def summary(results: Sequence) -> str:
     """Lay out how the chapters went: seconds, peak memory, claims by verdict, and the cell that failed."""
     lines = [f"{'chapter':<20}{'seconds':>9}{'peak MiB':>10}" + "".join(f"{verdict:>16}" for verdict in claims.VERDICTS)]
     for result in results:
@@ -52,10 +66,28 @@ def summary(results: Sequence[book.Result]) -> str:
     return "\n".join(lines)
 
 
+def store(names: Sequence[str], device: str) -> int:
+    """Compute the stored runs that are named, by topic or in full; no names means all."""
+    from lib.experiments import RUNS
+
+    known = {run.name: run for run in RUNS}
+    chosen = [run for run in RUNS if not names or {run.name, run.name.split("/")[0]} & set(names)]
+    unknown = sorted(set(names) - set(known) - {name.split("/")[0] for name in known})
+    if unknown:
+        raise ValueError(f"no such experiment: {', '.join(unknown)}; there are {', '.join(known)}")
+    for run in chosen:
+        print(results.store(run, device))
+    return 0
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return the exit status."""
     options, root = parser().parse_args(arguments), Path.cwd()
     try:
+        if options.command == "store":
+            return store(options.experiments, resolve_device(options.device))
+        from lib import book
+
         if options.command == "run":
             settings = book.Settings(options.profile, options.device, options.seed)
             results = book.run(root, options.chapters, settings, options.jobs, options.output)

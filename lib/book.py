@@ -28,8 +28,8 @@ from papermill.exceptions import PapermillExecutionError
 from tqdm import tqdm
 
 from lib import claims
+from lib.provenance import PROFILES
 
-PROFILES = ("quick", "paper")
 LEDGER_PAGE = "book/what_replicates.md"
 
 

@@ -2,6 +2,8 @@
 
 from importlib.metadata import version
 
+PROFILES = ("quick", "paper")
+
 
 def resolve_device(device: str) -> str:
     """Turn "auto" into "cuda" where torch sees a GPU and into "cpu" elsewhere; leave "cpu" and "cuda" as they are.

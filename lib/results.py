@@ -102,7 +102,6 @@ def _piece(run: Run, label: str, device: str) -> xr.Dataset:
     settings = run.settings(label)
     path = ROOT / "_build" / "store" / run.name / f"{hashlib.sha256(settings.encode()).hexdigest()[:16]}.nc"
     if path.is_file():
-        print(f"{run.name}: {label} is there")
         return xr.load_dataset(path, engine="scipy")
     print(f"{run.name}: {label}", flush=True)
     start = time.perf_counter()
