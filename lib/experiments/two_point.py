@@ -14,6 +14,7 @@ import xarray as xr
 from lib import data, measures
 from lib.networks import Network, architecture
 from lib.results import Run
+from lib.theory import two_point
 from lib.training import train
 
 INPUT_DISTANCE, TARGET_DISTANCE = 1.0, 0.5**0.5  # of the authors' code; the text has .5 and 1
@@ -107,11 +108,51 @@ def dynamics(
         optimizer=setting.optimizer,
         record=np.arange(0, setting.epochs + 1, every),
         observe=measures.two_points(targets),
-        layers=None if all_layers else network.depth // 2,
+        layers=None if all_layers else setting.hidden_layers // 2,
         seed=seed,
         progress=True,
     ).rename(member="trial")
     return found.assign_coords(layer=np.arange(network.depth)) if all_layers else found.isel(layer=0)
+
+
+def fit(found: xr.Dataset, input_distance: float = INPUT_DISTANCE, target_distance: float = TARGET_DISTANCE) -> xr.Dataset:
+    """Fit the theory to each trial of `dynamics`: two constants to the three curves, then a third to the loss.
+
+    Parameters
+    ----------
+    found : (trial, step) dh2, dy2, w and loss
+    input_distance, target_distance : with which it was found
+
+    Returns
+    -------
+    (trial) tau_h, tau_y and tau_mean, in steps; misfit, the squared errors summed over the records; (trial, curve) r2; and
+    (trial, curve, step) theory
+
+    Source: Appendix B.1, "Fitting Procedure".
+    """
+    return xr.concat([_fit(found.sel(trial=trial), input_distance, target_distance) for trial in found.trial], "trial")
+
+
+def _fit(one: xr.Dataset, input_distance: float, target_distance: float) -> xr.Dataset:
+    steps, dh2, dy2, w, losses = (one[name].values.astype(float) for name in ("step", "dh2", "dy2", "w", "loss"))
+    found = two_point.fit(steps, dh2, dy2, w, input_distance=input_distance, target_distance=target_distance)
+    theory = found.curves
+    mean_error = np.sqrt(max(2 * losses[0] - (w[0] + (target_distance**2 - dy2[0]) / 2) / 2, 1e-12))
+    constants = {"target_distance": target_distance, "mean_error": float(mean_error)}
+    tau_mean = two_point.fit_mean(steps, losses, theory.dy2, theory.w, **constants)
+    loss = two_point.loss(theory.dy2, theory.w, steps - steps[0], tau_mean=tau_mean, **constants)
+    r2 = [*found.r2.values(), 1 - np.sum((loss - losses) ** 2) / np.sum((losses - losses.mean()) ** 2)]
+    return xr.Dataset(
+        {
+            "tau_h": found.tau_h,
+            "tau_y": found.tau_y,
+            "tau_mean": tau_mean,
+            "misfit": found.loss,
+            "r2": ("curve", r2),
+            "theory": (("curve", "step"), np.stack([theory.dh2, theory.dy2, theory.w, loss])),
+        },
+        {"curve": ["dh2", "dy2", "w", "loss"], "step": one.step},
+    )
 
 
 def final_distance(
@@ -142,7 +183,7 @@ def final_distance(
         steps=setting.epochs,
         record=np.arange(0, setting.epochs + 1, 50),
         observe=measures.two_points(targets[0]),
-        layers=network.depth // 2,
+        layers=setting.hidden_layers // 2,
         stop_below=1e-4,
         progress=True,
     )
@@ -176,10 +217,20 @@ def xor(setting: Setting, *, trials: int = 1, seed: int = 0, device: str = "cpu"
         optimizer=setting.optimizer,
         record=[0, setting.epochs],
         observe=measures.geometry,
-        layers=network.depth // 2,
+        layers=setting.hidden_layers // 2,
         progress=True,
     ).rename(member="trial")
     return _moments(found.isel(layer=0))
+
+
+def merging(found: xr.Dataset) -> xr.DataArray:
+    """Return the squared distance of each of XOR's two pairs with equal outputs over the mean of the pairs with different ones.
+
+    `found` is of `xor`; the result has its dimensions, with `pair` (00–11, 10–01) in place of point and other.
+    """
+    between = [found.distance2.isel(point=i, other=j) for i, j in ((0, 1), (0, 2), (3, 1), (3, 2))]
+    within = [found.distance2.isel(point=i, other=j) for i, j in ((0, 3), (1, 2))]
+    return xr.concat(within, "pair") / xr.concat(between, "between").mean("between")
 
 
 def blobs(setting: Setting, *, side: int = 30, trials: int = 1, seed: int = 0, device: str = "cpu") -> xr.Dataset:
@@ -211,7 +262,7 @@ def blobs(setting: Setting, *, side: int = 30, trials: int = 1, seed: int = 0, d
         batch_size=64,
         record=[0, steps],
         observe=observe,
-        layers=network.depth // 2,
+        layers=setting.hidden_layers // 2,
         seed=seed,
         progress=True,
     ).rename(member="trial")
@@ -271,7 +322,7 @@ def mnist(
         batch_size=64,
         record=np.unique(np.linspace(0, steps, records + 1).astype(int)),
         observe=observe,
-        layers=network.depth // 2,
+        layers=setting.hidden_layers // 2,
         seed=seed,
         progress=True,
     ).rename(member="trial")
