@@ -460,12 +460,16 @@ def test_fit_finds_the_constants(seed):
     assert min(found.r2.values()) > 0.999
 
 
-def test_fit_of_a_transition_that_the_curves_just_begin():
-    constants, times = {"input_distance": 1.0, "target_distance": 1.0, "tau_h": 50.0, "tau_y": 900.0}, np.linspace(0, 7000, 700)
-    curves = theory.solve(1e-4, 1e-7, w_of(1e-7, -0.4, 1), times, **constants)
-    curves = curves.where(curves.dy2 < 0.4, drop=True)
+@pytest.mark.parametrize(
+    "x, target, tau_h, tau_y, h, y, cosine, end",
+    [(1.49, 0.78, 1.55, 46600.0, 0.079, 2.95e-9, 0.0834, 1990.0), (0.787, 0.545, 10.7, 218.0, 5.74e-6, 4.89e-14, -0.49, 1670.0)],
+)
+def test_fit_is_not_trapped_where_the_curves_end_within_the_transition(x, target, tau_h, tau_y, h, y, cosine, end):
+    constants = {"input_distance": x, "target_distance": target, "tau_h": tau_h, "tau_y": tau_y}
+    curves = theory.solve(h, y, w_of(y, cosine, target), np.linspace(0, end, 600), **constants)
+    assert curves.dy2[-1] < 0.5 * target**2
     found = refit(curves, constants)
-    np.testing.assert_allclose([found.tau_h, found.tau_y], [50, 900], rtol=1e-4)
+    np.testing.assert_allclose([found.tau_h, found.tau_y], [tau_h, tau_y], rtol=1e-4)
 
 
 def test_fit_with_equal_targets_and_times_from_anywhere():
@@ -511,7 +515,9 @@ def test_fit_survives_what_eq_7_cannot_describe(kind):
     }[kind]
     found = theory.fit(np.arange(len(h)), h, y, w, input_distance=1, target_distance=1)
     assert 0 < found.tau_h < np.inf and 0 < found.tau_y < np.inf and np.isfinite(found.loss)
-    if kind != "impossible start":
+    if kind == "impossible start":
+        assert (found.curves.dy2[0], found.curves.w[0]) == (0, 0)
+    else:
         assert not min(found.r2.values()) > 0.5
 
 
