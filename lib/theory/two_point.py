@@ -510,7 +510,8 @@ def fit(times: ArrayLike, dh2: ArrayLike, dy2: ArrayLike, w: ArrayLike, *, input
             return (theory(log_taus, clock[points]) - measured[:, points]).ravel()
 
         box = (log_taus - np.log(1e6), log_taus + np.log(1e6))  # flat curves would send τ to infinity
-        return least_squares(errors, log_taus, bounds=box, xtol=1e-12, ftol=1e-12, gtol=None)
+        with np.errstate(divide="ignore", invalid="ignore"):  # SciPy divides 0 by 0 where a constant has no effect
+            return least_squares(errors, log_taus, bounds=box, xtol=1e-12, ftol=1e-12, gtol=None)
 
     few = _sample(len(times))
     starts = _coarse_fits(start, clock[few[::3]], measured[:, few[::3]], x2, target2)
@@ -532,7 +533,7 @@ def _sample(size: int, most: int = 200) -> NDArray:
 
 
 def _coarse_fits(
-    start: tuple[float, float, float], times: NDArray, measured: NDArray, x2: float, target2: float, most: int = 6
+    start: tuple[float, float, float], times: NDArray, measured: NDArray, x2: float, target2: float, most: int = 10
 ) -> list[NDArray]:
     """Return the (log τ_h, log τ_y) of a grid that fit best, one for each ratio τ_y/τ_h.
 
