@@ -45,8 +45,8 @@ def parser() -> argparse.ArgumentParser:
     store = commands.add_parser(
         "store",
         help="compute the stored runs in book/results/",
-        description="Compute the experiments that are too heavy for a laptop and keep them in book/results/. What is there with the"
-        " same settings is left alone, and a run that was interrupted goes on where it stopped.",
+        description="Compute the experiments that are too heavy for a laptop and keep them in book/results/. What is there with"
+        " the same settings is left alone, and a run that was interrupted goes on where it stopped.",
         epilog="example: python -m lib store two_point/dynamics --device cuda",
     )
     store.add_argument("experiments", nargs="*", metavar="EXPERIMENT", help="topic or topic/experiment (default: all)")

@@ -279,9 +279,16 @@ def blobs(setting: Setting, *, side: int = 30, trials: int = 1, seed: int = 0, d
 
 
 def mnist(
-    setting: Setting, *, images: int = 60000, shown: int = 100, records: int = 200, trials: int = 1, seed: int = 0, device: str = "cpu"
+    setting: Setting,
+    *,
+    images: int = 60000,
+    shown: int = 100,
+    records: int = 200,
+    trials: int = 1,
+    seed: int = 0,
+    device: str = "cpu",
 ) -> xr.Dataset:
-    """Train networks to classify digits, in batches of 64; watch the first zero and the first one, and the first digits' distances.
+    """Train networks to classify digits, in batches of 64; watch the first zero and the first one, and the first digits.
 
     Parameters
     ----------
@@ -291,8 +298,8 @@ def mnist(
 
     Returns
     -------
-    (trial, step) loss, dh2, dy2, w of the tracked pair; (trial, moment, digit, other) distance2 and output2, the squared distances
-    of representations half-way through the network and of outputs; (digit, other) input2 and target2; (digit) label
+    (trial, step) loss, dh2, dy2, w of the tracked pair; (trial, moment, digit, other) distance2 and output2, the squared
+    distances of representations half-way through the network and of outputs; (digit, other) input2, target2; (digit) label
 
     Source: Sections 3.4 and 4.6, Appendix B.4. Neither text nor code gives the batch size; 64 is that of the blobs.
     """

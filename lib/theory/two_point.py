@@ -13,24 +13,19 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import OptimizeResult, least_squares, minimize_scalar
-from scipy.special import exprel
 from scipy.stats import norm
 
-from lib.theory import single_neuron
-from lib.theory.common import ascending, finite, integrate, matrix, non_negative, positive, vector
-
-CURVES = ("dh2", "dy2", "w")
-
-
-class Fit(NamedTuple):
-    """The two time constants that describe three measured curves best."""
-
-    tau_h: float
-    tau_y: float
-    r2: dict[str, float]  # coefficient of determination of dh2, dy2 and w; not finite where a curve is constant
-    loss: float  # squared errors, summed over the points of the three curves (Eq. 49)
-    curves: xr.Dataset  # the theory at the measured times, as of `solve`
+from lib.theory.common import finite, integrate, matrix, non_negative, positive, vector
+from lib.theory.two_point_curves import (  # noqa: F401  the curves, under the same name
+    CURVES,
+    checked_constants,
+    dataset,
+    identical_outputs,
+    loss,
+    solve,
+    velocity,
+)
+from lib.theory.two_point_fit import Fit, fit, fit_mean  # noqa: F401  and the fit to them
 
 
 class Product(NamedTuple):
@@ -39,183 +34,6 @@ class Product(NamedTuple):
     weights: NDArray  # (2,)
     target: float
     clock: float  # time of the product per time of Eq. 7
-
-
-# --- the dynamics of Eq. 7
-
-
-def velocity(
-    dh2: ArrayLike,
-    dy2: ArrayLike,
-    w: ArrayLike,
-    *,
-    input_distance: ArrayLike,
-    target_distance: ArrayLike,
-    tau_h: ArrayLike,
-    tau_y: ArrayLike,
-) -> NDArray:
-    r"""Return the velocity of (‖dh‖², ‖dy‖², w),
-
-    .. math::
-        \tfrac{d}{dt}\|dh\|^2 &= -\tfrac1{\tau_h}\|\Delta x\|^2 w \\
-        \tfrac{d}{dt}\|dy\|^2 &= -w\,(\tfrac1{\tau_y}\|dh\|^2 + \tfrac1{\tau_h}\|\Delta x\|^2\tfrac{\|dy\|^2}{\|dh\|^2}) \\
-        \tfrac{d}{dt}w &= -\tfrac1{2\tau_y}(3w - \|dy\|^2 + \|\Delta y\|^2)\|dh\|^2
-                          - \tfrac1{2\tau_h}\|\Delta x\|^2\tfrac{(\|dy\|^2 + w)\,w}{\|dh\|^2}.
-
-    Parameters
-    ----------
-    dh2, dy2, w : ‖dh‖² > 0, ‖dy‖² ≥ 0 and w; they and the constants broadcast to (...)
-    input_distance, target_distance : ‖Δx‖ > 0 and ‖Δy‖ ≥ 0
-    tau_h, tau_y : positive time constants
-
-    Returns
-    -------
-    (3, ...)
-
-    Raises
-    ------
-    ValueError
-        If a number is not finite or has the wrong sign.
-
-    Source: van Rossem & Saxe, Eq. 7.
-    """  # noqa: D400
-    h, y, w = positive("dh2", dh2), non_negative("dy2", dy2), finite("w", w)
-    x2, target2, tau_h, tau_y = _constants(input_distance, target_distance, tau_h, tau_y)
-    return np.stack(
-        np.broadcast_arrays(
-            -x2 * w / tau_h,
-            -w * (h / tau_y + x2 * y / (tau_h * h)),
-            -(3 * w - y + target2) * h / (2 * tau_y) - x2 * (y + w) * w / (2 * tau_h * h),
-        )
-    )
-
-
-def solve(
-    dh2: float,
-    dy2: float,
-    w: float,
-    times: ArrayLike,
-    *,
-    input_distance: float,
-    target_distance: float,
-    tau_h: float,
-    tau_y: float,
-) -> xr.Dataset:
-    r"""Solve Eq. 7 exactly.
-
-    With :math:`a = \|dh\|` and :math:`u = dy/\|dh\|`, Eq. 7 is one linear hidden neuron that learns Δy,
-
-    .. math:: \dot a = -\tfrac1{2\tau_h}\|\Delta x\|^2\,u^\top(au - \Delta y), \qquad
-              \dot u = -\tfrac1{2\tau_y}\,a\,(au - \Delta y),
-
-    for which `lib.theory.single_neuron.trajectory` has the solution. Where a passes through zero, the two representations pass
-    through each other; Eq. 7 is singular there, the solution is not.
-
-    Parameters
-    ----------
-    dh2, dy2, w : the three curves at time 0, ‖dh‖² > 0 and ‖dy‖² ≥ 0
-    times : (T,) ascending from 0 or later
-    input_distance, target_distance : ‖Δx‖ > 0 and ‖Δy‖ ≥ 0
-    tau_h, tau_y : positive time constants
-
-    Returns
-    -------
-    dh2, dy2 and w over the coordinate time (T,)
-
-    Raises
-    ------
-    ValueError
-        If a number is not finite or has the wrong sign, if times do not ascend, or if no vector dy has this ‖dy‖² and w.
-
-    Source: new; van Rossem & Saxe, A.3, hold that Eq. 7 "cannot be solved analytically in the general case".
-    """
-    h, y, w = (float(value) for value in (positive("dh2", dh2), non_negative("dy2", dy2), finite("w", w)))
-    times, (x2, target2, tau_h, tau_y) = ascending(times), _constants(input_distance, target_distance, tau_h, tau_y)
-    if np.abs(y - w) > np.sqrt(target2 * y) + 1e-5 * (y + np.abs(w)):
-        raise ValueError(f"no dy has dy2 {y:g} and w {w:g}: |dy2 - w| = |dy·Δy| is at most target_distance * sqrt(dy2)")
-    return _dataset(times, _path((h, y, w), times, x2, target2, tau_h, tau_y))
-
-
-def _path(start: tuple[float, float, float], times: NDArray, x2: float, target2: float, tau_h: float, tau_y: float) -> NDArray:
-    """Solve Eq. 7 at times (T,) in any order, with dy·Δy cut to what ‖dy‖² allows; return (3, T)."""
-    h, y, w = start
-    if target2 == 0:
-        h, y = _identical(h, y, times, x2, tau_h, tau_y)
-        return np.stack([h, y, y])
-    target = np.sqrt(target2)
-    along = np.clip((y - w) / target, -np.sqrt(y), np.sqrt(y))
-    across = np.sqrt(max(y - along**2, 0))
-    u = np.array([along, across]) / np.sqrt(h)
-    neuron = single_neuron.trajectory(np.sqrt(h), u, [target, 0], times, x2 / (2 * tau_h), 1 / (2 * tau_y))
-    dy = neuron.beta
-    y = np.sum(dy**2, axis=1)
-    return np.stack([neuron.a**2, y, y - dy[:, 0] * target])
-
-
-def identical_outputs(
-    dh2: float, dy2: float, times: ArrayLike, *, input_distance: float, tau_h: float, tau_y: float
-) -> xr.Dataset:
-    r"""Solve Eq. 7 for equal targets, Δy = 0, where w = ‖dy‖²:
-
-    .. math:: \|dh\|^2 = \frac{A_{high}}{1 + (\frac{A_{high}}{\|dh(0)\|^2} - 1)\,e^{-A_{high}t/\tau_y}}, \qquad
-              \|dy\|^2 = \|dy(0)\|^2\,\frac{\|dh\|^4}{\|dh(0)\|^4}\,e^{-A_{high}t/\tau_y},
-
-    and :math:`\|dh\|^2 = \|dh(0)\|^2/(1 + \|dh(0)\|^2t/\tau_y)` where :math:`A_{high} = 0`. Nothing overflows at long times.
-
-    Arguments and errors as in `solve`; dh2 and dy2 over the coordinate time are returned.
-
-    Source: corrects van Rossem & Saxe, Eqs. 39 and 40, whose exponents lack 1/τ_y.
-    """  # noqa: D400
-    h, y, times = positive("dh2", dh2), non_negative("dy2", dy2), ascending(times)
-    x2, _, tau_h, tau_y = _constants(input_distance, 0, tau_h, tau_y)
-    h, y = _identical(h, y, times, x2, tau_h, tau_y)
-    return xr.Dataset({"dh2": ("time", h), "dy2": ("time", y)}, {"time": times})
-
-
-def _identical(h: float, y: float, times: NDArray, x2: float, tau_h: float, tau_y: float) -> tuple[NDArray, NDArray]:
-    high = h - tau_y / tau_h * x2 * y / h
-    s = times / tau_y
-    fall = np.exp(-np.abs(high) * s)
-    grown = h * s * exprel(-np.abs(high) * s)  # ‖dh(0)‖² (1 - fall) / |A|
-    top, bottom = (1, fall + grown) if high >= 0 else (fall, 1 + grown)
-    return h * top / bottom, y * fall / bottom**2
-
-
-def loss(
-    dy2: ArrayLike, w: ArrayLike, times: ArrayLike, *, target_distance: float, tau_mean: float, mean_error: float
-) -> NDArray:
-    r"""Return the training loss along the curves,
-
-    .. math:: L = \tfrac12\|\bar y(0) - \tfrac{y_1+y_2}{2}\|^2 e^{-2t/\tau_{\bar y}}
-                  + \tfrac14\big(w + \tfrac12(\|\Delta y\|^2 - \|dy\|^2)\big).
-
-    Parameters
-    ----------
-    dy2, w : (T,) as of `solve`
-    times : (T,) ascending from 0 or later
-    target_distance : ‖Δy‖ ≥ 0
-    tau_mean : τ_ȳ > 0; as ȳ decouples exactly, its clock needs no factor 2
-    mean_error : ‖ȳ(0) - (y₁ + y₂)/2‖ ≥ 0, the error of the mean output at time 0
-
-    Returns
-    -------
-    (T,)
-
-    Raises
-    ------
-    ValueError
-        If shapes disagree, a number is not finite or has the wrong sign, or times do not ascend.
-
-    Source: van Rossem & Saxe, Eq. 9, without its stray brackets.
-    """  # noqa: D400
-    times, (dy2, w) = ascending(times), (finite("dy2", dy2), finite("w", w))
-    _same_shape(times=times, dy2=dy2, w=w)
-    target, tau_mean, mean_error = _checked_loss(target_distance, tau_mean, mean_error)
-    return mean_error**2 / 2 * np.exp(-2 * times / tau_mean) + _pair_loss(dy2, w, target)
-
-
-def _pair_loss(dy2: NDArray, w: NDArray, target: float) -> NDArray:
-    return (w + (target**2 - dy2) / 2) / 4
 
 
 # --- where it ends
@@ -234,7 +52,7 @@ def high_low(
     Source: van Rossem & Saxe, Eq. 11.
     """  # noqa: D400
     h, y = positive("dh2", dh2), non_negative("dy2", dy2)
-    x2, target2, tau_h, tau_y = _constants(input_distance, target_distance, tau_h, tau_y)
+    x2, target2, tau_h, tau_y = checked_constants(input_distance, target_distance, tau_h, tau_y)
     slope = tau_y / tau_h * x2
     return h - slope * y / h, np.sqrt(slope * target2)
 
@@ -302,7 +120,7 @@ def as_product(
     Source: new.
     """
     h, y = positive("dh2", dh2), non_negative("dy2", dy2)
-    x2, target2, tau_h, tau_y = _constants(input_distance, target_distance, tau_h, tau_y)
+    x2, target2, tau_h, tau_y = checked_constants(input_distance, target_distance, tau_h, tau_y)
     if sign not in (1, -1):
         raise ValueError(f"sign is {sign}: want 1 or -1")
     first = (tau_h / (tau_y * x2)) ** 0.25 * np.sqrt(h)
@@ -363,7 +181,7 @@ def random_feature_density(
 
 def _score(h: NDArray, gain: float, *constants: float) -> tuple[NDArray, NDArray]:
     """Return the standard normal quantile that final distance `h` corresponds to, and its derivative by h."""
-    x2, target2, tau_h, tau_y = _constants(*constants)
+    x2, target2, tau_h, tau_y = checked_constants(*constants)
     ratio, gain = tau_y / tau_h, positive("gain", gain)
     low2 = ratio * x2 * target2
     spread = x2 * gain * np.hypot(1, ratio)
@@ -430,7 +248,7 @@ def linear_flow(
     dh = to_h @ dx
     dy = np.einsum("tok,tk->to", to_y, dh)
     dh2, dy2 = np.sum(dh**2, axis=1), np.sum(dy**2, axis=1)
-    curves = _dataset(times, (dh2, dy2, dy2 - dy @ target))
+    curves = dataset(times, (dh2, dy2, dy2 - dy @ target))
     start = d_h @ dx
     return curves.assign(
         rotation=("time", dh @ start / np.sqrt(dh2 * (start @ start))),
@@ -468,142 +286,11 @@ def final_distance2_one_output(
     d_h, d_y, dx = _maps(d_h, d_y, input_difference)
     if d_y.shape[0] != 1:
         raise ValueError(f"d_y has shape {d_y.shape}: want one output, (1, k)")
-    x2, target2, tau_h, tau_y = _constants(np.linalg.norm(dx), target_distance, tau_h, tau_y)
+    x2, target2, tau_h, tau_y = checked_constants(np.linalg.norm(dx), target_distance, tau_h, tau_y)
     dh, out, slope = d_h @ dx, d_y[0], tau_y / tau_h * x2
     across = out - (out @ dh) / (dh @ dh) * dh
     low2 = slope * (target2 + (across @ across) * (dh @ dh))
     return float(_larger_root(dh @ dh - slope * (out @ out), np.sqrt(low2)))
-
-
-# --- the fit to measured curves
-
-
-def fit(times: ArrayLike, dh2: ArrayLike, dy2: ArrayLike, w: ArrayLike, *, input_distance: float, target_distance: float) -> Fit:
-    """Find the two time constants with which Eq. 7, started from the first measured values, describes three measured curves.
-
-    The squared errors of the three curves are summed over the points (Eq. 49), and minimized over log τ_h and log τ_y from the
-    best places of a coarse grid. Curves that Eq. 7 cannot describe get the best fit, and a low r2.
-
-    Parameters
-    ----------
-    times : (T,) ascending, T ≥ 4; `times[0]` counts as time 0
-    dh2, dy2, w : (T,) measured ‖dh‖² > 0, ‖dy‖² and w; a start that noise made impossible is moved to the nearest dy·Δy
-    input_distance, target_distance : ‖Δx‖ > 0 and ‖Δy‖ ≥ 0
-
-    Raises
-    ------
-    ValueError
-        If shapes disagree, there are fewer than 4 points, a number is not finite, `dh2` is not positive, or times do not ascend.
-
-    Source: van Rossem & Saxe, appendix B.1, "Fitting Procedure".
-    """
-    times, dh2, dy2, w = _measured(times=times, dh2=dh2, dy2=dy2, w=w)
-    positive("dh2", dh2)
-    x2, target2, _, _ = _constants(input_distance, target_distance, 1, 1)
-    start, clock, measured = (dh2[0], max(dy2[0], 0.0), w[0]), times - times[0], np.stack([dh2, dy2, w])
-
-    def theory(log_taus: NDArray, clock: NDArray) -> NDArray:
-        return _path(start, clock, x2, target2, *np.exp(log_taus))
-
-    def polish(log_taus: NDArray, points: NDArray | slice) -> OptimizeResult:
-        def errors(log_taus: NDArray) -> NDArray:
-            return (theory(log_taus, clock[points]) - measured[:, points]).ravel()
-
-        box = (log_taus - np.log(1e6), log_taus + np.log(1e6))  # flat curves would send τ to infinity
-        with np.errstate(divide="ignore", invalid="ignore"):  # SciPy divides 0 by 0 where a constant has no effect
-            return least_squares(errors, log_taus, bounds=box, xtol=1e-12, ftol=1e-12, gtol=None)
-
-    few = _sample(len(times))
-    starts = _coarse_fits(start, clock[few[::3]], measured[:, few[::3]], x2, target2)
-    best = min((polish(log_taus, few) for log_taus in starts), key=lambda found: found.cost)
-    log_taus = polish(best.x, slice(None)).x
-
-    curves = theory(log_taus, clock)
-    errors = np.sum((curves - measured) ** 2, axis=1)
-    spread = np.sum((measured - measured.mean(axis=1, keepdims=True)) ** 2, axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        r2 = dict(zip(CURVES, (1 - errors / spread).tolist(), strict=True))
-    return Fit(*np.exp(log_taus).tolist(), r2, float(errors.sum()), _dataset(times, curves))
-
-
-def _sample(size: int, most: int = 200) -> NDArray:
-    """Choose at most `most` of `size` points, half of them evenly, half of them dense at the start."""
-    even, early = np.linspace(0, size - 1, most // 2), np.geomspace(1, size, most // 2) - 1
-    return np.unique(np.round(np.concatenate([even, early])).astype(int))
-
-
-def _coarse_fits(
-    start: tuple[float, float, float], times: NDArray, measured: NDArray, x2: float, target2: float, most: int = 10
-) -> list[NDArray]:
-    """Return the (log τ_h, log τ_y) of a grid that fit best, one for each ratio τ_y/τ_h.
-
-    With the ratio fixed the constants set the clock alone, so that one solution at many times serves all of them.
-    """
-    found = []
-    center = measured[0].max() ** 2 / (x2 * max(target2, measured[1].max()) or 1.0)
-    for ratio in center * np.logspace(-6, 6, 75):
-        high = start[0] - ratio * x2 * start[1] / start[0]
-        rate = (start[0] + np.hypot(high, 2 * np.sqrt(ratio * x2 * target2))) / (2 * ratio)  # at τ_h = 1
-        clocks = np.logspace(-2, 4, 121) / (rate * times[-1])
-        curves = _path(start, np.outer(clocks, times).ravel(), x2, target2, 1.0, ratio).reshape(3, len(clocks), -1)
-        errors = np.sum((curves - measured[:, None]) ** 2, axis=(0, 2))
-        best = np.argmin(errors)
-        found.append((errors[best], -np.log(clocks[best]), np.log(ratio) - np.log(clocks[best])))
-    apart = [min(found[i : i + 3]) for i in range(0, len(found), 3)]  # half a decade
-    return [np.array(log_taus) for _, *log_taus in sorted(apart)[:most]]
-
-
-def fit_mean(
-    times: ArrayLike, losses: ArrayLike, dy2: ArrayLike, w: ArrayLike, *, target_distance: float, mean_error: float
-) -> float:
-    """Find the time constant τ_ȳ with which Eq. 9 describes a measured loss best, in the sum of squared errors.
-
-    Parameters
-    ----------
-    times : (T,) ascending, T ≥ 4; `times[0]` counts as time 0
-    losses, dy2, w : (T,) the measured loss, and ‖dy‖² and w, measured or of `fit`
-    target_distance : ‖Δy‖ ≥ 0
-    mean_error : ‖ȳ - (y₁ + y₂)/2‖ > 0 at `times[0]`
-
-    Returns
-    -------
-    τ_ȳ, within 10⁻⁶ to 10⁶ times the span of `times`
-
-    Raises
-    ------
-    ValueError
-        If shapes disagree, there are fewer than 4 points, a number is not finite or has the wrong sign, or times do not ascend.
-
-    Source: van Rossem & Saxe, Eq. 9 and appendix C.1.
-    """
-    times, losses, dy2, w = _measured(times=times, losses=losses, dy2=dy2, w=w)
-    target, _, mean_error = _checked_loss(target_distance, 1, positive("mean_error", mean_error))
-    clock = times - times[0]
-    excess = losses - _pair_loss(dy2, w, target)
-
-    def error(log_tau: float) -> float:
-        return float(np.sum((mean_error**2 / 2 * np.exp(-2 * clock / np.exp(log_tau)) - excess) ** 2))
-
-    grid = np.log(clock[-1]) + np.log(10) * np.linspace(-6, 6, 121)
-    best = int(np.argmin([error(log_tau) for log_tau in grid]))
-    near = (grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)])
-    return float(np.exp(minimize_scalar(error, bounds=near, method="bounded", options={"xatol": 1e-9}).x))
-
-
-# --- arguments
-
-
-def _constants(
-    input_distance: ArrayLike, target_distance: ArrayLike, tau_h: ArrayLike, tau_y: ArrayLike
-) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-    """Return ‖Δx‖², ‖Δy‖², τ_h and τ_y, or raise ValueError."""
-    x, target = positive("input_distance", input_distance), non_negative("target_distance", target_distance)
-    return x**2, target**2, positive("tau_h", tau_h), positive("tau_y", tau_y)
-
-
-def _checked_loss(target_distance: float, tau_mean: float, mean_error: float) -> tuple[NDArray, NDArray, NDArray]:
-    target = non_negative("target_distance", target_distance)
-    return target, positive("tau_mean", tau_mean), non_negative("mean_error", mean_error)
 
 
 def _maps(d_h: ArrayLike, d_y: ArrayLike, input_difference: ArrayLike) -> tuple[NDArray, NDArray, NDArray]:
@@ -614,24 +301,3 @@ def _maps(d_h: ArrayLike, d_y: ArrayLike, input_difference: ArrayLike) -> tuple[
     if not np.any(d_h @ dx):
         raise ValueError("d_h maps input_difference to zero: the representations must differ at time 0")
     return d_h, d_y, dx
-
-
-def _measured(times: ArrayLike, **curves: ArrayLike) -> tuple[NDArray, ...]:
-    """Return times (T,) and curves (T,), T ≥ 4, or raise ValueError."""
-    times, curves = finite("times", times), {name: finite(name, curve) for name, curve in curves.items()}
-    _same_shape(times=times, **curves)
-    if times.ndim != 1 or len(times) < 4 or np.any(np.diff(times) < 0) or times[0] == times[-1]:
-        raise ValueError(f"times has shape {times.shape}: want at least 4 times that ascend, (T,)")
-    return times, *curves.values()
-
-
-def _same_shape(**arrays: NDArray) -> None:
-    """Raise ValueError unless all arrays have the shape of the first."""
-    (first, wanted), *others = ((name, np.shape(array)) for name, array in arrays.items())
-    for name, shape in others:
-        if shape != wanted:
-            raise ValueError(f"{name} has shape {shape}: want that of {first}, {wanted}")
-
-
-def _dataset(times: NDArray, curves: ArrayLike) -> xr.Dataset:
-    return xr.Dataset({name: ("time", curve) for name, curve in zip(CURVES, curves, strict=True)}, {"time": times})

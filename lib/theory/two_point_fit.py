@@ -1,0 +1,145 @@
+"""The fit of the two-point theory to measured curves.
+
+Public under `lib.theory.two_point`.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import OptimizeResult, least_squares, minimize_scalar
+
+from lib.theory.common import finite, positive
+from lib.theory.two_point_curves import CURVES, checked_constants, checked_loss, dataset, pair_loss, path, same_shape
+
+
+class Fit(NamedTuple):
+    """The two time constants that describe three measured curves best."""
+
+    tau_h: float
+    tau_y: float
+    r2: dict[str, float]  # coefficient of determination of dh2, dy2 and w; not finite where a curve is constant
+    loss: float  # squared errors, summed over the points of the three curves (Eq. 49)
+    curves: xr.Dataset  # the theory at the measured times, as of `solve`
+
+
+def fit(times: ArrayLike, dh2: ArrayLike, dy2: ArrayLike, w: ArrayLike, *, input_distance: float, target_distance: float) -> Fit:
+    """Find the two time constants with which Eq. 7, started from the first measured values, describes three measured curves.
+
+    The squared errors of the three curves are summed over the points (Eq. 49), and minimized over log τ_h and log τ_y from the
+    best places of a coarse grid. Curves that Eq. 7 cannot describe get the best fit, and a low r2.
+
+    Parameters
+    ----------
+    times : (T,) ascending, T ≥ 4; `times[0]` counts as time 0
+    dh2, dy2, w : (T,) measured ‖dh‖² > 0, ‖dy‖² and w; a start that noise made impossible is moved to the nearest dy·Δy
+    input_distance, target_distance : ‖Δx‖ > 0 and ‖Δy‖ ≥ 0
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree, there are fewer than 4 points, a number is not finite, `dh2` is not positive, or times do not ascend.
+
+    Source: van Rossem & Saxe, appendix B.1, "Fitting Procedure".
+    """
+    times, dh2, dy2, w = _measured(times=times, dh2=dh2, dy2=dy2, w=w)
+    positive("dh2", dh2)
+    x2, target2, _, _ = checked_constants(input_distance, target_distance, 1, 1)
+    start, clock, measured = (dh2[0], max(dy2[0], 0.0), w[0]), times - times[0], np.stack([dh2, dy2, w])
+
+    def theory(log_taus: NDArray, clock: NDArray) -> NDArray:
+        return path(start, clock, x2, target2, *np.exp(log_taus))
+
+    def polish(log_taus: NDArray, points: NDArray | slice) -> OptimizeResult:
+        def errors(log_taus: NDArray) -> NDArray:
+            return (theory(log_taus, clock[points]) - measured[:, points]).ravel()
+
+        box = (log_taus - np.log(1e6), log_taus + np.log(1e6))  # flat curves would send τ to infinity
+        with np.errstate(divide="ignore", invalid="ignore"):  # SciPy divides 0 by 0 where a constant has no effect
+            return least_squares(errors, log_taus, bounds=box, xtol=1e-12, ftol=1e-12, gtol=None)
+
+    few = _sample(len(times))
+    starts = _coarse_fits(start, clock[few[::3]], measured[:, few[::3]], x2, target2)
+    best = min((polish(log_taus, few) for log_taus in starts), key=lambda found: found.cost)
+    log_taus = polish(best.x, slice(None)).x
+
+    curves = theory(log_taus, clock)
+    errors = np.sum((curves - measured) ** 2, axis=1)
+    spread = np.sum((measured - measured.mean(axis=1, keepdims=True)) ** 2, axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        r2 = dict(zip(CURVES, (1 - errors / spread).tolist(), strict=True))
+    return Fit(*np.exp(log_taus).tolist(), r2, float(errors.sum()), dataset(times, curves))
+
+
+def _sample(size: int, most: int = 200) -> NDArray:
+    """Choose at most `most` of `size` points, half of them evenly, half of them dense at the start."""
+    even, early = np.linspace(0, size - 1, most // 2), np.geomspace(1, size, most // 2) - 1
+    return np.unique(np.round(np.concatenate([even, early])).astype(int))
+
+
+def _coarse_fits(
+    start: tuple[float, float, float], times: NDArray, measured: NDArray, x2: float, target2: float, most: int = 10
+) -> list[NDArray]:
+    """Return the (log τ_h, log τ_y) of a grid that fit best, one for each ratio τ_y/τ_h.
+
+    With the ratio fixed the constants set the clock alone, so that one solution at many times serves all of them.
+    """
+    found = []
+    center = measured[0].max() ** 2 / (x2 * max(target2, measured[1].max()) or 1.0)
+    for ratio in center * np.logspace(-6, 6, 75):
+        high = start[0] - ratio * x2 * start[1] / start[0]
+        rate = (start[0] + np.hypot(high, 2 * np.sqrt(ratio * x2 * target2))) / (2 * ratio)  # at τ_h = 1
+        clocks = np.logspace(-2, 4, 121) / (rate * times[-1])
+        curves = path(start, np.outer(clocks, times).ravel(), x2, target2, 1.0, ratio).reshape(3, len(clocks), -1)
+        errors = np.sum((curves - measured[:, None]) ** 2, axis=(0, 2))
+        best = np.argmin(errors)
+        found.append((errors[best], -np.log(clocks[best]), np.log(ratio) - np.log(clocks[best])))
+    apart = [min(found[i : i + 3]) for i in range(0, len(found), 3)]  # half a decade
+    return [np.array(log_taus) for _, *log_taus in sorted(apart)[:most]]
+
+
+def fit_mean(
+    times: ArrayLike, losses: ArrayLike, dy2: ArrayLike, w: ArrayLike, *, target_distance: float, mean_error: float
+) -> float:
+    """Find the time constant τ_ȳ with which Eq. 9 describes a measured loss best, in the sum of squared errors.
+
+    Parameters
+    ----------
+    times : (T,) ascending, T ≥ 4; `times[0]` counts as time 0
+    losses, dy2, w : (T,) the measured loss, and ‖dy‖² and w, measured or of `fit`
+    target_distance : ‖Δy‖ ≥ 0
+    mean_error : ‖ȳ - (y₁ + y₂)/2‖ > 0 at `times[0]`
+
+    Returns
+    -------
+    τ_ȳ, within 10⁻⁶ to 10⁶ times the span of `times`
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree, there are fewer than 4 points, a number is not finite or has the wrong sign, or times do not ascend.
+
+    Source: van Rossem & Saxe, Eq. 9 and appendix C.1.
+    """
+    times, losses, dy2, w = _measured(times=times, losses=losses, dy2=dy2, w=w)
+    target, _, mean_error = checked_loss(target_distance, 1, positive("mean_error", mean_error))
+    clock = times - times[0]
+    excess = losses - pair_loss(dy2, w, target)
+
+    def error(log_tau: float) -> float:
+        return float(np.sum((mean_error**2 / 2 * np.exp(-2 * clock / np.exp(log_tau)) - excess) ** 2))
+
+    grid = np.log(clock[-1]) + np.log(10) * np.linspace(-6, 6, 121)
+    best = int(np.argmin([error(log_tau) for log_tau in grid]))
+    near = (grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)])
+    return float(np.exp(minimize_scalar(error, bounds=near, method="bounded", options={"xatol": 1e-9}).x))
+
+
+def _measured(times: ArrayLike, **curves: ArrayLike) -> tuple[NDArray, ...]:
+    """Return times (T,) and curves (T,), T ≥ 4, or raise ValueError."""
+    times, curves = finite("times", times), {name: finite(name, curve) for name, curve in curves.items()}
+    same_shape(times=times, **curves)
+    if times.ndim != 1 or len(times) < 4 or np.any(np.diff(times) < 0) or times[0] == times[-1]:
+        raise ValueError(f"times has shape {times.shape}: want at least 4 times that ascend, (T,)")
+    return times, *curves.values()
