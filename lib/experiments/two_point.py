@@ -90,8 +90,7 @@ def dynamics(
 
     Returns
     -------
-    (trial, step) loss, dh2, dy2 and w; dh2 also over layer, counted from 0, if all are watched; attributes input_distance,
-    target_distance, mean_error
+    (trial, step) loss, dh2, dy2 and w; dh2 also over layer, counted from 0, if all are watched
 
     Source: Section 3.1, Appendix B.1.
     """
@@ -140,10 +139,12 @@ def final_distance(
         targets,
         learning_rate=setting.learning_rate,
         steps=setting.epochs,
-        record=np.arange(0, setting.epochs + 1, 50),
+        optimizer=setting.optimizer,
+        record=np.unique([*range(0, setting.epochs, 50), setting.epochs]),
         observe=measures.two_points(targets[0]),
         layers=network.depth // 2,
         stop_below=1e-4,
+        seed=seed,
         progress=True,
     )
     ends = _moments(found[["loss", "dh2", "dy2"]].isel(layer=0))
@@ -177,6 +178,7 @@ def xor(setting: Setting, *, trials: int = 1, seed: int = 0, device: str = "cpu"
         record=[0, setting.epochs],
         observe=measures.geometry,
         layers=network.depth // 2,
+        seed=seed,
         progress=True,
     ).rename(member="trial")
     return _moments(found.isel(layer=0))
@@ -228,9 +230,16 @@ def blobs(setting: Setting, *, side: int = 30, trials: int = 1, seed: int = 0, d
 
 
 def mnist(
-    setting: Setting, *, images: int = 60000, shown: int = 100, records: int = 200, trials: int = 1, seed: int = 0, device: str = "cpu"
+    setting: Setting,
+    *,
+    images: int = 60000,
+    shown: int = 100,
+    records: int = 200,
+    trials: int = 1,
+    seed: int = 0,
+    device: str = "cpu",
 ) -> xr.Dataset:
-    """Train networks to classify digits, in batches of 64; watch the first zero and the first one, and the first digits' distances.
+    """Train networks to classify digits, in batches of 64; watch the first zero and the first one, and many digits' distances.
 
     Parameters
     ----------
@@ -240,8 +249,8 @@ def mnist(
 
     Returns
     -------
-    (trial, step) loss, dh2, dy2, w of the tracked pair; (trial, moment, digit, other) distance2 and output2, the squared distances
-    of representations half-way through the network and of outputs; (digit, other) input2 and target2; (digit) label
+    (trial, step) loss, dh2, dy2, w of the tracked pair; (trial, moment, digit, other) distance2 and output2, the squared
+    distances of representations half-way through the network and of outputs; (digit, other) input2 and target2; (digit) label
 
     Source: Sections 3.4 and 4.6, Appendix B.4. Neither text nor code gives the batch size; 64 is that of the blobs.
     """
