@@ -1,7 +1,8 @@
 """Gradient descent for dense networks on few points: each weight is read twice and written once a step.
 
-With two points the arithmetic is small and the time goes into moving weights between memory and core. So the backward pass updates
-a row of weights while it holds it, two points share each reading, and all weights of a member lie in one block. Compiled by numba.
+With two points the arithmetic is small and the time goes into moving weights between memory and core. So the backward pass
+updates a row of weights while it holds it, two points share each reading, and all weights of a member lie in one block.
+Compiled by numba.
 """
 
 import numpy as np
@@ -10,6 +11,7 @@ from numba import njit
 from torch import Tensor
 
 from lib.networks import Dense
+from lib.training import half_squared_error
 
 _REORDER = {"reassoc", "contract", "nsz", "arcp"}  # sums may be reordered; NaN and infinity keep their meaning
 _KINDS = {name: kind for kind, name in enumerate(("linear", "relu", "leaky_relu", "elu", "tanh", "swish"))}
@@ -46,7 +48,7 @@ class Stack:
             self.rates[layer] = rates[f"weight{layer}"], rates[f"bias{layer}"]
         self.hidden, self.slopes, self.errors = (np.zeros(shape, dtype) for _ in range(3))
         self.hidden[0, : self.points, : inputs.shape[1]] = inputs.numpy()
-        self.targets = targets.numpy()
+        self.targets = targets.numpy().astype(dtype)
 
     def advance(self, steps: int) -> None:
         """Take some steps, then pass the points forward once, so that `look` shows the network as it is."""
@@ -63,8 +65,7 @@ class Stack:
             block = self.weights[self.starts[i] : self.starts[i + 1]].reshape(self.widths[i], self.widths[i - 1])
             parameters[f"weight{i}"] = torch.from_numpy(block)[None]
             parameters[f"bias{i}"] = torch.from_numpy(self.biases[i, : self.widths[i]])[None]
-        loss = ((self.hidden[-1, : self.points, : self.widths[-1]] - self.targets) ** 2).sum() / (2 * self.points)
-        return torch.tensor([loss]), parameters, outputs, hidden
+        return half_squared_error(outputs, torch.from_numpy(self.targets)), parameters, outputs, hidden
 
     def freeze(self, members: np.ndarray) -> None:
         """Stop, if the mask (1,) says so."""

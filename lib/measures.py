@@ -46,7 +46,7 @@ def geometry(parameters: dict[str, Tensor], outputs: Tensor, hidden: list[Tensor
 
 
 def principal_plane(points: ArrayLike, dimensions: int = 2) -> NDArray:
-    """Place points in few dimensions so that their squared distances come as near as they can: classical multidimensional scaling.
+    """Place points in few dimensions so that their squared distances come as near as they can: classical scaling (MDS).
 
     For points that are given by coordinates this is the projection on their principal axes.
 

@@ -13,13 +13,15 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+# Of torch's nonlinearities only these round an entry the same wherever it stands in an array; its elu, silu and sigmoid treat the
+# last few entries in another way. So elu and swish, z/(1 + e^-z), are written with expm1 and tanh.
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "linear": lambda z: z,
     "relu": torch.relu,
     "leaky_relu": functional.leaky_relu,  # slope .01 below zero
-    "elu": functional.elu,
+    "elu": lambda z: torch.where(z > 0, z, torch.expm1(z.clamp(max=0))),
     "tanh": torch.tanh,
-    "swish": functional.silu,
+    "swish": lambda z: z * (0.5 + 0.5 * torch.tanh(0.5 * z)),
 }
 
 
@@ -48,10 +50,10 @@ class Network:
             If there is no such layer.
         """
         asked = range(self.depth) if layers is None else np.atleast_1d(layers).tolist()
-        wrong = [layer for layer in asked if layer != int(layer) or not 0 <= layer < self.depth]
+        wrong = [layer for layer in asked if layer not in range(self.depth)]
         if wrong:
             raise ValueError(f"layer {wrong[0]}: hidden layers are numbered 0 to {self.depth - 1}")
-        return tuple(asked)
+        return tuple(int(layer) for layer in asked)
 
     def initialize(
         self,
@@ -78,9 +80,10 @@ class Network:
         ValueError
             If `members` or a gain is not positive.
         """
-        gain = np.broadcast_to(np.asarray(gain, float), (members,)) if np.ndim(gain) == 0 else np.asarray(gain, float)
-        if members < 1 or gain.shape != (members,) or not np.all((gain > 0) & np.isfinite(gain)):
-            raise ValueError(f"members {members} and gain {gain}: want at least one member, and one positive gain or one for each")
+        gain = np.asarray(gain, float)
+        if members < 1 or gain.shape not in ((), (members,)) or not np.all((gain > 0) & np.isfinite(gain)):
+            raise ValueError(f"members {members} and gain {gain}: want a member or more, and one positive gain or one for each")
+        gain = np.broadcast_to(gain, (members,))
         parameters = {name: torch.zeros((members, *shape), dtype=dtype) for name, shape in self.shapes().items()}
         for member in range(members):
             rng = np.random.default_rng((seed, member))
@@ -102,7 +105,7 @@ def _check_activation(activation: str) -> None:
 
 def _check_sizes(**sizes: int) -> None:
     for name, size in sizes.items():
-        if size != int(size) or size < 1:
+        if not (size >= 1 and size % 1 == 0):
             raise ValueError(f"{name} is {size}: want a positive integer")
 
 
@@ -138,10 +141,10 @@ class Dense(Network):
             raise ValueError(f"widths {self.widths}: skip connections need hidden layers of one width")
 
     @property
-    def depth(self) -> int:
+    def depth(self) -> int:  # noqa: D102
         return len(self.widths) - 2
 
-    def shapes(self) -> dict[str, tuple[int, ...]]:
+    def shapes(self) -> dict[str, tuple[int, ...]]:  # noqa: D102
         pairs = enumerate(zip(self.widths[1:], self.widths[:-1], strict=True), start=1)
         return {name: shape for i, (out, into) in pairs for name, shape in ((f"weight{i}", (out, into)), (f"bias{i}", (out,)))}
 
@@ -205,10 +208,10 @@ class Convolutional(Network):
             )
 
     @property
-    def depth(self) -> int:
+    def depth(self) -> int:  # noqa: D102
         return self.convolutions + 1
 
-    def shapes(self) -> dict[str, tuple[int, ...]]:
+    def shapes(self) -> dict[str, tuple[int, ...]]:  # noqa: D102
         shapes = {"weight1": (self.units, self.inputs), "bias1": (self.units,)}
         for i in range(2, self.convolutions + 2):
             into = 1 if i == 2 else self.channels
@@ -231,7 +234,9 @@ class Convolutional(Network):
         return output, [hidden[layer] for layer in self.layers(layers)]
 
 
-def architecture(name: str, inputs: int = 1, outputs: int = 1, units: int = 500, hidden_layers: int = 20, activation: str = "leaky_relu"):
+def architecture(
+    name: str, inputs: int = 1, outputs: int = 1, units: int = 500, hidden_layers: int = 20, activation: str = "leaky_relu"
+):
     """Return an architecture of Table 1 by name.
 
     Parameters

@@ -73,7 +73,8 @@ def load(run: Run) -> xr.Dataset:
     try:
         found = xr.load_dataset(run.path, engine="scipy")
     except Exception as problem:
-        raise StaleResult(f"the stored run {run.path} cannot be read ({problem}); delete it and {remedy}") from problem
+        reason = str(problem).split("\n")[0]
+        raise StaleResult(f"the stored run {run.path} cannot be read ({reason}); delete it and {remedy}") from problem
     if found.attrs.get("settings") != run.settings():
         raise StaleResult(f"the stored run {run.name} was made with other settings than the book has now; {remedy}")
     return found
@@ -101,8 +102,10 @@ def _piece(run: Run, label: str, device: str) -> xr.Dataset:
     """Return one piece, computed now or before."""
     settings = run.settings(label)
     path = ROOT / "_build" / "store" / run.name / f"{hashlib.sha256(settings.encode()).hexdigest()[:16]}.nc"
-    if path.is_file():
+    try:
         return xr.load_dataset(path, engine="scipy")
+    except Exception:  # it is not there, or spoilt
+        path.unlink(missing_ok=True)
     print(f"{run.name}: {label}", flush=True)
     start = time.perf_counter()
     found = run.function(**run.pieces[label], device=device)

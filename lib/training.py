@@ -1,8 +1,9 @@
 """Train many networks at once and record what they do.
 
-`train` runs a stack of *members*, networks of one architecture that differ in their parameters, learning rates or data, and records
-observables at chosen steps. Dense networks on few points take a compiled path (`lib.fused`), everything else one torch program for
-all members. A member's result does not depend on who trains beside it.
+`train` runs a stack of *members*, networks of one architecture that differ in their parameters, learning rates or data, and
+records observables at chosen steps. Dense networks on few points take a compiled path (`lib.fused`), everything else one torch
+program for all members. A member's result does not depend on who trains beside it: bitwise on the compiled path and on the CPU in
+float64, elsewhere to rounding.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -87,16 +88,18 @@ def train(
         If an argument is malformed; the message says what is allowed.
     """
     members = _check_parameters(network, parameters)
+    parameters = {name: parameters[name].detach() for name in network.shapes()}
     device, dtype = parameters["weight1"].device, parameters["weight1"].dtype
     data = _data(network, inputs, targets, members, device, dtype)
     rates = _learning_rates(learning_rate, network.shapes(), members)
     method = _Method(optimizer, momentum, batch_size, loss, seed)
-    method.check(data.points)
-    if steps != int(steps) or steps < 1:
+    method.check(data, outputs=list(network.shapes().values())[-1][0])
+    if not (steps >= 1 and steps % 1 == 0):
         raise ValueError(f"steps is {steps}: want a positive integer")
     record = np.arange(steps + 1) if record is None else np.asarray(record)
-    if record.ndim != 1 or record.size == 0 or record[0] < 0 or record[-1] > steps or np.any(np.diff(record) <= 0):
-        raise ValueError(f"record must be steps that ascend, from 0 to {steps} at most: there is nothing beyond the run")
+    whole = record.ndim == 1 and record.size > 0 and np.all(record % 1 == 0)
+    if not whole or record[0] < 0 or record[-1] > steps or np.any(np.diff(record) <= 0):
+        raise ValueError(f"record must be whole steps that ascend, from 0 to {steps} at most: there is nothing beyond the run")
     layers = network.layers(layers)
 
     fused = device.type == "cpu" and isinstance(network, Dense) and not network.dropout and method.plain(data.points)
@@ -189,13 +192,17 @@ class _Method:
     loss: Loss
     seed: int
 
-    def check(self, points: int) -> None:
+    def check(self, data: _Data, outputs: int) -> None:
         if self.optimizer not in ("sgd", "adam"):
             raise ValueError(f"optimizer {self.optimizer!r}: want sgd or adam")
         if not 0 <= self.momentum < 1 or (self.momentum and self.optimizer != "sgd"):
             raise ValueError(f"momentum is {self.momentum}: want a number in [0, 1), with sgd only")
-        if self.batch_size is not None and not (self.batch_size == int(self.batch_size) and 1 <= self.batch_size <= points):
-            raise ValueError(f"batch_size is {self.batch_size}: want 1 to {points}, the number of points, or None for all")
+        size, points = self.batch_size, data.points
+        if size is not None and not (size % 1 == 0 and 1 <= size <= points):
+            raise ValueError(f"batch_size is {size}: want 1 to {points}, the number of points, or None for all")
+        found = tuple(data.targets.shape[data.own :])
+        if self.loss is half_squared_error and found != (points, outputs):
+            raise ValueError(f"targets are {found} for each member: want ({points}, {outputs}), points and outputs")
 
     def plain(self, points: int) -> bool:
         """Say whether this is full-batch gradient descent on the half squared error."""
@@ -210,8 +217,11 @@ class _TorchStack:
         self, network: Network, parameters: Mapping[str, Tensor], data: _Data, rates: Mapping[str, np.ndarray], method: _Method
     ) -> None:
         self.network, self.data, self.method = network, data, method
-        self.parameters = {name: parameters[name].detach().clone() for name in network.shapes()}
-        self.members, self.step = len(self.parameters["weight1"]), 0
+        self.parameters = {name: value.clone() for name, value in parameters.items()}
+        weights = self.parameters["weight1"]
+        self.members, self.step = len(weights), 0
+        # A CPU multiplies a single matrix in another order than each of many, so a member alone gets a twin that has no effect.
+        self.alone = len(weights) == 1 and weights.device.type == "cpu" and weights.dtype == torch.float64
         self.rates = {
             name: torch.tensor(rates[name]).to(value).view(-1, *[1] * (value.ndim - 1)) for name, value in self.parameters.items()
         }
@@ -234,7 +244,26 @@ class _TorchStack:
         self, parameters: dict[str, Tensor], data: _Data, layers: tuple[int, ...], masks: Tensor | None = None
     ) -> tuple[Tensor, list[Tensor]]:
         if self.network.broadcasts:
-            return self.network(parameters, data.inputs, layers, masks)
+            if self.alone:
+                parameters = {name: value.expand(2, *value.shape[1:]) for name, value in parameters.items()}
+            outputs, hidden = self.network(parameters, data.inputs, layers, masks)
+            return outputs[: self.members], [h[: self.members] for h in hidden]
+        if data.inputs.device.type != "cpu":
+            return self._mapped(parameters, data, layers, masks)
+        # One by one: the CPU's convolutions round in another way for many members than for one.
+        inputs = data.inputs if data.own else [data.inputs] * self.members
+        masks = [None] * self.members if masks is None else masks
+        each = zip(*(value.unbind() for value in parameters.values()), strict=True)
+        calls = [
+            self.network(dict(zip(parameters, values, strict=True)), x, layers, stay)
+            for values, x, stay in zip(each, inputs, masks, strict=True)
+        ]
+        outputs, hidden = zip(*calls, strict=True)
+        return torch.stack(outputs), [torch.stack(h) for h in zip(*hidden, strict=True)]
+
+    def _mapped(
+        self, parameters: dict[str, Tensor], data: _Data, layers: tuple[int, ...], masks: Tensor | None
+    ) -> tuple[Tensor, list[Tensor]]:
         axes = (0, 0 if data.own else None, None if masks is None else 0)
         return vmap(lambda p, x, m: self.network(p, x, layers, m), axes)(parameters, data.inputs, masks)
 
@@ -286,7 +315,9 @@ def _check_parameters(network: Network, parameters: Mapping[str, Tensor]) -> int
     for name, shape in network.shapes().items():
         found = tuple(parameters[name].shape) if name in parameters else None
         if members < 1 or found != (members, *shape):
-            raise ValueError(f"parameters[{name!r}] has shape {found}: want (members, *{shape}), as network.initialize returns it")
+            raise ValueError(
+                f"parameters[{name!r}] has shape {found}: want (members, *{shape}), as network.initialize returns it"
+            )
     return members
 
 
@@ -301,10 +332,15 @@ def _data(
     inputs, targets = torch.as_tensor(inputs, device=device), torch.as_tensor(targets, device=device)
     own = inputs.ndim == network.input_ndim + 1
     if inputs.ndim - own != network.input_ndim or inputs.numel() == 0 or (own and len(inputs) != members):
-        raise ValueError(f"inputs have shape {tuple(inputs.shape)}: want (n, ...), or ({members}, n, ...) with a set for each member")
+        raise ValueError(
+            f"inputs have shape {tuple(inputs.shape)}: want (n, ...), or ({members}, n, ...) with a set for each member"
+        )
     if inputs.shape[: 1 + own] != targets.shape[: 1 + own]:
         raise ValueError(f"inputs {tuple(inputs.shape)} and targets {tuple(targets.shape)} must be equally many")
-    inputs, targets = (data.to(dtype) if data.is_floating_point() else data for data in (inputs, targets))
+    wanted = network.shapes()["weight1"][1]
+    if inputs.shape[-1] != wanted:
+        raise ValueError(f"inputs have shape {tuple(inputs.shape)}: want {wanted} numbers for each point, as the network does")
+    inputs, targets = inputs.to(dtype), targets.to(dtype) if targets.is_floating_point() else targets
     for name, data in (("inputs", inputs), ("targets", targets)):
         if not torch.isfinite(data).all():
             raise ValueError(f"{name} must be finite")

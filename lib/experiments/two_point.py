@@ -91,8 +91,7 @@ def dynamics(
 
     Returns
     -------
-    (trial, step) loss, dh2, dy2 and w; dh2 also over layer, counted from 0, if all are watched; attributes input_distance,
-    target_distance, mean_error
+    (trial, step) loss, dh2, dy2 and w; dh2 also over layer, counted from 0, if all are watched
 
     Source: Section 3.1, Appendix B.1.
     """
@@ -181,10 +180,12 @@ def final_distance(
         targets,
         learning_rate=setting.learning_rate,
         steps=setting.epochs,
-        record=np.arange(0, setting.epochs + 1, 50),
+        optimizer=setting.optimizer,
+        record=np.unique([*range(0, setting.epochs, 50), setting.epochs]),
         observe=measures.two_points(targets[0]),
         layers=setting.hidden_layers // 2,
         stop_below=1e-4,
+        seed=seed,
         progress=True,
     )
     ends = _moments(found[["loss", "dh2", "dy2"]].isel(layer=0))
@@ -218,6 +219,7 @@ def xor(setting: Setting, *, trials: int = 1, seed: int = 0, device: str = "cpu"
         record=[0, setting.epochs],
         observe=measures.geometry,
         layers=setting.hidden_layers // 2,
+        seed=seed,
         progress=True,
     ).rename(member="trial")
     return _moments(found.isel(layer=0))

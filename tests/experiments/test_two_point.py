@@ -1,0 +1,201 @@
+"""The experiments at sizes of a second: names, order, and what must not depend on what."""
+
+import json
+from dataclasses import asdict, replace
+
+import numpy as np
+import pytest
+import torch
+import xarray as xr
+
+from lib import data, measures
+from lib.experiments import RUNS
+from lib.experiments import two_point as experiments
+from lib.experiments.two_point import TABLE_1, TABLE_2, Setting
+from lib.networks import Convolutional, Dense
+from lib.training import train
+
+SMALL = Setting(units=6, hidden_layers=4, epochs=40, learning_rate=0.02)
+
+
+@pytest.fixture
+def digits(monkeypatch):
+    rng = np.random.default_rng(0)
+    images, labels = rng.random((150, 784), dtype=np.float32), rng.permutation(np.arange(150) % 10)
+    labels[:4] = [5, 1, 0, 0]  # the first one comes before the first zero
+    monkeypatch.setattr(data, "mnist", lambda: (images, labels))
+    return images, labels
+
+
+def test_settings_make_their_networks():
+    assert Setting().network() == Dense((1, *[500] * 20, 1))
+    assert TABLE_1["shallow"].network().depth == 2 and TABLE_1["narrow"].network().widths[1] == 50
+    assert TABLE_1["skip"].network().skip and TABLE_1["dropout"].network().dropout == 0.1
+    assert isinstance(TABLE_1["convolutional"].network(), Convolutional)
+    assert TABLE_2["mnist"].network(784, 10).widths == (784, 100, 100, 100, 100, 10)
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        SMALL,
+        replace(SMALL, architecture="skip"),
+        replace(SMALL, architecture="dropout"),
+        replace(SMALL, architecture="convolutional", units=60),
+        replace(SMALL, optimizer="adam", learning_rate=1e-3),
+        replace(SMALL, activation="tanh", gain=0.5),
+    ],
+    ids=lambda setting: f"{setting.architecture}-{setting.activation}-{setting.optimizer}",
+)
+def test_dynamics(setting):
+    found = experiments.dynamics(setting, trials=2)
+    assert all(found[name].dims == ("trial", "step") for name in ("loss", "dh2", "dy2", "w"))
+    np.testing.assert_array_equal(found.step, [0, 10, 20, 30, 40])
+    every = experiments.dynamics(setting, trials=2, every=20, all_layers=True)
+    assert every.dh2.dims == ("trial", "step", "layer") and every.layer.values.tolist() == list(range(setting.network().depth))
+    middle = every.dh2.sel(layer=setting.network().depth // 2, drop=True)
+    assert middle.identical(found.dh2.sel(step=[0, 20, 40]))
+    assert found.identical(experiments.dynamics(setting, trials=2))
+    assert not found.equals(experiments.dynamics(setting, trials=2, seed=1))
+    xr.testing.assert_allclose(found.isel(trial=[0]), experiments.dynamics(setting, trials=1), rtol=1e-4, atol=1e-6)
+    if setting.architecture != "dropout":
+        assert np.all(found.loss.isel(step=-1) < found.loss.isel(step=0))
+
+
+def test_dynamics_at_other_distances():
+    found = experiments.dynamics(SMALL, input_distance=0.5, target_distance=1.0)
+    inputs, targets = data.two_points(0.5, 1.0)
+    network = SMALL.network()
+    again = train(
+        network,
+        network.initialize(0, 1),
+        inputs,
+        targets,
+        learning_rate=0.02,
+        steps=40,
+        record=[0, 40],
+        observe=measures.two_points(targets),
+        layers=2,
+    )
+    np.testing.assert_array_equal(found.dh2.isel(step=[0, -1]), again.dh2.isel(layer=0))
+    np.testing.assert_array_equal(found.w.isel(step=[0, -1]), again.w)
+
+
+@pytest.mark.parametrize("epochs, optimizer", [(2000, "sgd"), (120, "sgd"), (120, "adam")])
+def test_final_distance_has_each_pair_in_its_place(epochs, optimizer):
+    setting = replace(SMALL, epochs=epochs, optimizer=optimizer, activation="tanh")
+    grid = {"input_distances": (0.5, 1.0, 1.5), "target_distances": (0.25, 1.0)}
+    found = experiments.final_distance(setting, **grid, seed=3)
+    assert set(found.data_vars) == {"loss", "dh2", "dy2"} and found.moment.values.tolist() == ["start", "end"]
+    assert found.dh2.dims == ("moment", "input_distance", "target_distance") and found.dh2.shape == (2, 3, 2)
+    network, member = setting.network(), 0
+    for dx in grid["input_distances"]:
+        for dy in grid["target_distances"]:
+            inputs, targets = data.two_points(dx, dy)
+            parameters = {name: value[member : member + 1] for name, value in network.initialize(3, 6).items()}
+            apart = train(
+                network,
+                parameters,
+                inputs,
+                targets,
+                learning_rate=0.02,
+                steps=epochs,
+                optimizer=optimizer,
+                record=[*range(0, epochs, 50), epochs],
+                observe=measures.two_points(targets),
+                layers=2,
+                stop_below=1e-4,
+            )
+            here = found.sel(input_distance=dx, target_distance=dy)
+            for name in ("loss", "dy2"):
+                np.testing.assert_allclose(here[name], apart[name].isel(member=0, step=[0, -1]), rtol=1e-4, atol=1e-7)
+            np.testing.assert_allclose(here.dh2, apart.dh2.isel(member=0, step=[0, -1], layer=0), rtol=1e-4, atol=1e-7)
+            member += 1
+    if epochs == 2000:
+        assert np.all(found.loss.sel(moment="end") < 1e-4)
+        np.testing.assert_allclose(found.dy2.sel(moment="end") ** 0.5, np.broadcast_to([0.25, 1], (3, 2)), atol=0.04)
+
+
+def test_xor():
+    setting = replace(SMALL, epochs=800, activation="tanh", learning_rate=0.1)
+    found = experiments.xor(setting, trials=2)
+    assert found.outputs.dims == ("trial", "moment", "point", "output") and found.outputs.shape == (2, 2, 4, 1)
+    assert found.distance2.dims == ("trial", "moment", "point", "other") and found.distance2.shape == (2, 2, 4, 4)
+    np.testing.assert_allclose(found.outputs.sel(moment="end").squeeze(), [[0, 1, 1, 0]] * 2, atol=0.1)
+    expected = np.sum((found.outputs.values[..., 0] - [0, 1, 1, 0]) ** 2, -1) / 8
+    np.testing.assert_allclose(found.loss.transpose("trial", "moment"), expected, rtol=1e-4)
+    assert found.isel(trial=[0]).identical(experiments.xor(setting))
+    assert not found.equals(experiments.xor(setting, trials=2, seed=1))
+
+
+def test_blobs():
+    setting = replace(SMALL, epochs=3, learning_rate=0.05)
+    found = experiments.blobs(setting, side=6, trials=2)
+    assert found.plane.dims == ("trial", "moment", "point", "axis") and found.plane.shape == (2, 2, 72, 2)
+    assert found.spread.dims == ("trial", "moment", "context", "feature") and found.spread.shape == (2, 2, 2, 2)
+    assert found.apart.dims == ("trial", "moment") and "hidden" not in found
+    xr.testing.assert_allclose(found.isel(trial=[0]), experiments.blobs(setting, side=6), rtol=1e-3, atol=1e-5)
+    assert not found.equals(experiments.blobs(setting, side=6, trials=2, seed=1))
+
+    inputs, _, features = data.blobs(6)
+    network = setting.network(inputs=27)
+    hidden = network(network.initialize(0, 2), torch.from_numpy(inputs).float(), 2)[1][0].double().numpy()
+    for trial in range(2):
+        means = {}
+        for context in range(2):
+            inside = features.context == context
+            means[context] = hidden[trial][inside].mean(axis=0)
+            for i, feature in enumerate((features.x, features.y)):
+                rows = [hidden[trial][inside & (feature == value)].mean(axis=0) for value in np.unique(feature)]
+                spread = sum(np.var([row[unit] for row in rows]) for unit in range(6))
+                np.testing.assert_allclose(found.spread[trial, 0, context, i], spread, rtol=1e-4)
+        np.testing.assert_allclose(found.apart[trial, 0], np.sum((means[0] - means[1]) ** 2), rtol=1e-4)
+        np.testing.assert_allclose(found.plane[trial, 0], measures.principal_plane(hidden[trial]), atol=1e-4)
+
+
+def test_mnist(digits):
+    images, labels = digits
+    setting = replace(SMALL, epochs=4)
+    found = experiments.mnist(setting, images=130, shown=20, records=6, trials=2)
+    np.testing.assert_array_equal(found.step, [0, 2, 4, 6, 8, 10, 12])  # of three batches an epoch
+    assert all(found[name].dims == ("trial", "step") for name in ("loss", "dh2", "dy2", "w"))
+    for name in ("distance2", "output2"):
+        assert found[name].dims == ("trial", "moment", "digit", "other") and found[name].shape == (2, 2, 20, 20)
+    np.testing.assert_array_equal(found.label, np.sort(labels[:20]))
+    first = sorted(range(20), key=lambda i: (labels[i], i))
+    network = setting.network(784, 10)
+    outputs, (hidden,) = network(network.initialize(0, 2), torch.from_numpy(images[:130]), 2)
+    zero, one = 2, 1
+    for trial in range(2):
+        h, y = hidden[trial].numpy(), outputs[trial].numpy()
+        dy = y[one] - y[zero]
+        np.testing.assert_allclose(found.dh2[trial, 0], np.sum((h[one] - h[zero]) ** 2), rtol=1e-4)
+        np.testing.assert_allclose(found.dy2[trial, 0], np.sum(dy**2), rtol=1e-4)
+        np.testing.assert_allclose(found.w[trial, 0], np.sum(dy**2) - dy[1] + dy[0], rtol=1e-4)
+        for i, j in ((0, 1), (3, 17)):
+            np.testing.assert_allclose(found.distance2[trial, 0, i, j], np.sum((h[first[i]] - h[first[j]]) ** 2), rtol=1e-3)
+            np.testing.assert_allclose(found.output2[trial, 0, i, j], np.sum((y[first[i]] - y[first[j]]) ** 2), rtol=1e-3)
+    np.testing.assert_array_equal(found.target2, 2.0 * (found.label.values[:, None] != found.label.values))
+    np.testing.assert_allclose(found.input2[2, 5], np.sum((images[first[2]] - images[first[5]]) ** 2), rtol=1e-5)
+    assert not np.array_equal(found.distance2[:, 0], found.distance2[:, 1])
+    xr.testing.assert_allclose(
+        found.isel(trial=[0]), experiments.mnist(setting, images=130, shown=20, records=6), rtol=1e-3, atol=1e-5
+    )
+
+
+def test_settings_derived_from_a_table():
+    slow = experiments.slowed(SMALL)
+    assert (slow.learning_rate, slow.epochs) == (0.004, 200)
+    adam = experiments.with_adam(SMALL, 1e-3, 7)
+    assert asdict(adam) == asdict(SMALL) | {"optimizer": "adam", "learning_rate": 1e-3, "epochs": 7}
+
+
+def test_stored_runs_have_names_of_their_own_and_settings_in_json():
+    assert len({run.name for run in RUNS}) == len(RUNS)
+    for run in RUNS:
+        assert run.name.startswith("two_point/")
+        settings = json.loads(run.settings())
+        assert settings["function"] == f"lib.experiments.two_point.{run.function.__name__}"
+        assert list(settings["pieces"]) == list(run.pieces)
+        for piece in run.pieces.values():
+            piece["setting"].network(2, 2)
