@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8000
 .DEFAULT_GOAL := book
-.PHONY: setup book test chapter serve clean
+.PHONY: setup book test chapter bench serve clean
 
 setup: $(VENV)/.ready
 
@@ -29,6 +29,9 @@ test: setup  ## style, architecture, theory, pipeline, and the committed noteboo
 chapter: setup  ## execute one chapter: make chapter NAME=products
 	@test -n "$(NAME)" || { echo "usage: make chapter NAME=products"; exit 2; }
 	$(BIN)/python -m lib run $(NAME)
+
+bench: setup  ## speed beside the plain loop and the limit of memory
+	$(BIN)/python benchmarks/two_point.py
 
 serve: setup  ## read the book at http://localhost:8000
 	$(BIN)/python -m http.server --directory _build/html $(PORT)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from lib.theory.common import finite, integrate, matrix, non_negative, positive, vector
 from lib.theory.two_point_curves import (  # noqa: F401  the curves, under the same name
@@ -163,7 +163,7 @@ def random_feature_probability(
     """
     h = non_negative("h", h)
     score, _ = _score(h, gain, input_distance, target_distance, tau_h, tau_y)
-    return norm.cdf(score)
+    return ndtr(score)
 
 
 def random_feature_density(
@@ -176,7 +176,7 @@ def random_feature_density(
     Source: corrects van Rossem & Saxe, Eq. 48, which holds for τ_y = τ_h.
     """
     score, slope = _score(positive("h", h), gain, input_distance, target_distance, tau_h, tau_y)
-    return norm.pdf(score) * slope
+    return np.exp(-(score**2) / 2) / np.sqrt(2 * np.pi) * slope
 
 
 def _score(h: NDArray, gain: float, *constants: float) -> tuple[NDArray, NDArray]:
