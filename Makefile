@@ -12,6 +12,7 @@ setup: $(VENV)/.ready
 $(VENV)/.ready: requirements.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(BIN)/python -m lib.data  # MNIST, into the user's cache
 	touch $@
 
 book: setup  ## execute every chapter, then build the site into _build/html

@@ -1,4 +1,4 @@
-"""What is read off a network: distances between representations, alignment with the target, the plane that shows them."""
+"""What is read off a network: distances between representations, alignment with the target, the axes that show them."""
 
 import numpy as np
 import torch
@@ -45,7 +45,7 @@ def geometry(parameters: dict[str, Tensor], outputs: Tensor, hidden: list[Tensor
     return {"outputs": (("point", "output"), outputs), "distance2": (("layer", "point", "other"), distances)}
 
 
-def principal_plane(points: ArrayLike, dimensions: int = 2) -> NDArray:
+def principal_axes(points: ArrayLike, dimensions: int = 2) -> NDArray:
     """Place points in few dimensions so that their squared distances come as near as they can: classical scaling (MDS).
 
     For points that are given by coordinates this is the projection on their principal axes.
@@ -69,5 +69,5 @@ def principal_plane(points: ArrayLike, dimensions: int = 2) -> NDArray:
         raise ValueError(f"points {points.shape}, dimensions {dimensions}: want finite (n, d) and 1 to min(n, d) dimensions")
     centred = points - points.mean(axis=0)
     left, strengths, _ = np.linalg.svd(centred, full_matrices=False)
-    plane = left[:, :dimensions] * strengths[:dimensions]
-    return plane * np.sign(plane[np.abs(plane).argmax(axis=0), np.arange(dimensions)])
+    places = left[:, :dimensions] * strengths[:dimensions]
+    return places * np.sign(places[np.abs(places).argmax(axis=0), np.arange(dimensions)])

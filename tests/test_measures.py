@@ -65,11 +65,11 @@ def squares(points):
 
 
 @given(seed=seeds, n=st.integers(3, 9), d=st.integers(2, 6), dimensions=st.integers(1, 3))
-def test_principal_plane_is_classical_scaling(seed, n, d, dimensions):
+def test_principal_axes_is_classical_scaling(seed, n, d, dimensions):
     """The leading eigenvectors of the double-centred matrix -½ J D J, each times the root of its eigenvalue."""
     points = np.random.default_rng(seed).normal(size=(n, d)) + 3
     dimensions = min(dimensions, d, n)
-    plane = measures.principal_plane(points, dimensions)
+    plane = measures.principal_axes(points, dimensions)
     assert plane.shape == (n, dimensions)
     centre = np.eye(n) - 1 / n
     values, vectors = np.linalg.eigh(-0.5 * centre @ squares(points) @ centre)
@@ -81,20 +81,20 @@ def test_principal_plane_is_classical_scaling(seed, n, d, dimensions):
 
 
 @given(seed=seeds, rank=st.integers(1, 3))
-def test_principal_plane_keeps_distances_where_it_can(seed, rank):
+def test_principal_axes_keeps_distances_where_it_can(seed, rank):
     rng = np.random.default_rng(seed)
     points = rng.normal(size=(8, rank)) @ rng.normal(size=(rank, 5)) + rng.normal(size=5)
-    np.testing.assert_allclose(squares(measures.principal_plane(points, 3)), squares(points), atol=1e-10)
+    np.testing.assert_allclose(squares(measures.principal_axes(points, 3)), squares(points), atol=1e-10)
 
 
-def test_principal_plane_does_not_depend_on_axes_or_origin():
+def test_principal_axes_does_not_depend_on_axes_or_origin():
     rng = np.random.default_rng(1)
     points, turn = rng.normal(size=(7, 4)), np.linalg.qr(rng.normal(size=(4, 4)))[0]
-    np.testing.assert_allclose(measures.principal_plane(points @ turn + 5), measures.principal_plane(points), atol=1e-12)
+    np.testing.assert_allclose(measures.principal_axes(points @ turn + 5), measures.principal_axes(points), atol=1e-12)
 
 
-def test_principal_plane_of_a_single_place():
-    assert np.array_equal(measures.principal_plane(np.ones((3, 2))), np.zeros((3, 2)))
+def test_principal_axes_of_a_single_place():
+    assert np.array_equal(measures.principal_axes(np.ones((3, 2))), np.zeros((3, 2)))
 
 
 @pytest.mark.parametrize(
@@ -112,4 +112,4 @@ def test_principal_plane_of_a_single_place():
 )
 def test_bad_input_gets_one_clear_error(points, dimensions):
     with pytest.raises(ValueError, match=rf"dimensions {dimensions}: want finite \(n, d\) and 1 to min\(n, d\) dimensions"):
-        measures.principal_plane(points, dimensions)
+        measures.principal_axes(points, dimensions)

@@ -240,8 +240,8 @@ def blobs(setting: Setting, *, side: int = 30, trials: int = 1, seed: int = 0, d
 
     Returns
     -------
-    (trial, moment) loss; plane (point, axis), where classical scaling puts the representations half-way through the network;
-    spread (context, feature): the variance of their means at equal values of a feature, x or y, over all units;
+    (trial, moment) loss; place (point, axis), where classical scaling in three dimensions puts the representations half-way
+    through the network; spread (context, feature): the variance of their means at equal values of a feature, over all units;
     apart: the squared distance between the two contexts' means
 
     Source: Sections 4.5 and C.2, Appendix B.3; the batch size is the authors' code's.
@@ -272,9 +272,9 @@ def blobs(setting: Setting, *, side: int = 30, trials: int = 1, seed: int = 0, d
     hidden = found.hidden.values.reshape(trials, 2, 2, side, side, -1)  # (trial, moment, context, x, y, unit)
     along_x, along_y = hidden.mean(4).var(3).sum(-1), hidden.mean(3).var(3).sum(-1)
     apart = ((hidden[:, :, 0].mean((2, 3)) - hidden[:, :, 1].mean((2, 3))) ** 2).sum(-1)
-    plane = np.stack([[measures.principal_plane(h) for h in moments] for moments in found.hidden.values])
+    place = np.stack([[measures.principal_axes(h, 3) for h in moments] for moments in found.hidden.values])
     return found.drop_vars("hidden").assign(
-        plane=(("trial", "moment", "point", "axis"), plane.astype(np.float32)),
+        place=(("trial", "moment", "point", "axis"), place.astype(np.float32)),
         spread=(("trial", "moment", "context", "feature"), np.stack([along_x, along_y], -1)),
         apart=(("trial", "moment"), apart),
     )
@@ -301,7 +301,8 @@ def mnist(
     Returns
     -------
     (trial, step) loss, dh2, dy2, w of the tracked pair; (trial, moment, digit, other) distance2 and output2, the squared
-    distances of representations half-way through the network and of outputs; (digit, other) input2, target2; (digit) label
+    distances of representations half-way through the network and of outputs, at the start and at the end; (digit, other)
+    input2 and target2; (digit) label
 
     Source: Sections 3.4 and 4.6, Appendix B.4. Neither text nor code gives the batch size; 64 is that of the blobs.
     """
@@ -360,6 +361,7 @@ def with_adam(setting: Setting, learning_rate: float, epochs: int) -> Setting:
 
 _FEW = ("default", "shallow", "narrow")  # rows of figure 5
 _XOR = {name.removeprefix("xor "): setting for name, setting in TABLE_2.items() if name.startswith("xor")} | {
+    "low, longer": replace(TABLE_2["xor low"], epochs=6000),  # ours: 3000 epochs end half-way down
     "adam low": with_adam(TABLE_2["xor low"], 2e-5, 1000),
     "adam intermediate": with_adam(TABLE_2["xor intermediate"], 2e-5, 1000),
     "adam high": with_adam(TABLE_2["xor high"], 2e-6, 1000),
