@@ -123,7 +123,6 @@ SGD = {"optimizer": "sgd"}
         (Dense((1, 4, 1), dropout=0.1), 2, SGD, False),
         (Convolutional(1, 1, 9, 2, 3, 3), 2, SGD, False),
     ],
-    ids=str,
 )
 def test_which_path_is_taken(network, points, method, fast, monkeypatch):
     taken = []
