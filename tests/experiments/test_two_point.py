@@ -53,7 +53,7 @@ def test_dynamics(setting):
     np.testing.assert_array_equal(found.step, [0, 10, 20, 30, 40])
     every = experiments.dynamics(setting, trials=2, every=20, all_layers=True)
     assert every.dh2.dims == ("trial", "step", "layer") and every.layer.values.tolist() == list(range(setting.network().depth))
-    middle = every.dh2.sel(layer=setting.network().depth // 2, drop=True)
+    middle = every.dh2.sel(layer=setting.hidden_layers // 2, drop=True)
     assert middle.identical(found.dh2.sel(step=[0, 20, 40]))
     assert found.identical(experiments.dynamics(setting, trials=2))
     assert not found.equals(experiments.dynamics(setting, trials=2, seed=1))
