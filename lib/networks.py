@@ -111,7 +111,7 @@ def _check_sizes(**sizes: int) -> None:
 
 @dataclass(frozen=True)
 class Dense(Network):
-    """A fully connected network, x → σ(W₁x + b₁) → … → W_L h + b_L.
+    """A fully connected network, x → σ(W₁x + b₁) → … → W_L h + b_L; without biases if so asked.
 
     Attributes
     ----------
@@ -119,6 +119,7 @@ class Dense(Network):
     activation : a name in `ACTIVATIONS`
     skip : add to each hidden representation the one two layers below (from the third hidden layer on)
     dropout : probability with which each unit is dropped before each layer, while training
+    bias : whether the layers have biases
 
     Source: van Rossem & Saxe, Appendix B.1, and the authors' code for what the text leaves out.
     """
@@ -129,6 +130,7 @@ class Dense(Network):
     activation: str = "leaky_relu"
     skip: bool = False
     dropout: float = 0.0
+    bias: bool = True
 
     def __post_init__(self) -> None:
         if len(self.widths) < 3:
@@ -145,8 +147,12 @@ class Dense(Network):
         return len(self.widths) - 2
 
     def shapes(self) -> dict[str, tuple[int, ...]]:  # noqa: D102
-        pairs = enumerate(zip(self.widths[1:], self.widths[:-1], strict=True), start=1)
-        return {name: shape for i, (out, into) in pairs for name, shape in ((f"weight{i}", (out, into)), (f"bias{i}", (out,)))}
+        shapes = {}
+        for i, (out, into) in enumerate(zip(self.widths[1:], self.widths[:-1], strict=True), start=1):
+            shapes[f"weight{i}"] = (out, into)
+            if self.bias:
+                shapes[f"bias{i}"] = (out,)
+        return shapes
 
     def masks(self, rng: np.random.Generator, points: int) -> np.ndarray:
         """Draw which units stay in one step, scaled so that their mean is one: (points, all inputs of all layers) float32."""
@@ -165,7 +171,8 @@ class Dense(Network):
         kept = [None] * last if masks is None else masks.split(self.widths[:-1], dim=-1)
         for i in range(1, last + 1):
             h = h if kept[i - 1] is None else h * kept[i - 1]
-            h = h @ parameters[f"weight{i}"].mT + parameters[f"bias{i}"].unsqueeze(-2)
+            h = h @ parameters[f"weight{i}"].mT
+            h = h + parameters[f"bias{i}"].unsqueeze(-2) if self.bias else h
             if i < last:
                 h = self._sigma()(h)
                 hidden.append(h + hidden[i - 3] if self.skip and i > 2 else h)

@@ -1,9 +1,9 @@
 """Train many networks at once and record what they do.
 
 `train` runs a stack of *members*, networks of one architecture that differ in their parameters, learning rates or data, and
-records observables at chosen steps. Dense networks on few points take a compiled path (`lib.fused`), everything else one torch
-program for all members. A member's result does not depend on who trains beside it: bitwise on the compiled path and on the CPU in
-float64, elsewhere to rounding.
+records observables at chosen steps. Dense networks on few points take a compiled path (`lib.fused`), two-layer ReLU networks
+without biases one that works in place (`lib.two_layer`), everything else one torch program for all members. A member's result
+does not depend on who trains beside it: bitwise on the first two paths and in float64 on the CPU, elsewhere to rounding.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -102,13 +102,7 @@ def train(
         raise ValueError(f"record must be whole steps that ascend, from 0 to {steps} at most: there is nothing beyond the run")
     layers = network.layers(layers)
 
-    fused = device.type == "cpu" and isinstance(network, Dense) and not network.dropout and method.plain(data.points)
-    if fused and data.points <= MOST_FUSED_POINTS:
-        from lib.fused import Stack  # numba is not needed elsewhere
-
-        stacks = [Stack(network, _member(parameters, m), *data.member(m), _member(rates, m)) for m in range(members)]
-    else:
-        stacks = [_TorchStack(network, parameters, data, rates, method)]
+    stacks = _stacks(network, parameters, data, rates, method)
     bar = tqdm(total=members * int(record[-1]), desc="training", unit="step", disable=None if progress else True)
     threads = min(len(stacks), cpu_count() or 1)
     # Arithmetic on numbers below the normal range is a hundred times slower, so each thread rounds them to zero.
@@ -171,7 +165,7 @@ class _Data:
     def points(self) -> int:
         return self.inputs.shape[int(self.own)]
 
-    def member(self, m: int) -> tuple[Tensor, Tensor]:
+    def member(self, m: int | slice) -> tuple[Tensor, Tensor]:
         return (self.inputs[m], self.targets[m]) if self.own else (self.inputs, self.targets)
 
     def batch(self, index: Tensor) -> "_Data":
@@ -208,6 +202,24 @@ class _Method:
         """Say whether this is full-batch gradient descent on the half squared error."""
         full = self.batch_size in (None, points)
         return self.optimizer == "sgd" and not self.momentum and full and self.loss is half_squared_error
+
+
+def _stacks(
+    network: Network, parameters: Mapping[str, Tensor], data: _Data, rates: Mapping[str, np.ndarray], method: _Method
+) -> list[_Stack]:
+    """Choose how to compute: in place where network and method are plain, else by automatic differentiation."""
+    from lib import two_layer  # which imports from here
+
+    members, on_cpu = len(parameters["weight1"]), parameters["weight1"].device.type == "cpu"
+    plain = isinstance(network, Dense) and not network.dropout and method.plain(data.points)
+    if plain and network.bias and on_cpu and data.points <= MOST_FUSED_POINTS:
+        from lib.fused import Stack  # numba is not needed elsewhere
+
+        return [Stack(network, _member(parameters, m), *data.member(m), _member(rates, m)) for m in range(members)]
+    if plain and two_layer.fits(network):
+        each = [slice(m, m + 1) for m in range(members)] if on_cpu else [slice(members)]
+        return [two_layer.Stack(_member(parameters, m), *data.member(m), _member(rates, m)) for m in each]
+    return [_TorchStack(network, parameters, data, rates, method)]
 
 
 class _TorchStack:
@@ -363,5 +375,5 @@ def _learning_rates(
     return rates
 
 
-def _member(values: Mapping[str, Tensor | np.ndarray], m: int) -> dict:
+def _member(values: Mapping[str, Tensor | np.ndarray], m: int | slice) -> dict:
     return {name: value[m] for name, value in values.items()}
