@@ -1,8 +1,8 @@
 """Figures that move: a Matplotlib figure as inline SVG, with a slider that swaps what differs between its frames.
 
-The still picture is the frame shown first: without JavaScript and in print it is all there is. Words are text, not outlines: they
-can be found and selected, weigh little, and take the font and the colour of the page, as axes and everything black do. The script
-(`moving.js`, 1 kB) travels in every output, so that the slider works wherever the notebook does: on the site, in Jupyter, offline.
+The still picture is the frame shown first: without JavaScript and in print it is all there is. Words are text, not outlines:
+they can be found and selected, weigh little, and take the font and the colour of the page, as axes and everything black do.
+The script (`moving.js`, 1 kB) travels in every output, so that the slider works wherever the notebook does, also in Jupyter.
 """
 
 import hashlib
@@ -25,8 +25,7 @@ from numpy.typing import ArrayLike
 MOST_BYTES = 300_000
 CONTENTS = ""  # stands for an element's contents where others name an attribute
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
-REFERENCE = re.compile(r'((?:url\(|href="))#([\w.-]+)')
-REFERRED = re.compile(r"#([\w.-]+)")
+REFERENCE = re.compile(r"#([\w.-]+)")
 SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "moving", "savefig.bbox": "standard"}
 NO_METADATA = dict.fromkeys(("Date", "Format", "Type", "Creator"))
 
@@ -98,7 +97,7 @@ def figure(
         "width": f"{fig.get_figwidth() * fig.dpi:.0f}",
         "style": "max-width:100%;height:auto;fill:currentColor;stroke-linejoin:round",
     }
-    page = _page(still, tracks, [format.format(value) for value in values], first, prefix, label)
+    page = _page(still, tracks, [format.format(value).replace("-", "−") for value in values], first, prefix, label)
     size = len(page.encode())
     if size > MOST_BYTES:
         raise ValueError(
@@ -126,9 +125,9 @@ def _draw(fig: Figure, update: Callable[[float], object], value: float) -> str:
 
 def _clean(text: str, prefix: str) -> Element:
     """Parse a frame; round its coordinates, and make its style that of the page and its ids the figure's own."""
-    names = dict.fromkeys(name for _, name in REFERENCE.findall(text))
-    ids = {name: f"{prefix}-{number}" for number, name in enumerate(names)}
     root = ElementTree.fromstring(text)
+    names = [element.get("id") for element in root.iter() if f"#{element.get('id')}" in text]
+    ids = {name: f"{prefix}-{number}" for number, name in enumerate(names)}
     root.remove(root[0])  # a style sheet that would hold for the whole page
     for element in root.iter():
         element.tag = _local(element.tag)
@@ -156,7 +155,7 @@ def _attribute(name: str, value: str, ids: dict[str, str]) -> dict[str, str]:
         value = re.sub(r" ?font-family:[^;]*;?", "", value)
         for ink in {to_hex("black"), to_hex(plt.rcParams["text.color"])}:
             value = value.replace(ink, "currentColor")
-    return {name: REFERRED.sub(lambda match: "#" + ids.get(match[1], match[1]), value)}
+    return {name: REFERENCE.sub(lambda match: "#" + ids.get(match[1], match[1]), value)}
 
 
 def _rounded(match: re.Match) -> str:
@@ -184,7 +183,7 @@ def _inner(element: Element) -> str:
 
 
 def _number(changes: Iterator, first: int) -> list[list]:
-    """Number the changing parts of the still picture; a state seen before is written as the number of its frame."""
+    """Give the changing parts of the still picture numbers; write a state seen before as the number of its frame."""
     tracks = []
     for versions, name, states in list(changes):
         part = versions[first].attrib.setdefault("data-part", str(len(tracks)))
