@@ -20,7 +20,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 MOST_BYTES = 300_000
 CONTENTS = ""  # stands for an element's contents where others name an attribute
@@ -107,7 +107,7 @@ def figure(
     return Moving(page, alt)
 
 
-def _checked(values: ArrayLike) -> list[float]:
+def _checked(values: ArrayLike) -> NDArray:
     values = np.asarray(values, float)
     if values.ndim != 1 or len(values) < 2 or not np.all(np.isfinite(values)):
         raise ValueError(f"values must be at least two finite numbers, shape (K,); got {values}")
