@@ -1,0 +1,205 @@
+"""Figures that move: a Matplotlib figure as inline SVG, with a slider that swaps what differs between its frames.
+
+The still picture is the frame shown first: without JavaScript and in print it is all there is. Words are text, not outlines:
+they can be found and selected, weigh little, and take the font and the colour of the page, as axes and everything black do.
+The script (`moving.js`, 1 kB) travels in every output, so that the slider works wherever the notebook does, also in Jupyter.
+"""
+
+import hashlib
+import html
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike, NDArray
+
+MOST_BYTES = 300_000
+CONTENTS = ""  # stands for an element's contents where others name an attribute
+SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
+REFERENCE = re.compile(r"#([\w.-]+)")
+SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "moving", "savefig.bbox": "standard"}
+NO_METADATA = dict.fromkeys(("Date", "Format", "Type", "Creator"))
+
+
+@dataclass(frozen=True)
+class Moving:
+    """A figure with its slider, as HTML; the notebook shows it, and `alt` where it shows no HTML."""
+
+    html: str
+    alt: str
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def __repr__(self) -> str:
+        return self.alt
+
+
+def figure(
+    fig: Figure,
+    update: Callable[[float], object],
+    values: ArrayLike,
+    *,
+    label: str,
+    alt: str,
+    start: float | None = None,
+    format: str = "{:g}",
+) -> Moving:
+    r"""Draw `fig` once for each value and return it with a slider between the frames; let it be the last line of the cell.
+
+    Only artists should change, by `set_data`, `set_offsets`, `set_verts` and the like; their number may. Axes whose ticks or
+    limits change are swapped as a whole, which is heavy. The layout is that of the first frame shown. Colours should be legible
+    on white and on black; black itself becomes the colour of the page's text. `fig` is closed.
+
+    Parameters
+    ----------
+    fig : the figure, with all its artists
+    update : called with a value, sets the artists' data
+    values : (K,) numbers, at least two, one for each frame
+    label : what the slider changes
+    alt : what the picture shows, in words, for those who do not see it
+    start : the value shown first, one of `values`; by default the first
+    format : how a value is written, as for `str.format`
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two values, a value is not finite, `start` is not one of them, `label` or `alt` is empty, or the
+        result exceeds 300 kB.
+    """
+    values = _checked(values)
+    if not label.strip() or not alt.strip():
+        raise ValueError("label and alt must say, in words, what the slider changes and what the picture shows")
+    first = 0 if start is None else int(np.argmin(np.abs(values - start)))
+    if start is not None and not np.isclose(values[first], start):
+        raise ValueError(f"start {start:g} is not one of the values; the nearest is {values[first]:g}")
+
+    update(values[first])
+    fig.canvas.draw()
+    fig.set_layout_engine("none")
+    texts = [_draw(fig, update, value) for value in values]
+    plt.close(fig)
+    prefix = "m" + hashlib.sha256("".join([alt, label, *texts]).encode()).hexdigest()[:8]
+    frames = [_clean(text, prefix) for text in texts]
+    still, tracks = frames[first], _number(_changes(frames), first)
+    still.attrib |= {
+        "role": "img",
+        "aria-label": alt,
+        "width": f"{fig.get_figwidth() * fig.dpi:.0f}",
+        "style": "max-width:100%;height:auto;fill:currentColor;stroke-linejoin:round",
+    }
+    page = _page(still, tracks, [format.format(value).replace("-", "−") for value in values], first, prefix, label)
+    size = len(page.encode())
+    if size > MOST_BYTES:
+        raise ValueError(
+            f"this moving figure takes {size / 1000:.0f} kB, more than {MOST_BYTES / 1000:.0f}: take fewer values (now"
+            f" {len(values)}), fewer points per curve, or let less of the figure change"
+        )
+    return Moving(page, alt)
+
+
+def _checked(values: ArrayLike) -> NDArray:
+    values = np.asarray(values, float)
+    if values.ndim != 1 or len(values) < 2 or not np.all(np.isfinite(values)):
+        raise ValueError(f"values must be at least two finite numbers, shape (K,); got {values}")
+    return values
+
+
+def _draw(fig: Figure, update: Callable[[float], object], value: float) -> str:
+    """Return one frame as Matplotlib writes it."""
+    update(value)
+    text = StringIO()
+    with plt.rc_context(SETTINGS):
+        fig.savefig(text, format="svg", transparent=True, metadata=NO_METADATA)
+    return text.getvalue()
+
+
+def _clean(text: str, prefix: str) -> Element:
+    """Parse a frame; round its coordinates, and make its style that of the page and its ids the figure's own."""
+    root = ElementTree.fromstring(text)
+    names = [element.get("id") for element in root.iter() if f"#{element.get('id')}" in text]
+    ids = {name: f"{prefix}-{number}" for number, name in enumerate(names)}
+    root.remove(root[0])  # a style sheet that would hold for the whole page
+    for element in root.iter():
+        element.tag = _local(element.tag)
+        old, element.attrib = element.attrib, {}
+        for name, value in old.items():
+            element.attrib |= _attribute(_local(name), value, ids)
+        element.text, element.tail = (element.text or "").strip(), None
+    for name in ("height", "version"):
+        del root.attrib[name]
+    return root
+
+
+def _local(name: str) -> str:
+    """Drop the namespace: HTML knows SVG without."""
+    return name.rpartition("}")[2]
+
+
+def _attribute(name: str, value: str, ids: dict[str, str]) -> dict[str, str]:
+    if name == "id":
+        return {"id": ids[value]} if value in ids else {}
+    if name in ("d", "x", "y"):
+        value = " ".join(re.sub(r"-?\d+\.\d+", _rounded, value).split())
+        return {name: value if re.search("[CQ]", value) else value.replace(" L ", " ")}  # after M, pairs are lines
+    if name == "style":
+        value = re.sub(r" ?font-family:[^;]*;?", "", value)
+        for ink in {to_hex("black"), to_hex(plt.rcParams["text.color"])}:
+            value = value.replace(ink, "currentColor")
+    return {name: REFERENCE.sub(lambda match: "#" + ids.get(match[1], match[1]), value)}
+
+
+def _rounded(match: re.Match) -> str:
+    return f"{round(float(match[0]), 2) + 0:g}"  # + 0: no -0
+
+
+def _changes(versions: Sequence[Element]) -> Iterator[tuple[Sequence[Element], str, list[str | None]]]:
+    """Compare one element's versions, one per frame: yield them with the attribute that changes and its states.
+
+    Where the children differ in kind or number, the element's contents change as a whole.
+    """
+    for name in dict.fromkeys(name for version in versions for name in version.keys()):  # noqa: SIM118 an Element, no dict
+        states = [version.get(name) for version in versions]
+        if len(set(states)) > 1:
+            yield versions, name, states
+    if len({(version.text, *(child.tag for child in version)) for version in versions}) > 1:
+        yield versions, CONTENTS, [_inner(version) for version in versions]
+    else:
+        for children in zip(*versions, strict=True):
+            yield from _changes(children)
+
+
+def _inner(element: Element) -> str:
+    return html.escape(element.text, quote=False) + "".join(ElementTree.tostring(child, "unicode") for child in element)
+
+
+def _number(changes: Iterator, first: int) -> list[list]:
+    """Give the changing parts of the still picture numbers; write a state seen before as the number of its frame."""
+    tracks = []
+    for versions, name, states in list(changes):
+        part = versions[first].attrib.setdefault("data-part", str(len(tracks)))
+        seen: dict = {}
+        tracks.append([part, name, [state if seen.setdefault(state, k) == k else seen[state] for k, state in enumerate(states)]])
+    return tracks
+
+
+def _page(still: Element, tracks: list[list], values: list[str], first: int, prefix: str, label: str) -> str:
+    data = json.dumps({"values": values, "tracks": tracks}, ensure_ascii=False, separators=(",", ":"))
+    data = data.replace("</", "<\\/").replace("<!", "\\u003c!")  # nothing may end or comment out the script
+    value, label = html.escape(values[first]), html.escape(label)
+    return (
+        f'<div class="moving">\n{ElementTree.tostring(still, "unicode")}\n'
+        f'<div class="moving-slider" hidden><label for="{prefix}">{label}</label>\n'
+        f'<input type="range" id="{prefix}" min="0" max="{len(values) - 1}" value="{first}" aria-valuetext="{value}">\n'
+        f'<output for="{prefix}" aria-live="off">{value}</output></div>\n'
+        f'<script type="application/json">{data}</script>\n<script>\n{SCRIPT}</script>\n</div>'
+    )
