@@ -107,7 +107,7 @@ def two_layer_ntk(
 
     Source: Kunin et al. (2024), section 5, "Two-layer network", with unit learning rates.
     """  # noqa: D400
-    w, a, inputs = (value if hasattr(value, "mT") else np.asarray(value, float) for value in (w, a, inputs))
+    w, a, inputs = (value if hasattr(value, "dtype") else np.asarray(value, float) for value in (w, a, inputs))
     if w.ndim < 2 or inputs.ndim < 2 or w.shape[:-1] != a.shape or w.shape[-1] != inputs.shape[-1]:
         shapes = tuple(w.shape), tuple(a.shape), tuple(inputs.shape)
         raise ValueError(
