@@ -1,7 +1,125 @@
 """Tangent kernels and the distance between them."""
 
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+BLOCK_BYTES = 2**28  # of the Jacobian of one block of points
+
+
+def ntk(
+    network: Callable,
+    parameters: Mapping[str, "Tensor"],
+    inputs: "ArrayLike | Tensor",
+    full: bool = False,
+    block: int | None = None,
+) -> "Tensor":
+    r"""Return each member's tangent kernel, :math:`K_{ij} = \sum_o \nabla_\theta f_o(x_i)^\top\,\nabla_\theta f_o(x_j)`.
+
+    Each point passes through the network alone. Memory holds the kernels and the Jacobians of two blocks of points.
+
+    Parameters
+    ----------
+    network : maps (parameters of one member, inputs (n, ...), hidden layers) to (outputs (n, c), representations), as those of
+        `lib.networks` do
+    parameters : by name, (members, ...); the result has their device and precision
+    inputs : (n, ...) for all members or (members, n, ...); `network.input_ndim` tells which (2 where it has none)
+    full : give all pairs of outputs, points in the outer and outputs in the inner order, instead of the trace over outputs
+    block : points to a block; by default as many as fit into 256 MiB
+
+    Returns
+    -------
+    (members, n, n), or if `full` (members, n·c, n·c)
+
+    Raises
+    ------
+    ValueError
+        If the parameters have no common member axis, the inputs do not fit, or `block` is not a positive integer.
+
+    Source: Kunin et al. (2024), "Notation", after Jacot et al. (2018).
+    """
+    import torch  # not needed for what is below
+    from torch.func import jacrev, vmap
+
+    parameters = {name: value.detach() for name, value in parameters.items()}
+    counts = {len(value) if value.ndim else 0 for value in parameters.values()}
+    if len(counts) != 1 or counts == {0}:
+        raise ValueError("parameters must start with one and the same member axis, (members, ...)")
+    members, example = counts.pop(), next(iter(parameters.values()))
+    inputs, ndim = torch.as_tensor(inputs, device=example.device), getattr(network, "input_ndim", 2)
+    inputs = inputs.to(example.dtype) if inputs.is_floating_point() else inputs
+    inputs = inputs.expand(members, *inputs.shape) if inputs.ndim == ndim else inputs
+    if inputs.ndim != ndim + 1 or len(inputs) != members or inputs.shape[1] == 0:
+        raise ValueError(f"inputs {tuple(inputs.shape)} do not fit: want (n, ...) with {ndim} axes, or ({members}, n, ...)")
+    if block is not None and not (block >= 1 and block % 1 == 0):
+        raise ValueError(f"block is {block}: want a positive integer")
+
+    def outputs(one: dict[str, "Tensor"], point: "Tensor") -> "Tensor":
+        return network(one, point[None], ())[0][0]
+
+    jacobian = vmap(jacrev(outputs), in_dims=(None, 0))  # by name, (points, c, ...)
+
+    def rows(one: dict[str, "Tensor"], points: "Tensor") -> list["Tensor"]:
+        parts = [part.flatten(2) if part.ndim > 2 else part[..., None] for part in jacobian(one, points).values()]
+        return [part.flatten(0, 1) if full else part.flatten(1) for part in parts]
+
+    kernels = []
+    for one, points in zip(({name: value[m] for name, value in parameters.items()} for m in range(members)), inputs, strict=True):
+        bytes_each = len(outputs(one, points[0])) * sum(value.nbytes for value in one.values())
+        blocks = points.split(block or max(1, BLOCK_BYTES // bytes_each))
+        tiles = [[None] * len(blocks) for _ in blocks]
+        for i, these in enumerate(blocks):
+            left = rows(one, these)
+            for j, those in enumerate(blocks[: i + 1]):
+                right = left if i == j else rows(one, those)
+                tiles[i][j] = sum(u @ v.mT for u, v in zip(left, right, strict=True))
+                tiles[j][i] = tiles[i][j].mT
+        kernels.append(torch.cat([torch.cat(row, dim=1) for row in tiles]))
+    return torch.stack(kernels)
+
+
+def two_layer_ntk(
+    w: "ArrayLike | Tensor", a: "ArrayLike | Tensor", inputs: "ArrayLike | Tensor", gamma: float = 0.0
+) -> "NDArray | Tensor":
+    r"""Return the tangent kernel of :math:`f(x) = \sum_k a_k\,\sigma(w_k^\top x)` with :math:`\sigma(z) = \max(z, \gamma z)`:
+
+    .. math:: K_{ij} = \sum_k c_{ki}\,x_i^\top\left(a_k^2 I + w_k w_k^\top\right) x_j\,c_{kj}, \qquad
+              c_{ki} = \sigma'(w_k^\top x_i).
+
+    Parameters
+    ----------
+    w, a, inputs : (..., h, d), (..., h) and (..., n, d), whose leading axes broadcast; all NumPy arrays or all tensors
+    gamma : slope below zero, in [0, 1)
+
+    Returns
+    -------
+    (..., n, n), of the same kind
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree or `gamma` is out of its range.
+
+    Source: Kunin et al. (2024), section 5, "Two-layer network", with unit learning rates.
+    """  # noqa: D400
+    w, a, inputs = (value if hasattr(value, "dtype") else np.asarray(value, float) for value in (w, a, inputs))
+    if w.ndim < 2 or inputs.ndim < 2 or w.shape[:-1] != a.shape or w.shape[-1] != inputs.shape[-1]:
+        shapes = tuple(w.shape), tuple(a.shape), tuple(inputs.shape)
+        raise ValueError(
+            f"w {shapes[0]}, a {shapes[1]} and inputs {shapes[2]} do not fit: want (..., h, d), (..., h), (..., n, d)"
+        )
+    if not 0 <= gamma < 1:
+        raise ValueError(f"gamma is {gamma}: want a slope in [0, 1)")
+    z = inputs @ w.mT  # (..., n, h)
+    active = z > 0
+    first = active * a[..., None, :] + gamma * (~active * a[..., None, :])  # a_k c_ki
+    second = active * z + gamma * (~active * z)  # σ(z)
+    return first @ first.mT * (inputs @ inputs.mT) + second @ second.mT
 
 
 def kernel_distance(k0: ArrayLike, kt: ArrayLike) -> NDArray:

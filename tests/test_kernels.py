@@ -1,15 +1,167 @@
-"""The kernel distance against its definition, where it is tiny, and on the numbers of the source's figure."""
+"""Tangent kernels against autograd, finite differences and their formula; their distance against its definition."""
+
+from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+import torch
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from lib.kernels import kernel_distance
+from lib.kernels import kernel_distance, ntk, two_layer_ntk
+from lib.networks import Convolutional, Dense
 from lib.theory import single_neuron as neuron
 
 seeds = st.integers(0, 2**32 - 1)
+
+
+@dataclass(frozen=True)
+class TwoLayers:
+    """Two layers of leaky units without biases."""
+
+    h: int
+    d: int
+    gamma: float = 0.0
+
+    def shapes(self):
+        return {"weight1": (self.h, self.d), "weight2": (1, self.h)}
+
+    def __call__(self, parameters, inputs, layers=None):
+        z = inputs @ parameters["weight1"].mT
+        hidden = torch.where(z > 0, z, self.gamma * z)
+        return hidden @ parameters["weight2"].mT, [hidden]
+
+
+def drawn(rng, network, members, dtype=torch.float64):
+    """Draw parameters of a network, biases too, (members, ...)."""
+    return {name: torch.tensor(rng.normal(size=(members, *shape)), dtype=dtype) for name, shape in network.shapes().items()}
+
+
+def plain_jacobian(network, parameters, member, inputs):
+    """Return all derivatives of one member's outputs, (n, c, all parameters), one backward pass for each."""
+    one = {name: value[member].clone().requires_grad_() for name, value in parameters.items()}
+    outputs = network(one, inputs, ())[0]
+    rows = [torch.autograd.grad(output, list(one.values()), retain_graph=True) for output in outputs.flatten()]
+    return torch.stack([torch.cat([part.flatten() for part in row]) for row in rows]).reshape(*outputs.shape, -1)
+
+
+networks = st.sampled_from(
+    [
+        TwoLayers(3, 4),
+        Dense((4, 5, 1), "relu"),
+        Dense((4, 3, 5, 3), "tanh"),
+        Dense((4, 3, 3, 3, 2), "swish", skip=True),
+        Convolutional(4, 2, units=9, convolutions=2, channels=2, kernel=3),
+    ]
+)
+
+
+@settings(max_examples=30)
+@given(seed=seeds, network=networks, members=st.integers(1, 3), n=st.integers(1, 5), block=st.sampled_from([None, 1, 2, 9]))
+def test_ntk_is_the_gram_matrix_of_plain_gradients(seed, network, members, n, block):
+    rng = np.random.default_rng(seed)
+    parameters, inputs = drawn(rng, network, members), torch.tensor(rng.normal(size=(n, 4)))
+    kernel, full = (ntk(network, parameters, inputs, full=full, block=block) for full in (False, True))
+    for member in range(members):
+        rows = plain_jacobian(network, parameters, member, inputs)
+        c = rows.shape[1]
+        expected = torch.einsum("icp,jdp->icjd", rows, rows)
+        np.testing.assert_allclose(full[member], expected.reshape(n * c, n * c), rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(kernel[member], torch.einsum("icjc->ij", expected), rtol=1e-10, atol=1e-12)
+    np.testing.assert_array_equal(full, full.mT)
+
+
+@given(seed=seeds)
+def test_ntk_matches_finite_differences(seed):
+    rng = np.random.default_rng(seed)
+    network, step = Dense((2, 3, 2), "tanh"), 1e-5
+    parameters, inputs = drawn(rng, network, 1), torch.tensor(rng.normal(size=(3, 2)))
+    columns = []
+    for name, value in parameters.items():
+        for index in product(*map(range, value.shape)):
+            moved = []
+            for sign in (1, -1):
+                other = {key: part.clone() for key, part in parameters.items()}
+                other[name][index] += sign * step
+                moved.append(network({key: part[0] for key, part in other.items()}, inputs)[0])
+            columns.append((moved[0] - moved[1]).flatten() / (2 * step))
+    rows = torch.stack(columns, dim=1)
+    np.testing.assert_allclose(ntk(network, parameters, inputs, full=True)[0], rows @ rows.T, atol=1e-7)
+
+
+def formula(w, a, x, gamma):
+    """Write out K_ij = sum over k of c_ki x_i (a_k² I + w_k w_k) x_j c_kj."""
+    n, kernel = len(x), np.zeros((len(x), len(x)))
+    for w_k, a_k in zip(w, a, strict=True):
+        c = [1.0 if w_k @ x_i > 0 else gamma for x_i in x]
+        middle = a_k**2 * np.eye(len(w_k)) + np.outer(w_k, w_k)
+        for i, j in product(range(n), range(n)):
+            kernel[i, j] += c[i] * x[i] @ middle @ x[j] * c[j]
+    return kernel
+
+
+@given(seed=seeds, h=st.integers(1, 6), d=st.integers(1, 5), n=st.integers(1, 5), gamma=st.sampled_from([0.0, 0.1, 0.7]))
+def test_two_layers_have_the_kernel_of_the_formula(seed, h, d, n, gamma):
+    rng = np.random.default_rng(seed)
+    w, a, x = rng.normal(size=(2, h, d)), rng.normal(size=(2, h)), rng.normal(size=(n, d))
+    kernel = two_layer_ntk(w, a, x, gamma)
+    empirical = ntk(TwoLayers(h, d, gamma), {"weight1": torch.tensor(w), "weight2": torch.tensor(a[:, None])}, x)
+    for m in range(2):
+        expected = formula(w[m], a[m], x, gamma)
+        np.testing.assert_allclose(kernel[m], expected, rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(empirical[m], expected, rtol=1e-10, atol=1e-12)
+
+
+def test_two_layer_ntk_broadcasts_in_numpy_and_torch():
+    rng = np.random.default_rng(0)
+    w, a, x = rng.normal(size=(3, 2, 5, 4)), rng.normal(size=(3, 2, 5)), rng.normal(size=(2, 6, 4))
+    kernel = two_layer_ntk(w, a, x, 0.1)
+    assert kernel.shape == (3, 2, 6, 6) and kernel.dtype == float
+    np.testing.assert_allclose(kernel[2, 1], formula(w[2, 1], a[2, 1], x[1], 0.1), rtol=1e-12)
+    for dtype, rtol in ((torch.float64, 1e-14), (torch.float32, 1e-4)):
+        stack = two_layer_ntk(*(torch.tensor(v, dtype=dtype) for v in (w, a, x)), 0.1)
+        assert stack.dtype == dtype
+        np.testing.assert_allclose(stack, kernel, rtol=rtol, atol=rtol)
+    np.testing.assert_array_equal(two_layer_ntk([[2, 0], [0, 1]], [3, 4], [[1, -1]]), [[2 * 9 + 4]])
+
+
+def test_ntk_takes_each_members_own_inputs_in_its_own_precision():
+    rng = np.random.default_rng(0)
+    network = Dense((4, 3, 2), "relu")
+    parameters, inputs = drawn(rng, network, 2, torch.float32), rng.normal(size=(2, 5, 4))
+    kernel = ntk(network, parameters, inputs)
+    assert kernel.dtype == torch.float32 and kernel.shape == (2, 5, 5) and not kernel.requires_grad
+    for m in range(2):
+        rows = plain_jacobian(network, parameters, m, torch.tensor(inputs[m], dtype=torch.float32)).flatten(1)
+        np.testing.assert_allclose(kernel[m], rows @ rows.T, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_ntk_on_the_gpu():
+    rng = np.random.default_rng(0)
+    network = Dense((4, 3, 2), "relu")
+    parameters, inputs = drawn(rng, network, 2), rng.normal(size=(5, 4))
+    there = ntk(network, {name: value.cuda() for name, value in parameters.items()}, inputs)
+    assert there.device.type == "cuda"
+    np.testing.assert_allclose(there.cpu(), ntk(network, parameters, inputs), rtol=1e-12)
+
+
+def test_ntk_chooses_blocks_that_fit(monkeypatch):
+    """A block's Jacobian takes no more than it may, and the kernel does not depend on it."""
+    rng = np.random.default_rng(0)
+    network = Dense((4, 3, 2), "relu")
+    parameters, inputs = drawn(rng, network, 1), rng.normal(size=(7, 4))
+    whole = ntk(network, parameters, inputs)
+    each = 2 * 8 * sum(value[0].numel() for value in parameters.values())
+    sizes, split = [], torch.Tensor.split
+    monkeypatch.setattr(torch.Tensor, "split", lambda self, size, *rest: sizes.append(size) or split(self, size, *rest))
+    for budget, size in ((3 * each, 3), (4 * each - 1, 3), (1, 1)):
+        monkeypatch.setattr("lib.kernels.BLOCK_BYTES", budget)
+        np.testing.assert_allclose(ntk(network, parameters, inputs), whole, rtol=1e-12)
+        assert sizes[0] == size  # later ones are torch's own
+        sizes.clear()
 
 
 def kernels(rng, *shape):
@@ -81,7 +233,9 @@ def test_the_single_neurons_distances(delta, printed):
     assert turned[0] < 1e-15 < turned[1] < turned[3]
 
 
-EYE = np.eye(2)
+EYE, ONES = np.eye(2), np.ones(2)
+NETWORK = TwoLayers(3, 2)
+PARAMETERS = {"weight1": torch.ones(4, 3, 2), "weight2": torch.ones(4, 1, 3)}
 
 
 @pytest.mark.parametrize(
@@ -96,6 +250,19 @@ EYE = np.eye(2)
         (lambda: kernel_distance(EYE, np.stack([EYE, 0 * EYE])), "kt is zero"),
         (lambda: kernel_distance(EYE, [[1, np.nan], [0, 1]]), "kt is zero or not finite"),
         (lambda: kernel_distance([[1, -np.inf], [0, 1]], EYE), "k0 is zero or not finite"),
+        (lambda: ntk(NETWORK, PARAMETERS, ONES), r"inputs \(2,\) do not fit: want \(n, ...\) with 2 axes, or \(4, n, ...\)"),
+        (lambda: ntk(NETWORK, PARAMETERS, np.ones((3, 5, 2))), "inputs .* do not fit"),
+        (lambda: ntk(NETWORK, PARAMETERS, np.ones((0, 2))), "do not fit"),
+        (lambda: ntk(NETWORK, PARAMETERS, EYE, block=0), "block is 0: want a positive integer"),
+        (lambda: ntk(NETWORK, PARAMETERS, EYE, block=1.5), "block is 1.5"),
+        (lambda: ntk(NETWORK, PARAMETERS | {"weight2": torch.ones(3, 1, 3)}, EYE), "one and the same member axis"),
+        (lambda: ntk(NETWORK, {"weight1": torch.ones(())}, EYE), "member axis"),
+        (lambda: ntk(NETWORK, {}, EYE), "member axis"),
+        (lambda: two_layer_ntk(EYE, np.ones(3), EYE), r"w \(2, 2\), a \(3,\) and inputs \(2, 2\) do not fit"),
+        (lambda: two_layer_ntk(EYE, ONES, np.ones((2, 3))), "do not fit"),
+        (lambda: two_layer_ntk(ONES, 1.0, EYE), "do not fit"),
+        (lambda: two_layer_ntk(EYE, ONES, ONES), "do not fit"),
+        (lambda: two_layer_ntk(EYE, ONES, EYE, 1.0), r"gamma is 1.0: want a slope in \[0, 1\)"),
     ],
 )
 def test_bad_input_gets_one_clear_error(call, message):

@@ -1,0 +1,265 @@
+r"""Two layers of piecewise linear neurons, :math:`f(x) = \sum_k a_k\,\sigma(w_k^\top x)`: their flow, directions and regions.
+
+Source: Kunin et al. (2024), "Get rich quick", section 5 and appendix C. The nonlinearity is
+:math:`\sigma(z) = \max(z, \gamma z)` with :math:`0 \le \gamma < 1`, so that :math:`c_{ki} = \sigma'(w_k^\top x_i)` is 1 where
+neuron k is active and γ elsewhere. With the residuals :math:`\rho_i = f(x_i) - y_i` and
+:math:`\xi_k = \sum_i c_{ki} x_i \rho_i`, the flow of :math:`\tfrac12\sum_i\rho_i^2` is
+:math:`\dot a_k = -\eta_a w_k^\top\xi_k`, :math:`\dot w_k = -\eta_w a_k\xi_k`, and each neuron conserves
+:math:`\delta_k = \eta_w a_k^2 - \eta_a\|w_k\|^2`. The mean squared error multiplies ξ by 2/n.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lib.theory.activation_regions import (  # noqa: F401  the geometric half, under the same name
+    TIED,
+    Crossing,
+    Region,
+    check_slope,
+    circle,
+    crossings,
+    deep_crossings,
+    gates,
+    hyperplanes,
+    one_matrix,
+    predictor,
+    regions,
+    sectors,
+    unit,
+)
+from lib.theory.common import finite, learning_rates, matrix, positive
+
+# --- initialization and flow
+
+
+def scale_initialization(w: ArrayLike, a: ArrayLike, tau: ArrayLike, delta: ArrayLike) -> tuple[NDArray, NDArray]:
+    r"""Bring balanced neurons to an overall scale τ and a relative scale δ.
+
+    Input weights become :math:`w\,\tau/\alpha` and output weights :math:`a\,\tau\alpha`, where
+
+    .. math:: \delta = \tau^2(\alpha^2 - \alpha^{-2}), \quad\text{that is}\quad
+              \ln\alpha = \tfrac12\operatorname{arsinh}\frac{\delta}{2\tau^2}.
+
+    A neuron of norm 1 gets :math:`\delta_k = \delta`, one of norm r gets :math:`r^2\delta`.
+
+    Parameters
+    ----------
+    w : (..., h, d)
+    a : (..., h), with :math:`|a_k| = \|w_k\|`
+    tau : (...), positive
+    delta : (...); these leading axes broadcast, so that `tau` and `delta` (members,) may share one draw (h, d) or take one each
+
+    Returns
+    -------
+    w, a : (..., h, d) and (..., h)
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree, a neuron is not balanced, `tau` is not positive, or a number is not finite.
+
+    Source: appendix C, "Figure 1", where the left side is printed as δ².
+    """
+    w, a, tau, delta = matrix("w", w), finite("a", a), positive("tau", tau), finite("delta", delta)
+    if w.shape[:-1] != a.shape:
+        raise ValueError(f"w {w.shape} and a {a.shape} do not fit: want (..., h, d) and (..., h)")
+    norms = np.linalg.norm(w, axis=-1)
+    if not np.allclose(norms, np.abs(a), rtol=1e-6, atol=0):
+        raise ValueError("w and a are not balanced: want |a| = |w| for each neuron")
+    alpha = np.exp(np.arcsinh(delta / (2 * tau**2)) / 2)
+    return w * (tau / alpha)[..., None, None], a * (tau * alpha)[..., None]
+
+
+def direction_rate(mu: ArrayLike, delta: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0) -> NDArray:
+    r"""Return the rate at which a neuron turns, :math:`\tfrac{1}{2\mu}(\sqrt{\delta^2 + 4\eta_a\eta_w\mu^2} + \delta)`.
+
+    In its parameters this is :math:`\eta_w a/\|w\|`. For unit learning rates it tends to δ/μ upstream, is sgn(μ) if balanced, and
+    tends to μ/|δ| downstream.
+
+    Parameters
+    ----------
+    mu : (...), the neuron's :math:`a\|w\|`
+    delta : (...), its conserved quantity
+    eta_a, eta_w : learning rates, positive
+
+    Raises
+    ------
+    ValueError
+        If μ = 0 and δ ≥ 0, where w = 0 has no direction, if a number is not finite or a learning rate not positive.
+
+    Source: section 5, "Two-layer network".
+    """
+    mu, delta = np.broadcast_arrays(finite("mu", mu), finite("delta", delta))
+    learning_rates(eta_a, eta_w)
+    upstream = delta >= 0
+    if np.any((mu == 0) & upstream):
+        raise ValueError("mu is 0 and delta not negative: then w = 0, which has no direction")
+    larger = np.hypot(delta, 2 * np.sqrt(eta_a * eta_w) * mu) + np.abs(delta)
+    above, below = (np.where(upstream, *pair) for pair in ((larger, 2 * eta_a * eta_w * mu), (2 * mu, larger)))
+    return above / below
+
+
+def neuron_flow(
+    mu: ArrayLike, direction: ArrayLike, xi: ArrayLike, delta: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0
+) -> tuple[NDArray, NDArray]:
+    r"""Return the velocity of a neuron in signed spherical coordinates, :math:`\mu = a\|w\|` and :math:`\hat\beta = w/\|w\|`:
+
+    .. math:: \dot\mu = -\sqrt{\delta^2 + 4\eta_a\eta_w\mu^2}\;\hat\beta^\top\xi, \qquad
+              \dot{\hat\beta} = -\frac{\sqrt{\delta^2 + 4\eta_a\eta_w\mu^2} + \delta}{2\mu}\,(I - \hat\beta\hat\beta^\top)\,\xi.
+
+    Parameters
+    ----------
+    mu, delta, eta_a, eta_w : as in `direction_rate`
+    direction : (..., d) unit vectors; a solver's stages may leave the sphere a little, so this is not checked
+    xi : (..., d), what drives the neuron: `alignment_drive` with the residuals for targets
+
+    Returns
+    -------
+    mu_dot, direction_dot : (...) and (..., d)
+
+    Raises
+    ------
+    ValueError
+        As `direction_rate`, or if `direction` and `xi` differ in their last axis.
+
+    Source: section 5, "Two-layer network", and appendix C.
+    """  # noqa: D400
+    direction, xi = finite("direction", direction), finite("xi", xi)
+    if direction.ndim < 1 or direction.shape[-1:] != xi.shape[-1:]:
+        raise ValueError(f"direction {direction.shape} and xi {xi.shape} do not fit: want (..., d)")
+    rate = direction_rate(mu, delta, eta_a, eta_w)
+    along = np.sum(direction * xi, axis=-1)
+    mu_dot = -np.hypot(delta, 2 * np.sqrt(eta_a * eta_w) * np.asarray(mu, float)) * along
+    return mu_dot, -rate[..., None] * (xi - along[..., None] * direction)
+
+
+# --- the phase of alignment, while the output is negligible
+
+
+def alignment_drive(direction: ArrayLike, inputs: ArrayLike, targets: ArrayLike, gamma: float = 0.0) -> NDArray:
+    r"""Return :math:`\sum_i c_i x_i y_i`, the -ξ of neurons with these directions while :math:`f \approx 0`.
+
+    Parameters
+    ----------
+    direction : (..., d), of any length; on a boundary, where :math:`w^\top x_i = 0`, a point counts as not active
+    inputs, targets : (n, d) and (n,)
+    gamma : slope below zero, in [0, 1)
+
+    Returns
+    -------
+    (..., d)
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree, a number is not finite, or `gamma` is out of its range.
+
+    Source: section 5, "Phase I: Partition alignment".
+    """
+    direction = finite("direction", direction)
+    inputs, targets = _data(inputs, targets)
+    check_slope(gamma)
+    if direction.shape[-1:] != inputs.shape[1:]:
+        raise ValueError(f"direction {direction.shape} does not fit inputs {inputs.shape}: want (..., d) and (n, d)")
+    return gates(direction @ inputs.T > 0, gamma) * targets @ inputs
+
+
+def alignment_phase(w: ArrayLike, a: ArrayLike, drive: ArrayLike, times: ArrayLike) -> tuple[NDArray, NDArray]:
+    r"""Solve :math:`\dot w = a\,v`, :math:`\dot a = v^\top w` exactly: a neuron while its drive v stays what it is.
+
+    That is until it meets a data point's boundary or the output is no longer negligible. Across v nothing moves; along it,
+    with :math:`u = \hat v^\top w`,
+
+    .. math:: u(t) = u_0\cosh\|v\|t + a_0\sinh\|v\|t, \qquad a(t) = a_0\cosh\|v\|t + u_0\sinh\|v\|t.
+
+    So every neuron aligns with ±v, for every δ; how large it is by then depends on δ.
+
+    Parameters
+    ----------
+    w, a : (..., d) and (...) at time 0
+    drive : (..., d), e.g. from `alignment_drive`
+    times : (T,), in units of 1/(learning rate)
+
+    Returns
+    -------
+    w, a : (T, ..., d) and (T, ...)
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree or a number is not finite.
+
+    Source: new.
+    """
+    w, a, drive, times = finite("w", w), finite("a", a), finite("drive", drive), np.atleast_1d(finite("times", times))
+    if w.ndim < 1 or w.shape != drive.shape or w.shape[:-1] != a.shape or times.ndim != 1:
+        raise ValueError(f"w {w.shape}, a {a.shape}, drive {drive.shape} and times {times.shape} do not fit: want one (..., d)")
+    speed = np.linalg.norm(drive, axis=-1)
+    axis = unit(drive)
+    u = np.sum(w * axis, axis=-1)
+    angle = np.multiply.outer(times, speed)
+    gain, sinh = 2 * np.sinh(angle / 2) ** 2, np.sinh(angle)  # cosh - 1
+    return w + (u * gain + a * sinh)[..., None] * axis, a + a * gain + u * sinh
+
+
+class FixedDirections(NamedTuple):
+    """Directions in the plane that rest during alignment, by ascending angle."""
+
+    directions: NDArray  # (k, 2)
+    stability: NDArray  # (k,): 1 attracts from both sides, -1 repels to both, 0 is neither; for a > 0
+
+
+def aligned_directions(inputs: ArrayLike, targets: ArrayLike, gamma: float = 0.0) -> FixedDirections:
+    r"""Find all directions in the plane to which neurons align at vanishing scale, and from which they turn away.
+
+    A direction d turns as :math:`\dot d \propto \operatorname{sgn}(a)\,(I - dd^\top)\sum_i c_i x_i y_i`, so that for a < 0 what
+    attracts repels. Between the lines orthogonal to the inputs the drive is constant, and what can rest there is d parallel to
+    it. On a line some :math:`c_i` may be anything in [γ, 1]: d rests if the drive of one of these is parallel to it. Where the
+    drive vanishes every direction rests; of these, only the edges of the sector are returned, with stability 0.
+
+    Parameters
+    ----------
+    inputs, targets : (n, 2) and (n,)
+    gamma : slope below zero, in [0, 1)
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree, a number is not finite, `gamma` is out of its range, or no point has both an input and a target.
+
+    Source: section 5, "Phase I: Partition alignment", which leaves the fixed points to earlier works.
+    """
+    inputs, targets = _data(inputs, targets)
+    if inputs.shape[1] != 2 or not np.any(inputs * targets[:, None]):
+        raise ValueError(f"inputs {inputs.shape}: want points in the plane (n, 2), at least one with an input and a target")
+    edges, widths = sectors(inputs[targets != 0])
+    drives = alignment_drive(circle(edges + widths / 2), inputs, targets, gamma)  # one for each sector
+    drives[np.linalg.norm(drives, axis=1) < TIED * np.sum(np.abs(inputs * targets[:, None]))] = 0
+
+    angles, before, after = [edges], [np.roll(drives, 1, axis=0)], [drives]
+    for sign in (1, -1):
+        angle = np.arctan2(*(sign * drives.T[::-1])) % (2 * np.pi)
+        offset = (angle - edges) % (2 * np.pi)
+        own = np.any(drives, axis=1) & (offset > TIED) & (offset < widths - TIED)
+        angles, before, after = [*angles, angle[own]], [*before, drives[own]], [*after, drives[own]]
+    angles, before, after = (np.concatenate(part) for part in (angles, before, after))
+
+    d, tangent = circle(angles), circle(angles + np.pi / 2)
+    turn = np.array([np.sum(drive * tangent, axis=1) for drive in (before, after)])  # just before and just after the angle
+    turn[np.abs(turn) <= TIED * np.linalg.norm([before, after], axis=-1)] = 0
+    rests = turn[0] * turn[1] <= 0
+    nearby = np.sign([np.sum(before * d, axis=1), -np.sum(after * d, axis=1)])  # the turn's sign beside the angle, if 0 at it
+    left, right = np.where(turn == 0, nearby, np.sign(turn))
+    stability = np.where(left == -right, left, 0).astype(int)
+    order = np.argsort(angles)
+    order = order[rests[order]]
+    return FixedDirections(d[order], stability[order])
+
+
+def _data(inputs: ArrayLike, targets: ArrayLike) -> tuple[NDArray, NDArray]:
+    inputs, targets = one_matrix("inputs", inputs), finite("targets", targets)
+    if targets.shape != inputs.shape[:1]:
+        raise ValueError(f"inputs {inputs.shape} and targets {targets.shape} do not fit: want (n, d) and (n,)")
+    return inputs, targets
