@@ -209,6 +209,7 @@ class FixedDirections(NamedTuple):
 
     directions: NDArray  # (k, 2)
     stability: NDArray  # (k,): 1 attracts from both sides, -1 repels to both, 0 is neither; for a > 0
+    growth: NDArray  # (k,): the drive along the direction; neurons of its sign grow there, the others shrink
 
 
 def aligned_directions(inputs: ArrayLike, targets: ArrayLike, gamma: float = 0.0) -> FixedDirections:
@@ -218,6 +219,9 @@ def aligned_directions(inputs: ArrayLike, targets: ArrayLike, gamma: float = 0.0
     attracts repels. Between the lines orthogonal to the inputs the drive is constant, and what can rest there is d parallel to
     it. On a line some :math:`c_i` may be anything in [γ, 1]: d rests if the drive of one of these is parallel to it. Where the
     drive vanishes every direction rests; of these, only the edges of the sector are returned, with stability 0.
+
+    A balanced neuron that shrinks while it aligns stays there. If δ > 0, its w passes through zero and comes out opposite; if
+    δ < 0, its a changes sign.
 
     Parameters
     ----------
@@ -255,7 +259,7 @@ def aligned_directions(inputs: ArrayLike, targets: ArrayLike, gamma: float = 0.0
     stability = np.where(left == -right, left, 0).astype(int)
     order = np.argsort(angles)
     order = order[rests[order]]
-    return FixedDirections(d[order], stability[order])
+    return FixedDirections(d[order], stability[order], np.sum(after * d, axis=1)[order])
 
 
 def _data(inputs: ArrayLike, targets: ArrayLike) -> tuple[NDArray, NDArray]:

@@ -201,8 +201,9 @@ def test_aligned_directions_are_where_the_turn_changes_sign(seed, n, gamma, sign
     rng = np.random.default_rng(seed)
     x, y = rng.normal(size=(n, 2)), rng.normal(size=n)
     y = y if signs == 0 else signs * np.abs(y)
-    found, stability = pl.aligned_directions(x, y, gamma)
+    found, stability, growth = pl.aligned_directions(x, y, gamma)
     np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1)
+    np.testing.assert_allclose(growth, sigma(found @ x.T, gamma) @ y, atol=1e-9)  # d·x_i = 0 on a line, whatever its c_i
     angles = angle_of(found)
     assert np.all(np.diff(angles) > 0)
     grid = np.linspace(0, 2 * np.pi, 20_001)[:-1] + 1e-5
@@ -265,6 +266,20 @@ def test_a_network_at_vanishing_scale_aligns_with_them(seed, gamma):
         attracting = fixed.directions[sign * fixed.stability == 1]
         off = np.min(apart(angle_of(w[np.sign(a) == sign])[:, None], angle_of(attracting)), axis=1)
         assert np.all(off < 1e-2), (off, attracting)
+
+
+@pytest.mark.parametrize("delta, sign_of_w, sign_of_a", [(-5e-5, 1, -1), (0.0, 1, 1), (5e-5, -1, 1)])
+def test_a_neuron_that_shrinks_passes_through_zero_unless_balanced(delta, sign_of_w, sign_of_a):
+    """A point with a negative target on either side: neurons of a > 0 align with the lines orthogonal to them, and shrink."""
+    x, y = np.array([[1.0, 0.3], [-1.0, 0.3]]), np.array([-1.0, -1.0])
+    fixed = pl.aligned_directions(x, y)
+    shrinks = (fixed.stability == 1) & (fixed.growth < -1e-12)
+    assert shrinks.sum() == 2 and np.all(fixed.directions[shrinks][:, 1] > 0)
+    w, a = pl.scale_initialization([[0.6, 0.8]], [1.0], 1e-3, delta)
+    for _ in range(2000):
+        drive = pl.alignment_drive(w, x, y)
+        w, a = w + 1e-3 * a[:, None] * drive, a + 1e-3 * np.sum(w * drive, axis=1)
+    assert np.sign(w[0, 1]) == sign_of_w and np.sign(a[0]) == sign_of_a
 
 
 # --- regions
