@@ -196,8 +196,7 @@ def deep_crossings(
         if t >= 1:
             return found
         z, slope, now = _just_after(layers, start + t * (end - start), end - start, gamma)
-        if np.any(now != active):
-            found.append(Crossing(float(t), np.flatnonzero(now != active)))
+        found.append(Crossing(float(t), np.flatnonzero(now != active)))
         active = now
 
 
