@@ -264,8 +264,7 @@ def _encode(content: xr.Dataset, settings: str) -> bytes:
 
 def _decode(data: bytes, settings: str) -> xr.Dataset:
     """Return what was encoded with these settings; raise an exception, of any kind, if that is not what it is."""
-    plain = {"mask_and_scale": False, "decode_times": False, "decode_coords": False}
-    found = xr.load_dataset(BytesIO(data), engine="scipy", **plain)
+    found = xr.load_dataset(BytesIO(data), engine="scipy")
     if found.attrs["settings"] != settings:
         raise ValueError("it was made with other settings")
     layout = json.loads(found.attrs["layout"])

@@ -51,9 +51,9 @@ def cluster(workers: int | None = None, scheduler: str | None = None) -> Iterato
     except ImportError as problem:
         raise ValueError(f"workers need Dask ({problem}): pip install distributed, as pinned in requirements.txt") from None
     if scheduler is None:
-        quiet = {"dashboard_address": None, "silence_logs": "ERROR", "memory_limit": 0}
+        quiet = {"dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False}, "silence_logs": "ERROR"}
         threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
-        with LocalCluster(n_workers=workers, threads_per_worker=1, env=threads, **quiet) as local, Client(local):
+        with LocalCluster(n_workers=workers, threads_per_worker=1, memory_limit=0, env=threads, **quiet) as local, Client(local):
             yield
         return
     try:

@@ -30,6 +30,11 @@ def wave(tau, delta, seed, log=None, steps=3, hold=None):
     )
 
 
+def low(tau, delta, seed, log):
+    """Return something else for the same arguments."""
+    return wave(tau, -delta, seed, log)
+
+
 def dies_once(tau, delta, seed, mark):
     """Take the worker along the first time that one of the members is computed."""
     if tau[0] == 0.2 and not Path(mark).exists():
@@ -50,6 +55,7 @@ def dies(tau, delta, seed, log):
 def fails(tau, delta, seed, log):
     """Raise for one of the members."""
     if 0.2 in tau and 1 in seed:
+        tau *= 2
         raise RuntimeError("the power is gone")
     return wave(tau, delta, seed, log)
 

@@ -21,6 +21,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))  # workers get it too, and import these functions by name
 functions = import_module("sweep_functions")
 
+LOCAL = "127.0.0.1:0"
 GRID = {"tau": [0.1, 0.2, 0.3], "delta": [1.0, 2.0]}
 
 
@@ -35,7 +36,7 @@ def shards(folder):
 @pytest.fixture(scope="module")
 def address():
     """Two workers for all tests; each test connects with a client of its own."""
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs="CRITICAL") as local:
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=LOCAL, silence_logs="CRITICAL") as local:
         yield local.scheduler_address
 
 
@@ -103,7 +104,7 @@ def test_a_worker_with_another_library_is_refused(tmp_path, capfd, how):
         shutil.copytree(HERE.parent / "lib", tmp_path / "lib")
         (tmp_path / "lib" / "kernels.py").write_text("# changed")
         message = f"lib [0-9a-f]{{12}}, not {workers.library()['lib']}"
-    with LocalCluster(n_workers=0, dashboard_address=None, silence_logs="CRITICAL") as local:
+    with LocalCluster(n_workers=0, dashboard_address=LOCAL, silence_logs="CRITICAL") as local:
         process = worker_elsewhere(local.scheduler_address, path, tmp_path)
         try:
             with (
