@@ -259,7 +259,8 @@ def _encode(content: xr.Dataset, settings: str) -> bytes:
     bare = xr.Dataset({name: (v.dims, v.values) for name, v in content.variables.items()})
     checksum = _checksum(settings, layout, [v.values for v in content.variables.values()])
     bare.attrs = {"settings": settings, "layout": layout, "checksum": checksum}
-    return bytes(bare.to_netcdf(engine="scipy", encoding={name: {"_FillValue": None} for name in bare.variables}))
+    exact = {name: {"_FillValue": None} for name in bare.variables}  # a NaN is a value like any other
+    return bytes(bare.to_netcdf(engine="scipy", encoding=exact))
 
 
 def _decode(data: bytes, settings: str) -> xr.Dataset:
