@@ -1,6 +1,7 @@
 """The command line: `python -m lib run | build | report | store`.
 
-`store` needs torch, NumPy, SciPy, xarray and tqdm only; what the others need is imported when they are called.
+`store` needs torch, NumPy, SciPy, xarray and tqdm only, and Dask where it is given workers; what the others need is imported when
+they are called.
 """
 
 import argparse
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from lib import claims, results
 from lib.provenance import PROFILES, resolve_device
+from lib.workers import cluster
 
 
 def parser() -> argparse.ArgumentParser:
@@ -51,6 +53,10 @@ def parser() -> argparse.ArgumentParser:
     )
     store.add_argument("experiments", nargs="*", metavar="EXPERIMENT", help="topic or topic/experiment (default: all)")
     store.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="auto takes a GPU where there is one")
+    store.add_argument("--workers", type=int, metavar="N", help="compute sweeps on N processes (default: in this one)")
+    store.add_argument(
+        "--scheduler", metavar="ADDRESS", help="compute sweeps on a running Dask cluster, like tcp://10.0.0.1:8786"
+    )
     return top
 
 
@@ -85,7 +91,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options, root = parser().parse_args(arguments), Path.cwd()
     try:
         if options.command == "store":
-            return store(options.experiments, resolve_device(options.device))
+            with cluster(options.workers, options.scheduler):
+                return store(options.experiments, resolve_device(options.device))
         from lib import book
 
         if options.command == "run":
