@@ -1,0 +1,174 @@
+"""Teacher and student: two-layer ReLU networks from initial weights of overall scale τ and relative scale δ.
+
+Source: Kunin et al. (2024), "Get rich quick", figure 1 and appendix "Experimental details". A member's data, teacher and first
+weights depend on its seed alone, so that members of one seed differ in τ and δ only.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+from lib import sweeps
+from lib.kernels import two_layer_ntk
+from lib.networks import Dense
+from lib.results import ROOT, Run
+from lib.sweeps import Sweep
+from lib.theory.piecewise_linear import scale_initialization
+from lib.training import log_steps, train
+
+
+def sphere(rng: np.random.Generator, count: int, dimension: int) -> NDArray:
+    """Draw points uniformly from the unit sphere, (count, dimension)."""
+    points = rng.normal(size=(count, dimension))
+    return points / np.linalg.norm(points, axis=1, keepdims=True)
+
+
+def relu_network(w: NDArray, a: NDArray, inputs: NDArray) -> NDArray:
+    """Return the outputs (n,) of Σ a_k relu(w_k·x), for w (h, d), a (h,) and inputs (n, d)."""
+    return np.maximum(inputs @ w.T, 0) @ a
+
+
+def balanced_student(rng: np.random.Generator, units: int, dimension: int) -> tuple[NDArray, NDArray]:
+    """Draw w (units, dimension) on the sphere and a = ±1; the second half repeats the first with opposite a, so that f = 0."""
+    if units < 2 or units % 2:
+        raise ValueError(f"units is {units}: want an even number, since each neuron has a twin")
+    half = units // 2
+    w, a = sphere(rng, half, dimension), rng.choice([-1.0, 1.0], half)
+    return np.concatenate([w, w]), np.concatenate([a, -a])
+
+
+def students(
+    tau: ArrayLike,
+    delta: ArrayLike,
+    seed: ArrayLike,
+    *,
+    learning_rate: ArrayLike,
+    steps: int,
+    record: Sequence[int],
+    dimension: int = 100,
+    units: int = 50,
+    teachers: int = 3,
+    points: int = 1000,
+    device: str = "cpu",
+) -> xr.Dataset:
+    """Train students by gradient descent on the mean squared error (without ½), in float32.
+
+    Parameters
+    ----------
+    tau, delta, seed : (m,), one entry for each student
+    learning_rate : (m,) or one number
+    record : steps at which the weights are kept
+    units : of a student, an even number; a teacher has `teachers`
+
+    Returns
+    -------
+    w (member, step, unit, input), a (member, step, unit), train (member, step): the mean squared error; x (member, point, input)
+    and y (member, point); diverged (member)
+
+    Source: figure 1(a) and the text about figure 1; the error is without ½ in the authors' code.
+    """
+    tau, delta, seed = np.broadcast_arrays(np.atleast_1d(tau), delta, seed)
+    problems = [_problem(int(s), dimension, units, teachers, points) for s in seed]
+    x, y, w, a = (np.stack(parts) for parts in zip(*problems, strict=True))
+    w, a = scale_initialization(w, a, tau, delta)
+    parameters = {
+        name: torch.tensor(value, dtype=torch.float32, device=device) for name, value in (("weight1", w), ("weight2", a[:, None]))
+    }
+    found = train(
+        Dense((dimension, units, 1), "relu", bias=False),
+        parameters,
+        x,
+        y[..., None],
+        learning_rate=2 * np.broadcast_to(learning_rate, tau.shape),  # `train` halves the error
+        steps=steps,
+        record=record,
+        observe=_weights,
+        progress=True,
+    )
+    data = {"x": (("member", "point", "input"), x), "y": (("member", "point"), y), "train": 2 * found.loss}
+    return found.assign(data).drop_vars(["loss", "stopped"])
+
+
+def _problem(seed: int, dimension: int, units: int, teachers: int, points: int) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+    """Return inputs, targets and balanced first weights."""
+    rng = np.random.default_rng((seed, 0))
+    x = sphere(rng, points, dimension)
+    return x, relu_network(*teacher(seed, dimension, teachers), x), *balanced_student(rng, units, dimension)
+
+
+def teacher(seed: int, dimension: int, neurons: int = 3) -> tuple[NDArray, NDArray]:
+    """Return the w (neurons, dimension) on the sphere and the a = ±1 of the teacher that goes with a seed."""
+    rng = np.random.default_rng((seed, 1))
+    return sphere(rng, neurons, dimension), rng.choice([-1.0, 1.0], neurons)
+
+
+def _weights(parameters: dict[str, Tensor], outputs: Tensor, hidden: list[Tensor]) -> dict:
+    return {"w": (("unit", "input"), parameters["weight1"]), "a": (("unit",), parameters["weight2"][:, 0])}
+
+
+def distances(
+    tau: ArrayLike, delta: ArrayLike, seed: ArrayLike, *, steps: int, record: Sequence[int], device: str = "cpu"
+) -> xr.Dataset:
+    """Train students at a learning rate of .005/τ² and watch how far they go.
+
+    Parameters
+    ----------
+    as for `students`
+
+    Returns
+    -------
+    over (member, step) train and test: mean squared errors, the latter on 10,000 fresh points; and the distances from the start:
+    kernel: S between tangent kernels on the training points; hamming: how many neurons change sign at a training point, on
+    average; moved: Euclidean, in parameter space. Over member: diverged.
+
+    Source: figure 1(b) and its supporting figure.
+    """
+    tau, delta, seed = np.broadcast_arrays(np.atleast_1d(tau), delta, seed)
+    found = students(tau, delta, seed, learning_rate=5e-3 / np.square(tau), steps=steps, record=record, device=device)
+    compared = [_compare(found.isel(member=m), int(s), device) for m, s in enumerate(seed)]
+    return xr.concat(compared, "member").assign(train=found.train, diverged=found.diverged).drop_vars("member")
+
+
+def _compare(student: xr.Dataset, seed: int, device: str) -> xr.Dataset:
+    """Compare one student's states with its first, and with its teacher."""
+    fresh = sphere(np.random.default_rng((seed, 2)), 10_000, student.sizes["input"])
+    answers = relu_network(*teacher(seed, fresh.shape[1]), fresh)
+    x, fresh, answers = (torch.tensor(v, dtype=torch.float32, device=device) for v in (student.x.values, fresh, answers))
+    states = list(zip(torch.tensor(student.w.values, device=device), torch.tensor(student.a.values, device=device), strict=True))
+
+    def unit_kernel(w: Tensor, a: Tensor) -> Tensor:
+        kernel = two_layer_ntk(w, a, x)
+        return kernel / torch.linalg.norm(kernel)
+
+    first, signs = unit_kernel(*states[0]), states[0][0] @ x.T > 0
+    found = {"test": [], "kernel": [], "hamming": [], "moved": []}
+    for w, a in states:
+        found["test"].append(torch.mean((torch.relu(fresh @ w.T) @ a - answers) ** 2))
+        found["kernel"].append(torch.sum((unit_kernel(w, a) - first) ** 2) / 2)
+        found["hamming"].append(((w @ x.T > 0) != signs).sum() / len(x))
+        found["moved"].append(torch.sqrt(((w - states[0][0]) ** 2).sum() + ((a - states[0][1]) ** 2).sum()))
+    return xr.Dataset(
+        {name: ("step", torch.stack(values).cpu().numpy()) for name, values in found.items()}, {"step": student.step}
+    )
+
+
+def plane(*, seeds: Sequence[int], every: int = 1, steps: int = 100_000, device: str = "cpu") -> xr.Dataset:
+    """Sweep the plane of τ and δ: `distances` at each `every`-th point of the paper's grid, 17 × 17, for each seed.
+
+    With a current Dask client its workers share the points. On a GPU all networks of the grid train in one program.
+    """
+    sweep = Sweep(
+        "piecewise_linear/plane",
+        distances,
+        {"tau": np.logspace(-1, 0.3, 17)[::every], "delta": np.linspace(-1, 1, 17)[::every]},
+        seeds,
+        {"steps": steps, "record": log_steps(steps, 16).tolist(), "device": device},
+    )
+    return sweeps.run(sweep, ROOT / "_build" / "sweeps", shard_size=1 if device == "cpu" else 289)
+
+
+RUNS = (Run("piecewise_linear/plane", plane, "scale", {"9 × 9 × 4": {"seeds": [0, 1, 2, 3], "every": 2}}),)

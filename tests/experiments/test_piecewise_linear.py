@@ -1,0 +1,102 @@
+"""Teachers, students and the plane of τ and δ against a plain NumPy loop."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from lib import kernels
+from lib.experiments import piecewise_linear as experiments
+
+SMALL = dict(dimension=4, units=6, points=12, learning_rate=0.2, steps=30, record=[0, 10, 30])
+
+
+def plain_loop(w, a, x, y, learning_rate, steps):
+    """Gradient descent on the mean squared error, without ½, in double precision."""
+    for _ in range(steps):
+        hidden = np.maximum(x @ w.T, 0)
+        residual = hidden @ a - y
+        at_a = 2 / len(y) * residual @ hidden
+        at_w = 2 / len(y) * ((residual[:, None] * (hidden > 0)).T @ x) * a[:, None]
+        w, a = w - learning_rate * at_w, a - learning_rate * at_a
+    return w, a
+
+
+def test_students_descend_as_a_plain_loop_does():
+    found = experiments.students([0.5, 1.0, 0.3], [0.4, -0.7, 0.0], [0, 1, 0], **SMALL)
+    for m in range(3):
+        student = found.isel(member=m)
+        x, y = student.x.values, student.y.values
+        first = student.w.values[0].astype(float), student.a.values[0].astype(float)
+        w, a = plain_loop(*first, x, y, 0.2, 30)
+        np.testing.assert_allclose(student.w[-1], w, rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(student.a[-1], a, rtol=1e-4, atol=1e-6)
+        error = np.mean((experiments.relu_network(w, a, x) - y) ** 2)
+        np.testing.assert_allclose(student.train[-1], error, rtol=1e-4)
+
+
+def test_students_start_at_zero_with_their_delta():
+    found = experiments.students([0.5, 1.0], [0.4, -0.7], [3, 4], **SMALL)
+    np.testing.assert_allclose(found.train[:, 0], np.mean(found.y**2, axis=1), rtol=1e-6)
+    delta = found.a[:, 0] ** 2 - (found.w[:, 0] ** 2).sum("input")
+    np.testing.assert_allclose(delta, [[0.4] * 6, [-0.7] * 6], rtol=1e-5)
+    np.testing.assert_array_equal(found.w[:, 0, :3], found.w[:, 0, 3:])
+    np.testing.assert_array_equal(found.a[:, 0, :3], -found.a[:, 0, 3:])
+    np.testing.assert_allclose(np.linalg.norm(found.x, axis=-1), 1)
+
+
+def test_targets_are_the_teachers():
+    found = experiments.students(0.5, 0.0, 7, **SMALL).isel(member=0)
+    w, a = experiments.teacher(7, 4)
+    np.testing.assert_allclose(found.y, np.maximum(found.x.values @ w.T, 0) @ a, rtol=1e-12)
+    assert set(np.abs(a)) == {1}
+
+
+def test_the_seed_decides_alone_and_a_student_is_as_if_alone():
+    both = experiments.students([0.5, 2.0, 2.0], [0.4, -0.7, -0.7], [5, 5, 6], **SMALL)
+    np.testing.assert_array_equal(both.x[0], both.x[1])
+    np.testing.assert_allclose(both.w[0, 0] / 0.5, both.w[1, 0] * _norm(both.w[0, 0]) / _norm(both.w[1, 0]) / 0.5, rtol=1e-5)
+    assert not np.allclose(both.x[1], both.x[2])
+    alone = experiments.students(2.0, -0.7, 5, **SMALL)
+    xr.testing.assert_identical(both.isel(member=[1]).drop_vars("member"), alone.drop_vars("member"))
+
+
+def _norm(w):
+    return np.linalg.norm(w, axis=-1, keepdims=True)
+
+
+def test_distances_are_those_of_the_states():
+    record = [0, 3, 20]
+    found = experiments.distances([0.1, 1.0], [0.5, -0.2], [0, 2], steps=20, record=record)
+    assert found.kernel.dims == ("member", "step")
+    states = experiments.students([0.1, 1.0], [0.5, -0.2], [0, 2], learning_rate=[0.5, 0.005], steps=20, record=record)
+    for m, seed in enumerate((0, 2)):
+        state, x = states.isel(member=m), states.x.values[m]
+        kernel = [kernels.two_layer_ntk(state.w.values[k], state.a.values[k], x) for k in range(3)]
+        np.testing.assert_allclose(found.kernel[m], kernels.kernel_distance(kernel[0], np.stack(kernel)), rtol=1e-3, atol=1e-9)
+        flips = [np.sum((state.w.values[k] @ x.T > 0) != (state.w.values[0] @ x.T > 0)) / len(x) for k in range(3)]
+        np.testing.assert_allclose(found.hamming[m], flips, atol=0.02)
+        moved = [np.sqrt(sum(np.sum((state[v].values[k] - state[v].values[0]) ** 2) for v in "wa")) for k in range(3)]
+        np.testing.assert_allclose(found.moved[m], moved, rtol=1e-4, atol=1e-6)
+        fresh = experiments.sphere(np.random.default_rng(123), 200_000, 100)
+        wanted = experiments.relu_network(*experiments.teacher(seed, 100), fresh)
+        error = np.mean((experiments.relu_network(state.w.values[-1], state.a.values[-1], fresh) - wanted) ** 2)
+        np.testing.assert_allclose(found.test[m, -1], error, rtol=0.1)  # two samples of points
+
+
+def test_the_plane_is_labelled(monkeypatch, tmp_path):
+    monkeypatch.setattr(experiments, "ROOT", tmp_path)
+    found = experiments.plane(seeds=[1], every=16, steps=4)
+    assert found.kernel.dims == ("tau", "delta", "seed", "step")
+    np.testing.assert_allclose(found.tau, [0.1, 10**0.3])
+    np.testing.assert_array_equal(found.delta, [-1, 1])
+    one = experiments.distances(0.1, 1.0, 1, steps=4, record=found.step.values)
+    np.testing.assert_array_equal(found.kernel.sel(tau=0.1, delta=1, seed=1), one.kernel[0])
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [({"units": 5}, "even"), ({"tau": 0.0}, "tau"), ({"delta": np.nan}, "delta"), ({"learning_rate": -1.0}, "learning_rate")],
+)
+def test_bad_input_is_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        experiments.students(**({"tau": 0.5, "delta": 0.1, "seed": 0} | SMALL | change))
