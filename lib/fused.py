@@ -17,6 +17,11 @@ _REORDER = {"reassoc", "contract", "nsz", "arcp"}  # sums may be reordered; NaN 
 _KINDS = {name: kind for kind, name in enumerate(("linear", "relu", "leaky_relu", "elu", "tanh", "swish"))}
 
 
+def fits(network: Dense) -> bool:
+    """Say whether this is a network with biases, without dropout, and with one of the nonlinearities that are compiled."""
+    return network.bias and not network.dropout and network.activation in _KINDS
+
+
 class Stack:
     """One dense network and its training points, laid out for `_descend`.
 

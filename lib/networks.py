@@ -14,7 +14,8 @@ from torch import Tensor
 from torch.nn import functional
 
 # Of torch's nonlinearities only these round an entry the same wherever it stands in an array; its elu, silu and sigmoid treat the
-# last few entries in another way. So elu and swish, z/(1 + e^-z), are written with expm1 and tanh.
+# last few entries in another way. So elu, swish, z/(1 + e^-z), and the sigmoid are written with
+# expm1 and tanh.
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "linear": lambda z: z,
     "relu": torch.relu,
@@ -22,6 +23,8 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "elu": lambda z: torch.where(z > 0, z, torch.expm1(z.clamp(max=0))),
     "tanh": torch.tanh,
     "swish": lambda z: z * (0.5 + 0.5 * torch.tanh(0.5 * z)),
+    "sigmoid": lambda z: 0.5 + 0.5 * torch.tanh(0.5 * z),
+    "erf": lambda z: torch.erf(z * 0.5**0.5),  # of z/√2
 }
 
 
@@ -29,6 +32,7 @@ class Network:
     """What all architectures share: parameters from named shapes, a nonlinearity by name, hidden layers that can be asked for."""
 
     activation: str
+    outputs: int
     input_ndim: ClassVar[int] = 2  # of the inputs of one member
     broadcasts: ClassVar[bool] = False  # whether a call takes parameters and inputs of many members at once
 
@@ -146,6 +150,10 @@ class Dense(Network):
     def depth(self) -> int:  # noqa: D102
         return len(self.widths) - 2
 
+    @property
+    def outputs(self) -> int:  # noqa: D102
+        return self.widths[-1]
+
     def shapes(self) -> dict[str, tuple[int, ...]]:  # noqa: D102
         shapes = {}
         for i, (out, into) in enumerate(zip(self.widths[1:], self.widths[:-1], strict=True), start=1):
@@ -178,6 +186,44 @@ class Dense(Network):
                 hidden.append(h + hidden[i - 3] if self.skip and i > 2 else h)
                 h = hidden[-1]
         return h, [hidden[layer] for layer in self.layers(layers)]
+
+
+@dataclass(frozen=True)
+class Committee(Network):
+    """One hidden layer whose outputs are averaged, x → (1/K) Σ σ(w_k·x + b_k): only the first layer is trained.
+
+    Attributes
+    ----------
+    inputs, units : dimension of x, and K
+    activation : a name in `ACTIVATIONS`
+    bias : whether there are biases
+
+    Source: localization notes, section 1.
+    """
+
+    broadcasts: ClassVar[bool] = True
+    depth: ClassVar[int] = 1
+    outputs: ClassVar[int] = 1
+
+    inputs: int
+    units: int
+    activation: str = "relu"
+    bias: bool = False
+
+    def __post_init__(self) -> None:
+        _check_sizes(inputs=self.inputs, units=self.units)
+        _check_activation(self.activation)
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:  # noqa: D102
+        return {"weight1": (self.units, self.inputs)} | ({"bias1": (self.units,)} if self.bias else {})
+
+    def __call__(
+        self, parameters: dict[str, Tensor], inputs: Tensor, layers: tuple[int, ...] | None = None, masks: None = None
+    ) -> tuple[Tensor, list[Tensor]]:
+        """Map inputs (..., n, d) to outputs (..., n, 1) and, if layer 0 is asked for, the representation (..., n, units)."""
+        z = inputs @ parameters["weight1"].mT
+        hidden = self._sigma()(z + parameters["bias1"].unsqueeze(-2) if self.bias else z)
+        return hidden.mean(-1, keepdim=True), [hidden for _ in self.layers(layers)]
 
 
 @dataclass(frozen=True)

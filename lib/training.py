@@ -25,6 +25,7 @@ MOST_FUSED_POINTS = 16  # beyond this, matrix products beat the compiled path
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 Observe = Callable[[dict[str, Tensor], Tensor, list[Tensor]], dict[str, tuple[tuple[str, ...], Tensor]]]
+Draw = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
 
 
 def half_squared_error(outputs: Tensor, targets: Tensor) -> Tensor:
@@ -48,6 +49,7 @@ def train(
     optimizer: str = "sgd",
     momentum: float = 0.0,
     batch_size: int | None = None,
+    draw: Draw | None = None,
     loss: Loss = half_squared_error,
     record: Sequence[int] | None = None,
     observe: Observe | None = None,
@@ -68,6 +70,8 @@ def train(
     optimizer : "sgd" or "adam" (with β = .9, .999 and ε = 1e-8)
     momentum : of "sgd", in [0, 1)
     batch_size : None for all points at once; else each epoch passes through the points in an order of the member's own
+    draw : instead, a fresh batch for each step: maps (member, step) to inputs (b, ...) and targets (b, ...); `inputs` and
+        `targets` are then those at which it is recorded
     loss : maps outputs (members, n, ...) and targets, which may lack the member axis, to (members,)
     record : steps at which to record, ascending from 0 (before the first update) to at most `steps`; by default all of them
     observe : maps (parameters, outputs, hidden), tensors that start with a member axis, to observables: by name, their further
@@ -92,8 +96,8 @@ def train(
     device, dtype = parameters["weight1"].device, parameters["weight1"].dtype
     data = _data(network, inputs, targets, members, device, dtype)
     rates = _learning_rates(learning_rate, network.shapes(), members)
-    method = _Method(optimizer, momentum, batch_size, loss, seed)
-    method.check(data, outputs=list(network.shapes().values())[-1][0])
+    method = _Method(optimizer, momentum, batch_size, draw, loss, seed)
+    method.check(data, network.outputs)
     if not (steps >= 1 and steps % 1 == 0):
         raise ValueError(f"steps is {steps}: want a positive integer")
     record = np.arange(steps + 1) if record is None else np.asarray(record)
@@ -183,6 +187,7 @@ class _Method:
     optimizer: str
     momentum: float
     batch_size: int | None
+    draw: Draw | None
     loss: Loss
     seed: int
 
@@ -194,13 +199,15 @@ class _Method:
         size, points = self.batch_size, data.points
         if size is not None and not (size % 1 == 0 and 1 <= size <= points):
             raise ValueError(f"batch_size is {size}: want 1 to {points}, the number of points, or None for all")
+        if size is not None and self.draw is not None:
+            raise ValueError("batch_size and draw: want one of them")
         found = tuple(data.targets.shape[data.own :])
         if self.loss is half_squared_error and found != (points, outputs):
             raise ValueError(f"targets are {found} for each member: want ({points}, {outputs}), points and outputs")
 
     def plain(self, points: int) -> bool:
         """Say whether this is full-batch gradient descent on the half squared error."""
-        full = self.batch_size in (None, points)
+        full = self.batch_size in (None, points) and self.draw is None
         return self.optimizer == "sgd" and not self.momentum and full and self.loss is half_squared_error
 
 
@@ -208,14 +215,16 @@ def _stacks(
     network: Network, parameters: Mapping[str, Tensor], data: _Data, rates: Mapping[str, np.ndarray], method: _Method
 ) -> list[_Stack]:
     """Choose how to compute: in place where network and method are plain, else by automatic differentiation."""
+    members, on_cpu = len(parameters["weight1"]), parameters["weight1"].device.type == "cpu"
+    plain = isinstance(network, Dense) and method.plain(data.points)
+    if plain and on_cpu and data.points <= MOST_FUSED_POINTS:
+        from lib import fused  # numba is not needed elsewhere
+
+        if fused.fits(network):
+            each = range(members)
+            return [fused.Stack(network, _member(parameters, m), *data.member(m), _member(rates, m)) for m in each]
     from lib import two_layer  # which imports from here
 
-    members, on_cpu = len(parameters["weight1"]), parameters["weight1"].device.type == "cpu"
-    plain = isinstance(network, Dense) and not network.dropout and method.plain(data.points)
-    if plain and network.bias and on_cpu and data.points <= MOST_FUSED_POINTS:
-        from lib.fused import Stack  # numba is not needed elsewhere
-
-        return [Stack(network, _member(parameters, m), *data.member(m), _member(rates, m)) for m in range(members)]
     if plain and two_layer.fits(network):
         each = [slice(m, m + 1) for m in range(members)] if on_cpu else [slice(members)]
         return [two_layer.Stack(_member(parameters, m), *data.member(m), _member(rates, m)) for m in each]
@@ -281,6 +290,8 @@ class _TorchStack:
 
     def _batch(self) -> _Data:
         size, points = self.method.batch_size, self.data.points
+        if self.method.draw is not None:
+            return self._drawn()
         if size in (None, points):
             return self.data
         epoch, number = divmod(self.step, -(-points // size))
@@ -288,6 +299,11 @@ class _TorchStack:
             orders = [np.random.default_rng((self.method.seed, m, epoch + 1)).permutation(points) for m in range(self.members)]
             self.orders = torch.from_numpy(np.stack(orders)).to(self.data.inputs.device)
         return self.data.batch(self.orders[:, number * size : (number + 1) * size])
+
+    def _drawn(self) -> _Data:
+        pairs = zip(*(self.method.draw(m, self.step) for m in range(self.members)), strict=True)
+        inputs, targets = (torch.from_numpy(np.stack(values)).to(self.data.inputs.device) for values in pairs)
+        return _Data(inputs.to(self.data.inputs.dtype), targets.to(self.data.targets.dtype), True)
 
     def _masks(self, points: int) -> Tensor | None:
         """Draw which units stay, for each member from a stream of its own."""

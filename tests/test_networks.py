@@ -7,7 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from lib.networks import ACTIVATIONS, Convolutional, Dense, Network, architecture
+from lib.networks import ACTIVATIONS, Committee, Convolutional, Dense, Network, architecture
+
+
+class Erf(nn.Module):
+    def forward(self, z):
+        return torch.erf(z / 2**0.5)
+
 
 MODULES = {
     "linear": nn.Identity,
@@ -16,6 +22,8 @@ MODULES = {
     "elu": nn.ELU,
     "tanh": nn.Tanh,
     "swish": nn.SiLU,
+    "sigmoid": nn.Sigmoid,
+    "erf": Erf,
 }
 seeds = st.integers(0, 2**32 - 1)
 
@@ -140,6 +148,21 @@ def test_convolutional_is_conv1d(activation):
     outputs, hidden = network(parameters, inputs)
     assert outputs.shape == (5, 3) and [h.shape for h in hidden] == [(5, 14), (5, 4 * 12), (5, 4 * 10), (5, 8)]
     assert_same((outputs, hidden), convolutional_model(network, parameters, inputs))
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("bias", [False, True])
+def test_a_committee_is_the_mean_of_its_neurons(activation, bias):
+    network = Committee(4, 3, activation, bias)
+    parameters, inputs = drawn(network), torch.randn(5, 4, dtype=torch.float64)
+    outputs, (hidden,) = network(parameters, inputs)
+    assert outputs.shape == (2, 5, 1) and network.outputs == network.depth == 1
+    for m, k in np.ndindex(2, 3):
+        z = inputs @ parameters["weight1"][m, k] + (parameters["bias1"][m, k] if bias else 0)
+        torch.testing.assert_close(hidden[m, :, k], MODULES[activation]()(z), rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(outputs[..., 0], hidden.mean(-1))
+    assert network(parameters, inputs, ())[1] == []
+    assert set(network.shapes()) == {"weight1", "bias1"} if bias else {"weight1"}
 
 
 def test_sizes_of_the_paper():

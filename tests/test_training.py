@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from torch.nn import functional
 
 from lib import fused, training
-from lib.networks import ACTIVATIONS, Convolutional, Dense
+from lib.networks import ACTIVATIONS, Committee, Convolutional, Dense
 from lib.training import half_squared_error, log_steps, train
 
 NETWORKS = {
@@ -83,6 +83,33 @@ METHODS = [
     {"batch_size": 1, "momentum": 0.5},
     {"batch_size": 5, "optimizer": "adam"},
 ]
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_fresh_batches_are_those_that_are_drawn(optimizer):
+    """Against a plain loop over the batches of each member."""
+    network = Committee(3, 4, "tanh", bias=True)
+    parameters = network.initialize(0, 2, dtype=torch.float64)
+    inputs, targets = torch.randn(6, 3, dtype=torch.float64), torch.randn(6, 1, dtype=torch.float64)
+
+    def draw(member, step):
+        rng = np.random.default_rng((member, step))
+        return rng.normal(size=(5, 3)), rng.normal(size=(5, 1))
+
+    method = {"learning_rate": 0.1, "optimizer": optimizer, "steps": 6}
+    found = train(network, parameters, inputs, targets, draw=draw, record=[0, 6], **method)
+    for m in range(2):
+        own = {name: value[m].clone().requires_grad_() for name, value in parameters.items()}
+        optimize = (torch.optim.SGD if optimizer == "sgd" else torch.optim.Adam)(own.values(), 0.1)
+        for step in range(6):
+            x, y = map(torch.from_numpy, draw(m, step))
+            optimize.zero_grad()
+            half_squared_error(network(own, x)[0], y).backward()
+            optimize.step()
+        loss = half_squared_error(network(own, inputs)[0], targets).detach()
+        np.testing.assert_allclose(found.loss[m, -1], loss, rtol=1e-9)
+    with pytest.raises(ValueError, match="batch_size and draw"):
+        train(network, parameters, inputs, targets, draw=draw, batch_size=2, **method)
 
 
 @pytest.mark.parametrize("method", METHODS, ids=str)
