@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import LinAlgError, eigh
+from scipy.linalg import eigh
 
 from lib.theory.common import count, finite, integrate, non_negative, positive, square
 from lib.theory.gated_linear import (  # noqa: F401  the gated half, under the same name
@@ -75,8 +75,8 @@ def relu_pair_moment(w1: ArrayLike, wk: ArrayLike, sigma: ArrayLike) -> NDArray:
 def relu_flow(weights: ArrayLike, sigma1: ArrayLike, sigma0: ArrayLike) -> NDArray:
     r"""Return the velocity of every neuron, :math:`\tau\dot w_i = F_i = -K\,\partial L/\partial w_i`, exactly:
 
-    .. math:: F_i = \frac{\Sigma_1w_i}{2\sqrt{2\pi\rho^1_{ii}}} - \frac{1}{4\pi K}\sum_{c\in\{0,1\}}\sum_k
-              \left[\sqrt{\frac{\rho^c_{kk}}{\rho^c_{ii}}}\,\sin\theta^c_{ik}\,\Sigma_cw_i + (\pi-\theta^c_{ik})\Sigma_cw_k\right].
+    .. math:: F_i = \frac{\Sigma_1w_i}{2\sqrt{2\pi\rho^1_{ii}}} - \frac{1}{4\pi K}\sum_{c=0,1}\sum_k
+              \Big[\sqrt{\frac{\rho^c_{kk}}{\rho^c_{ii}}}\,\sin\theta^c_{ik}\,\Sigma_cw_i + (\pi-\theta^c_{ik})\Sigma_cw_k\Big].
 
     Parameters
     ----------
@@ -173,8 +173,7 @@ def fixed_points(sigma1: ArrayLike, sigma0: ArrayLike) -> FixedPoints:
     r"""Return the fixed points of one neuron on Gaussian data.
 
     The flow :math:`F = \tfrac14[\sqrt{2/\pi}\,\rho_1^{-1/2}\Sigma_1w - (\Sigma_1+\Sigma_0)w]` vanishes where
-    :math:`\Sigma_1w = \mu(\Sigma_1 + \Sigma_0)w` and :math:`w^\top\Sigma_1w = 2\mu^2/\pi`. On a ring these are single Fourier modes
-    with
+    :math:`\Sigma_1w = \mu(\Sigma_1 + \Sigma_0)w` and :math:`w^\top\Sigma_1w = 2\mu^2/\pi`. On a ring these are Fourier modes,
 
     .. math:: \|w\| = \sqrt{\frac2\pi}\,\frac{\sqrt{\lambda_1}}{\lambda_1+\lambda_0}, \qquad
               \mu = \frac{\lambda_1}{\lambda_1+\lambda_0}.
@@ -200,10 +199,10 @@ def fixed_points(sigma1: ArrayLike, sigma0: ArrayLike) -> FixedPoints:
     one, zero = (root @ root.T for root in (covariance_root("sigma1", sigma1), covariance_root("sigma0", sigma0)))
     if one.shape != zero.shape:
         raise ValueError(f"sigma1 {one.shape} and sigma0 {zero.shape} do not fit: want (n, n) twice")
-    try:
-        ratio, modes = eigh(one, one + zero)  # modesᵀ (Σ₁ + Σ₀) modes = I, hence wᵀΣ₁w = μ
-    except LinAlgError:
-        raise ValueError("sigma1 + sigma0 is singular: weights in its null space rest anywhere") from None
+    variances = np.linalg.eigvalsh(one + zero)
+    if variances[0] <= len(one) * np.finfo(float).eps * variances[-1]:
+        raise ValueError("sigma1 + sigma0 is singular: weights in its null space rest anywhere")
+    ratio, modes = eigh(one, one + zero)  # modesᵀ (Σ₁ + Σ₀) modes = I, hence wᵀΣ₁w = μ
     ratio = np.clip(ratio[::-1], 0, 1)
     return FixedPoints(ratio, np.sqrt(2 * ratio / np.pi)[:, None] * modes.T[::-1], 0.25 - ratio / (4 * np.pi))
 
@@ -239,7 +238,8 @@ def _flow(weights: NDArray, root1: NDArray, root0: NDArray) -> NDArray:
 def symmetric_flow(w: ArrayLike, mean1: ArrayLike, sigma1: ArrayLike, sigma0: ArrayLike) -> NDArray:
     r"""Return :math:`\tau\dot w = \tfrac12E[X; \langle w, X\rangle > 0 \mid y=1] - \tfrac14(\Sigma_1+\Sigma_0)w`, for K = 1.
 
-    Exact on symmetric data: because X and −X are equally likely, :math:`E[SX; S>0] = \Sigma w/2`: only the first term depends on more than covariances.
+    It is exact wherever X and −X are equally likely: then :math:`E[SX; S>0] = \Sigma w/2`, and only the first term depends on
+    more than covariances.
 
     Parameters
     ----------
