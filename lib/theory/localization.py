@@ -23,6 +23,7 @@ from lib.theory.gated_linear import (  # noqa: F401  the gated half, under the s
     gdln_trajectory,
 )
 from lib.theory.orthants import (
+    Pair,
     angle,
     covariance_root,
     gated_mean,  # noqa: F401  Gaussian data in half-spaces, under the same name
@@ -216,7 +217,7 @@ def _network(weights: ArrayLike, sigma1: ArrayLike, sigma0: ArrayLike) -> tuple[
     return weights, roots
 
 
-def _pairs(weights: NDArray, root: NDArray):
+def _pairs(weights: NDArray, root: NDArray) -> tuple[Pair, NDArray]:
     white = weights @ root
     return whitened_pair(white[:, None], white[None]), white
 
@@ -238,14 +239,23 @@ def _flow(weights: NDArray, root1: NDArray, root0: NDArray) -> NDArray:
 def symmetric_flow(w: ArrayLike, mean1: ArrayLike, sigma1: ArrayLike, sigma0: ArrayLike) -> NDArray:
     r"""Return :math:`\tau\dot w = \tfrac12E[X; \langle w, X\rangle > 0 \mid y=1] - \tfrac14(\Sigma_1+\Sigma_0)w`, for K = 1.
 
-    It is exact wherever X and −X are equally likely: then :math:`E[SX; S>0] = \Sigma w/2`, and only the first term depends on
-    more than covariances.
+    It is exact wherever X and −X are equally likely in each class: then :math:`E[SX; S>0] = \Sigma w/2`, and only the first term
+    depends on more than covariances.
 
     Parameters
     ----------
     w : (..., n)
     mean1 : (..., n) :math:`E[X; \langle w, X\rangle > 0 \mid y=1]`; for Gaussian data `gated_mean`
     sigma1, sigma0 : (n, n) covariances
+
+    Returns
+    -------
+    (..., n)
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree.
 
     Source: localization notes, Eqs. 13 and 131–133 corrected (E[SAX; S>0] = 0 for all symmetric data).
     """
@@ -268,6 +278,15 @@ def symmetric_score(mean_absolute: ArrayLike, variance1: ArrayLike, variance0: A
     ----------
     mean_absolute : (...) E|S| where y = 1
     variance1, variance0 : (...) E S² where y = 1 and y = 0
+
+    Returns
+    -------
+    (...), between 0 and 1
+
+    Raises
+    ------
+    ValueError
+        If a moment is negative or `variance1` zero, or the mean exceeds the root of the variance.
 
     Source: ours; it answers section 3.2 of the localization notes for K = 1.
     """  # noqa: D400
