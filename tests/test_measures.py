@@ -154,6 +154,8 @@ def test_gate_agreement_is_eqs_78_and_79(seed, times, k):
         for t in range(times - 1):
             assert np.isclose(p[t, i], np.mean([a == b for a, b in zip(gates[t], gates[t + 1], strict=True)]))
         assert np.isclose(unif[i], np.mean([len(set(gate)) == 1 for gate in zip(*gates, strict=True)]))
+    alone = measures.gate_agreement(path, inputs[:1])
+    np.testing.assert_array_equal(alone[0].min(axis=0), alone[1])  # of one input: kept throughout if kept at each step
 
 
 @pytest.mark.parametrize("path, inputs", [((1, 2, 3), (4, 3)), ((2, 3), (4, 3)), ((2, 2, 3), (4, 2)), ((2, 2, 3), (0, 3))])

@@ -99,6 +99,11 @@ def test_single_pulse_is_one_pulse_of_its_class_or_its_inverse(xi, widths):
     np.testing.assert_array_equal(data.single_pulse(0, 20_000, n, xi, signed=True)[0], 2 * x - 1)
 
 
+def test_single_pulse_has_the_sources_widths_by_default():
+    explicit = data.single_pulse(4, 500, 100, ((0.1, 0.2), (0, 0.1)))
+    np.testing.assert_array_equal(data.single_pulse(4, 500, 100)[0], explicit[0])
+
+
 def test_single_pulse_of_width_n_is_constant():
     x, _ = data.single_pulse(0, 50, 4, ((0.9, 1.0), (0.75, 1.0)))
     assert np.all(x == x[:, :1]) and set(np.unique(x)) == {0, 1}
