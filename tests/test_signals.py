@@ -118,6 +118,8 @@ def test_single_pulse_of_width_n_is_constant():
         (lambda: data.nlgp(0, 3, 5, 1, 1), "xi"),
         (lambda: data.nlgp(0, 3, 5, (1, 2, 3), 1), "xi"),
         (lambda: data.nlgp(0, 3, 5, (1, np.nan), 1), "xi"),
+        (lambda: data.nlgp(0, 3, 5, (1, np.inf), 1), "xi"),
+        (lambda: data.nlgp(0, 3, 5, (1, 1), np.inf), "gain"),
         (lambda: data.nlgp(0, 3, 5, (1, 1), 0), "gain"),
         (lambda: data.nlgp(0, 3, 5, (1, 1), -2), "gain"),
         (lambda: data.gaussian_clone(0, 3, np.eye(2), np.eye(3)), "do not fit"),

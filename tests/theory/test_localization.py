@@ -441,6 +441,26 @@ def test_eqs_25_and_30_as_printed():
     np.testing.assert_allclose([printed30, found.st], [0.1522, 0.6090], atol=5e-4)
 
 
+def test_eqs_22_to_24_as_printed_swap_the_variances():
+    """The printed density is that of (T, S): its E[S²] is E[T²], which is how Eq. 25 comes about."""
+    r11, r1k, rkk = 1.0, 1.0, 4.0
+    det = r11 * rkk - r1k**2
+
+    def printed(t, s):
+        return s**2 * np.exp(-(r11 * s**2 - 2 * r1k * s * t + rkk * t**2) / (2 * det)) / (2 * np.pi * np.sqrt(det))
+
+    found = theory.orthant_moments([1, 0], [0, 1], [[r11, r1k], [r1k, rkk]])
+    np.testing.assert_allclose(dblquad(printed, 0, 20, 0, 10, epsabs=1e-6)[0], found.tt, atol=1e-5)
+
+
+def test_eq_138_as_printed():
+    """For Σ₁ = I, Σ₀ = I/4 and |w| = 1 the flow is (√(2/π) − 5/4)w/4; as printed, −w/8."""
+    sigma1, sigma0, w = np.eye(2), np.eye(2) / 4, np.array([0.6, 0.8])
+    printed = -((1 / np.sqrt(w @ sigma1 @ w) - 1) * sigma1 + sigma0 / np.sqrt(w @ sigma0 @ w)) @ w / 4
+    np.testing.assert_allclose(printed, -w / 8)
+    np.testing.assert_allclose(theory.relu_flow(w[None], sigma1, sigma0)[0], (np.sqrt(2 / np.pi) - 1.25) * w / 4)
+
+
 def printed_43(sigma, w1, wk):
     r11, r1k, rkk = products(sigma, w1, wk)
     det, gamma = r11 * rkk - r1k**2, r1k / np.sqrt(r11 * rkk)
@@ -856,6 +876,10 @@ def test_weights_without_a_half_space_get_a_clear_error(zero):
         (lambda: theory.nlgp_covariance(2.5, 1, 1), "n is 2.5"),
         (lambda: theory.nlgp_gated_mean(5, 1, -1), "gain"),
         (lambda: theory.symmetric_flow([1, 2], [1, 2, 3], GOOD, GOOD), "do not fit"),
+        (lambda: theory.symmetric_flow([1, 2], [1, 2], np.eye(3), GOOD), "do not fit"),
+        (lambda: theory.symmetric_flow([1, 2], [1, 2], GOOD, np.eye(3)), "do not fit"),
+        (lambda: theory.symmetric_score(0.1, 0, 1), "variance1"),
+        (lambda: theory.symmetric_score(0.1, 1, -1), "variance0"),
         (lambda: theory.symmetric_score(2, 1, 1), "exceeds"),
         (lambda: theory.gdln_moments(np.ones((4, 2)), np.ones(3), np.ones((1, 4))), "do not fit"),
         (lambda: theory.gdln_moments(np.ones((4, 2)), np.ones(4), np.ones((4, 1))), "do not fit"),
