@@ -61,11 +61,13 @@ def test_nlgp_of_a_long_length_keeps_variance_1():
         lambda seed, samples=50: data.single_pulse(seed, samples, 30),
     ],
 )
-def test_signals_come_from_their_seed(draw):
+def test_signals_come_from_their_seed_in_balanced_classes(draw):
     for one, two in zip(draw(5), draw(5), strict=True):
         np.testing.assert_array_equal(one, two)
     assert not np.array_equal(draw(5)[0], draw(6)[0])
     assert draw(0, 1)[0].shape[0] == draw(0, 1)[1].shape[0] == 1
+    labels = draw(2, 4000)[1]
+    assert labels.shape == (4000,) and set(labels) == {0.0, 1.0} and abs(labels.mean() - 0.5) < 0.04
     with pytest.raises(ValueError, match="samples"):
         draw(0, 0)
     with pytest.raises(ValueError, match="samples"):
