@@ -131,6 +131,7 @@ def test_single_pulse_of_width_n_is_constant():
         (lambda: data.single_pulse(0, 3, 30, ((0.2, 0.1), (0, 0.1))), "0 <= low < high <= 1"),
         (lambda: data.single_pulse(0, 3, 30, ((0.1, 0.2), (-0.1, 0.1))), "0 <= low < high <= 1"),
         (lambda: data.single_pulse(0, 3, 30, (0.1, 0.2)), "two intervals"),
+        (lambda: data.single_pulse(0, 3, 30, ((0.1, 1.2), (0, 0.1))), "0 <= low < high <= 1"),
         (lambda: data.single_pulse(0, 3, 5, ((0.1, 0.15), (0.5, 1))), "no whole number of sites"),
         (lambda: data.single_pulse(0, 3, 0), "n is 0"),
     ],
