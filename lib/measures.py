@@ -90,7 +90,7 @@ def inverse_participation_ratio(w: ArrayLike | Tensor, axis: int = -1) -> NDArra
     ValueError
         If a weight vector is zero or not finite.
 
-    Source: localization notes, where IPR is named; Ingrosso & Goldt (2022) for images, whose code has the reciprocal.
+    Source: the authors' code for the localization notes; that of Ingrosso & Goldt (2022) has the reciprocal.
     """
     if not isinstance(w, Tensor):
         w = np.asarray(w, float)

@@ -32,7 +32,7 @@ def nlgp(seed: int, samples: int, n: int, xi: tuple[float, float], gain: float) 
     ValueError
         If `samples` or `n` is no positive integer, `xi` are not two positive numbers, or `gain` is not positive.
 
-    Source: the localization notes name it; Ingrosso & Goldt (2022), Eq. 3, whose gain differs by √2.
+    Source: the localization notes name it; after Ingrosso & Goldt (2022), whose gain differs by √2.
     """
     samples, n = _sizes(samples, n)
     if np.shape(xi) != (2,) or not all(0 < length < np.inf for length in xi):

@@ -288,7 +288,7 @@ def symmetric_score(mean_absolute: ArrayLike, variance1: ArrayLike, variance0: A
     ValueError
         If a moment is negative or `variance1` zero, or the mean exceeds the root of the variance.
 
-    Source: ours; it answers section 3.2 of the localization notes for K = 1.
+    Source: ours; towards section 3.2 of the localization notes, which is empty, for K = 1.
     """  # noqa: D400
     mean_absolute, variance1 = non_negative("mean_absolute", mean_absolute), positive("variance1", variance1)
     if np.any(mean_absolute**2 > variance1 * (1 + 1e-9)):
@@ -347,7 +347,7 @@ def nlgp_covariance(n: int, xi: float, gain: float) -> NDArray:
     ValueError
         If n is no positive integer, or `xi` or `gain` is not positive.
 
-    Source: the data that the localization notes name in section 1 and do not define; Ingrosso & Goldt (2022), Eq. 3.
+    Source: the data that the localization notes name in section 1 and do not define; after Ingrosso & Goldt (2022).
     """  # noqa: D400
     scale = _saturation(gain)
     return np.arcsin(np.clip(scale * ring_correlation(n, xi), -1, 1)) / np.arcsin(scale)
