@@ -1,4 +1,4 @@
-"""Every data set: three toys, and MNIST, fetched once, checked and kept in the user's cache.
+"""Every data set: three toys, signals on a ring, and MNIST, fetched once, checked and kept in the user's cache.
 
 `python -m lib.data` fetches MNIST ahead of time and prints where it lies.
 """
@@ -23,6 +23,8 @@ from urllib.request import urlopen
 import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
+
+from lib.signals import gaussian_clone, nlgp, single_pulse  # noqa: F401  signals on a ring, under the same name
 
 SILENCE = 10  # seconds that a mirror may stay silent
 PATIENCE = 120  # seconds that npm may take

@@ -71,3 +71,58 @@ def principal_axes(points: ArrayLike, dimensions: int = 2) -> NDArray:
     left, strengths, _ = np.linalg.svd(centred, full_matrices=False)
     places = left[:, :dimensions] * strengths[:dimensions]
     return places * np.sign(places[np.abs(places).argmax(axis=0), np.arange(dimensions)])
+
+
+def inverse_participation_ratio(w: ArrayLike | Tensor, axis: int = -1) -> NDArray | Tensor:
+    r"""Return :math:`\sum_i w_i^4 / (\sum_i w_i^2)^2`: 1 for one site, 1/n for n equal ones, about 3/n for random weights.
+
+    Parameters
+    ----------
+    w : (..., n) weights, an array or a tensor
+    axis : the one along which the sites lie
+
+    Returns
+    -------
+    (...), of the kind of `w`
+
+    Raises
+    ------
+    ValueError
+        If a weight vector is zero or not finite.
+
+    Source: the authors' code for the localization notes; that of Ingrosso & Goldt (2022) has the reciprocal.
+    """
+    if not isinstance(w, Tensor):
+        w = np.asarray(w, float)
+    largest = abs(w).max(axis).values if isinstance(w, Tensor) else np.max(np.abs(w), axis)
+    if not bool(((largest > 0) & (largest < np.inf)).all()):
+        raise ValueError("w holds a zero weight vector, or one that is not finite: it has no participation ratio")
+    unit = w / (largest.unsqueeze(axis) if isinstance(w, Tensor) else np.expand_dims(largest, axis))
+    return (unit**4).sum(axis) / (unit**2).sum(axis) ** 2
+
+
+def gate_agreement(path: ArrayLike, inputs: ArrayLike) -> tuple[NDArray, NDArray]:
+    """Return how many gates 1{⟨w, x⟩ ≥ 0} keep their value from one recorded time to the next, and throughout.
+
+    Parameters
+    ----------
+    path : (T, K, n) the weights of K neurons at T times, at least 2
+    inputs : (samples, n)
+
+    Returns
+    -------
+    p (T - 1, K) and p_unif (K,), fractions of the inputs
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree, or there are fewer than two times.
+
+    Source: localization notes, Eqs. 77–79.
+    """
+    path, inputs = np.asarray(path, float), np.asarray(inputs, float)
+    if path.ndim != 3 or inputs.ndim != 2 or path.shape[-1] != inputs.shape[-1] or len(path) < 2 or len(inputs) < 1:
+        raise ValueError(f"path {path.shape} and inputs {inputs.shape} do not fit: want (T, K, n) with T > 1, and (samples, n)")
+    gates = path @ inputs.T >= 0  # (T, K, samples)
+    same = gates[1:] == gates[:-1]
+    return same.mean(axis=-1), same.all(axis=0).mean(axis=-1)

@@ -1,4 +1,4 @@
-"""Distances, the observables of two points, and classical scaling, against their definitions."""
+"""Distances, the observables of two points, classical scaling, localization and gates, against their definitions."""
 
 import numpy as np
 import pytest
@@ -113,3 +113,52 @@ def test_principal_axes_of_a_single_place():
 def test_bad_input_gets_one_clear_error(points, dimensions):
     with pytest.raises(ValueError, match=rf"dimensions {dimensions}: want finite \(n, d\) and 1 to min\(n, d\) dimensions"):
         measures.principal_axes(points, dimensions)
+
+
+@given(seed=seeds, n=st.integers(1, 9), axis=st.sampled_from([0, 1, -1]))
+def test_inverse_participation_ratio(seed, n, axis):
+    w = np.random.default_rng(seed).normal(size=(3, n) if axis else (n, 3)) ** 3
+    found = measures.inverse_participation_ratio(w, axis)
+    expected = [sum(v**4) / sum(v**2) ** 2 for v in (w if axis else w.T)]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    tensor = measures.inverse_participation_ratio(torch.from_numpy(w), axis)
+    assert torch.is_tensor(tensor)
+    np.testing.assert_allclose(tensor, expected, rtol=1e-12)
+    assert np.all(found >= 1 / n - 1e-12) and np.all(found <= 1 + 1e-12)
+
+
+def test_inverse_participation_ratio_of_known_weights():
+    assert measures.inverse_participation_ratio([0, 0, -7, 0]) == 1  # one site
+    assert measures.inverse_participation_ratio([1, -1, 1, 1]) == 0.25  # all sites alike
+    wave = np.cos(2 * np.pi * 3 * np.arange(40) / 40)
+    np.testing.assert_allclose(measures.inverse_participation_ratio(wave), 1.5 / 40)  # a Fourier mode
+    np.testing.assert_allclose(measures.inverse_participation_ratio(np.array([3e-200, 4e-200])), 337 / 625)  # no underflow
+    random = np.random.default_rng(0).normal(size=(2000, 40))
+    np.testing.assert_allclose(measures.inverse_participation_ratio(random).mean(), 3 / 42, rtol=0.01)
+
+
+@pytest.mark.parametrize("bad", [np.zeros(3), [[1, 2], [0, 0]], [1, np.nan], [np.inf, 1], torch.zeros(2, 3)])
+def test_inverse_participation_ratio_needs_weights(bad):
+    with pytest.raises(ValueError, match="zero weight vector"):
+        measures.inverse_participation_ratio(bad)
+
+
+@given(seed=seeds, times=st.integers(2, 4), k=st.integers(1, 3))
+def test_gate_agreement_is_eqs_78_and_79(seed, times, k):
+    rng = np.random.default_rng(seed)
+    path, inputs = rng.normal(size=(times, k, 3)), rng.normal(size=(20, 3))
+    p, unif = measures.gate_agreement(path, inputs)
+    assert p.shape == (times - 1, k) and unif.shape == (k,)
+    for i in range(k):
+        gates = [[bool(w @ x >= 0) for x in inputs] for w in path[:, i]]
+        for t in range(times - 1):
+            assert np.isclose(p[t, i], np.mean([a == b for a, b in zip(gates[t], gates[t + 1], strict=True)]))
+        assert np.isclose(unif[i], np.mean([len(set(gate)) == 1 for gate in zip(*gates, strict=True)]))
+    alone = measures.gate_agreement(path, inputs[:1])
+    np.testing.assert_array_equal(alone[0].min(axis=0), alone[1])  # of one input: kept throughout if kept at each step
+
+
+@pytest.mark.parametrize("path, inputs", [((1, 2, 3), (4, 3)), ((2, 3), (4, 3)), ((2, 2, 3), (4, 2)), ((2, 2, 3), (0, 3))])
+def test_gate_agreement_needs_two_times_and_inputs_that_fit(path, inputs):
+    with pytest.raises(ValueError, match="do not fit"):
+        measures.gate_agreement(np.ones(path), np.ones(inputs))

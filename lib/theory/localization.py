@@ -1,0 +1,371 @@
+r"""Localization in one-layer ReLU networks: the exact flow on Gaussian data, one neuron on any symmetric data, the signals.
+
+Source: the localization notes (unfinished). The network is :math:`\hat y(x) = \frac1K\sum_k\mathrm{ReLU}(\langle w_k, x\rangle)`,
+its loss :math:`L = \tfrac12E(\hat y - y)^2`. Classes are balanced, y is 1 with covariance Σ₁ and 0 with Σ₀, inputs have mean 0.
+:math:`\rho_{ij} = w_i^\top\Sigma w_j`, θ is the angle in the inner product of Σ, and E[f; S > 0] means
+:math:`E[f\,1\{S > 0\}]`. Flows absorb the outer 1/K into τ. Where a formula of the notes is wrong, the docstring says so.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import eigh
+
+from lib.theory.common import count, finite, integrate, non_negative, positive, square
+from lib.theory.gated_linear import (  # noqa: F401  the gated half, under the same name
+    gdln_best_loss,
+    gdln_gaussian_moments,
+    gdln_limit,
+    gdln_loss,
+    gdln_modes,
+    gdln_moments,
+    gdln_trajectory,
+)
+from lib.theory.orthants import (
+    Pair,
+    angle,
+    covariance_root,
+    gated_mean,  # noqa: F401  Gaussian data in half-spaces, under the same name
+    orthant_covariance,  # noqa: F401
+    orthant_moments,  # noqa: F401
+    orthant_probability,  # noqa: F401
+    pair,
+    weight_rows,
+    whitened_pair,
+)
+
+
+class FixedPoints(NamedTuple):
+    """Where one neuron may come to rest on Gaussian data, the winner first."""
+
+    ratio: NDArray  # (n,) μ = λ₁/(λ₁ + λ₀), descending
+    weights: NDArray  # (n, n) a fixed point per row
+    loss: NDArray  # (n,) ¼ − μ/4π
+
+
+# --- Gaussian data --------------------------------------------------------------------------------------------------------
+
+
+def relu_pair_moment(w1: ArrayLike, wk: ArrayLike, sigma: ArrayLike) -> NDArray:
+    r"""Return what two neurons share, :math:`E[\langle w_k, X\rangle X; \langle w_1, X\rangle > 0, \langle w_k, X\rangle > 0]`.
+
+    .. math:: \frac{1}{2\pi}\left[\sqrt{\frac{\rho_{kk}}{\rho_{11}}}\,\sin\theta\;\Sigma w_1 + (\pi - \theta)\,\Sigma w_k\right]
+
+    Parameters
+    ----------
+    w1, wk : (..., n) weight vectors that broadcast
+    sigma : (n, n) covariance of X, Gaussian with mean 0
+
+    Returns
+    -------
+    (..., n); Σw_k/2 for parallel and 0 for antiparallel vectors
+
+    Raises
+    ------
+    ValueError
+        If `sigma` is not symmetric and positive semidefinite, shapes disagree, or a weight vector is zero.
+
+    Source: corrects localization notes, Eqs. 43–48 (the "[??]" of Eq. 48 is (π − θ)/2π), 49 and 53–54.
+    """
+    found, w1, wk, root = pair(w1, wk, sigma)
+    (first, second), sine, rest = found.lengths, found.sine[..., None], found.rest[..., None]
+    return ((second / first)[..., None] * sine * w1 + rest * wk) @ (root @ root.T) / (2 * np.pi)
+
+
+def relu_flow(weights: ArrayLike, sigma1: ArrayLike, sigma0: ArrayLike) -> NDArray:
+    r"""Return the velocity of every neuron, :math:`\tau\dot w_i = F_i = -K\,\partial L/\partial w_i`, exactly:
+
+    .. math:: F_i = \frac{\Sigma_1w_i}{2\sqrt{2\pi\rho^1_{ii}}} - \frac{1}{4\pi K}\sum_{c=0,1}\sum_k
+              \Big[\sqrt{\frac{\rho^c_{kk}}{\rho^c_{ii}}}\,\sin\theta^c_{ik}\,\Sigma_cw_i + (\pi-\theta^c_{ik})\Sigma_cw_k\Big].
+
+    Parameters
+    ----------
+    weights : (K, n), rows neurons
+    sigma1, sigma0 : (n, n) covariances of the inputs with y = 1 and y = 0, Gaussian with mean 0
+
+    Returns
+    -------
+    (K, n)
+
+    Raises
+    ------
+    ValueError
+        If a covariance is not symmetric and positive semidefinite, shapes disagree, or a weight vector is zero.
+
+    Source: localization notes, Eq. 5 with Eqs. 11 and 43 corrected; for K = 1 it corrects Eqs. 138 and 144–147, where the
+    weights would shrink to zero.
+    """  # noqa: D400
+    weights, roots = _network(weights, sigma1, sigma0)
+    return _flow(weights, *roots)
+
+
+def relu_loss(weights: ArrayLike, sigma1: ArrayLike, sigma0: ArrayLike) -> float:
+    r"""Return the loss of the network on Gaussian data, exactly:
+
+    .. math:: L = \frac12\left\{\frac{1}{K^2}\sum_{ij}\frac12\sum_c\frac{\sqrt{\rho^c_{ii}\rho^c_{jj}}}{2\pi}
+              \left[\sin\theta^c_{ij} + (\pi-\theta^c_{ij})\cos\theta^c_{ij}\right]
+              - \frac1K\sum_i\sqrt{\frac{\rho^1_{ii}}{2\pi}} + \frac12\right\}.
+
+    Arguments and errors as `relu_flow`. Source: localization notes, Eq. 3; ours.
+    """  # noqa: D400
+    weights, roots = _network(weights, sigma1, sigma0)
+    squared = 0.0
+    for root in roots:
+        p, white = _pairs(weights, root)
+        length = np.linalg.norm(white, axis=-1)
+        squared += 0.5 * np.sum(np.outer(length, length) * (p.sine + p.rest * p.cosine)) / (2 * np.pi)
+    hit = np.linalg.norm(weights @ roots[0], axis=-1).mean() / np.sqrt(2 * np.pi)
+    return float(0.5 * (squared / len(weights) ** 2 - hit + 0.5))
+
+
+def relu_trajectory(
+    weights0: ArrayLike, sigma1: ArrayLike, sigma0: ArrayLike, times: ArrayLike, tau: float = 1.0
+) -> tuple[NDArray, NDArray]:
+    r"""Integrate :math:`\tau\dot w_i = F_i` from `weights0` (K, n), numerically.
+
+    Parameters
+    ----------
+    weights0, sigma1, sigma0 : as in `relu_flow`
+    times : (T,) ascending from 0 or later
+    tau : the time constant τ, positive; K for gradient flow on L, K/2 for gradient flow on E(ŷ − y)²
+
+    Returns
+    -------
+    times (T,), weights (T, K, n)
+
+    Raises
+    ------
+    ValueError
+        As `relu_flow`, or if times do not ascend or `tau` is not positive.
+    """
+    weights, roots = _network(weights0, sigma1, sigma0)
+    tau = float(positive("tau", tau))
+    times, path = integrate(lambda _, w: _flow(w.reshape(weights.shape), *roots).ravel() / tau, weights.ravel(), times)
+    return times, path.reshape(-1, *weights.shape)
+
+
+def gate_agreement(before: ArrayLike, after: ArrayLike, sigma: ArrayLike) -> NDArray:
+    r"""Return the probability that a gate keeps its value, :math:`p = 1 - \theta/\pi`, θ between the weights at both times.
+
+    Exact for Gaussian inputs; of two classes take the mean. For p_unif over two or three times, take twice `orthant_probability`
+    of the weights at these times; over more it is at most the least p over all pairs.
+
+    Parameters
+    ----------
+    before, after : (..., n) weights that broadcast
+    sigma : (n, n) covariance
+
+    Returns
+    -------
+    (...)
+
+    Raises
+    ------
+    ValueError
+        As `relu_pair_moment`.
+
+    Source: localization notes, Eqs. 78–79; the closed form is ours.
+    """
+    return 1 - angle(before, after, sigma) / np.pi
+
+
+def fixed_points(sigma1: ArrayLike, sigma0: ArrayLike) -> FixedPoints:
+    r"""Return the fixed points of one neuron on Gaussian data.
+
+    The flow :math:`F = \tfrac14[\sqrt{2/\pi}\,\rho_1^{-1/2}\Sigma_1w - (\Sigma_1+\Sigma_0)w]` vanishes where
+    :math:`\Sigma_1w = \mu(\Sigma_1 + \Sigma_0)w` and :math:`w^\top\Sigma_1w = 2\mu^2/\pi`. On a ring these are Fourier modes,
+
+    .. math:: \|w\| = \sqrt{\frac2\pi}\,\frac{\sqrt{\lambda_1}}{\lambda_1+\lambda_0}, \qquad
+              \mu = \frac{\lambda_1}{\lambda_1+\lambda_0}.
+
+    A small step towards a mode μ' grows at the rate :math:`\tfrac14(\lambda_1'+\lambda_0')(\mu'/\mu - 1)`: only modes with the
+    largest :math:`\lambda_1/\lambda_0` are stable; their loss, :math:`\tfrac14 - \mu/4\pi`, is the least.
+
+    Parameters
+    ----------
+    sigma1, sigma0 : (n, n) positive semidefinite with a positive definite sum
+
+    Returns
+    -------
+    sorted by μ, the largest first; every sign, and within equal μ every rotation, is a fixed point too
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree, a covariance is not symmetric and positive semidefinite, or the sum is singular.
+
+    Source: corrects localization notes, Eqs. 138 and 144–147 ("this shrinks u_1 to 0").
+    """
+    one, zero = (root @ root.T for root in (covariance_root("sigma1", sigma1), covariance_root("sigma0", sigma0)))
+    if one.shape != zero.shape:
+        raise ValueError(f"sigma1 {one.shape} and sigma0 {zero.shape} do not fit: want (n, n) twice")
+    variances = np.linalg.eigvalsh(one + zero)
+    if variances[0] <= len(one) * np.finfo(float).eps * variances[-1]:
+        raise ValueError("sigma1 + sigma0 is singular: weights in its null space rest anywhere")
+    ratio, modes = eigh(one, one + zero)  # modesᵀ (Σ₁ + Σ₀) modes = I, hence wᵀΣ₁w = μ
+    ratio = np.clip(ratio[::-1], 0, 1)
+    return FixedPoints(ratio, np.sqrt(2 * ratio / np.pi)[:, None] * modes.T[::-1], 0.25 - ratio / (4 * np.pi))
+
+
+def _network(weights: ArrayLike, sigma1: ArrayLike, sigma0: ArrayLike) -> tuple[NDArray, tuple[NDArray, NDArray]]:
+    roots = covariance_root("sigma1", sigma1), covariance_root("sigma0", sigma0)
+    if np.ndim(weights) != 2:
+        raise ValueError(f"weights has shape {np.shape(weights)}: want (K, n), a neuron per row")
+    for root in roots:
+        weights = weight_rows("weights", weights, root)
+    return weights, roots
+
+
+def _pairs(weights: NDArray, root: NDArray) -> tuple[Pair, NDArray]:
+    white = weights @ root
+    return whitened_pair(white[:, None], white[None]), white
+
+
+def _flow(weights: NDArray, root1: NDArray, root0: NDArray) -> NDArray:
+    white = weights @ root1
+    drive = white @ root1.T / (2 * np.sqrt(2 * np.pi) * np.linalg.norm(white, axis=-1, keepdims=True))
+    for root in (root1, root0):
+        p, white = _pairs(weights, root)
+        length = np.linalg.norm(white, axis=-1)
+        own = (p.sine @ length / length)[:, None]  # Σ_k √(ρ_kk/ρ_ii) sin θ_ik
+        drive -= (own * white + p.rest @ white) @ root.T / (4 * np.pi * len(weights))
+    return drive
+
+
+# --- one neuron, any inputs that are symmetric about zero -----------------------------------------------------------------
+
+
+def symmetric_flow(w: ArrayLike, mean1: ArrayLike, sigma1: ArrayLike, sigma0: ArrayLike) -> NDArray:
+    r"""Return :math:`\tau\dot w = \tfrac12E[X; \langle w, X\rangle > 0 \mid y=1] - \tfrac14(\Sigma_1+\Sigma_0)w`, for K = 1.
+
+    It is exact wherever X and −X are equally likely in each class: then :math:`E[SX; S>0] = \Sigma w/2`, and only the first term
+    depends on more than covariances.
+
+    Parameters
+    ----------
+    w : (..., n)
+    mean1 : (..., n) :math:`E[X; \langle w, X\rangle > 0 \mid y=1]`; for Gaussian data `gated_mean`
+    sigma1, sigma0 : (n, n) covariances
+
+    Returns
+    -------
+    (..., n)
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree.
+
+    Source: localization notes, Eqs. 13 and 131–133 corrected (E[SAX; S>0] = 0 for all symmetric data).
+    """
+    w, mean1, sigma1, sigma0 = finite("w", w), finite("mean1", mean1), square("sigma1", sigma1), square("sigma0", sigma0)
+    if w.ndim < 1 or mean1.shape != w.shape or sigma1.shape != w.shape[-1:] * 2 or sigma0.shape != sigma1.shape:
+        raise ValueError(f"w {w.shape}, mean1 {mean1.shape}, sigma1 {sigma1.shape} and sigma0 {sigma0.shape} do not fit")
+    return mean1 / 2 - w @ (sigma1 + sigma0) / 4
+
+
+def symmetric_score(mean_absolute: ArrayLike, variance1: ArrayLike, variance0: ArrayLike) -> NDArray:
+    r"""Return what one neuron maximizes over the directions of w, on any data symmetric about zero, with S = ⟨w, X⟩:
+
+    .. math:: R(w) = \frac{(E[|S| \mid y=1])^2}{E[S^2 \mid y=1] + E[S^2 \mid y=0]}, \qquad \min_s L(sw) = \frac14 - \frac R8.
+
+    The best scale is :math:`s = E|S|/(E[S^2\mid 1] + E[S^2\mid 0])`. The local maxima of R over directions are the flow's stable
+    points. On Gaussian data R is :math:`\tfrac2\pi\mu`, with μ as in `fixed_points`; otherwise it is that times Geary's ratio
+    of the projection, :math:`\tfrac\pi2(E|S|)^2/E[S^2]`, above 1 for one that is flatter than a Gaussian, such as a sign.
+
+    Parameters
+    ----------
+    mean_absolute : (...) E|S| where y = 1
+    variance1, variance0 : (...) E S² where y = 1 and y = 0
+
+    Returns
+    -------
+    (...), between 0 and 1
+
+    Raises
+    ------
+    ValueError
+        If a moment is negative or `variance1` zero, or the mean exceeds the root of the variance.
+
+    Source: ours; towards section 3.2 of the localization notes, which is empty, for K = 1.
+    """  # noqa: D400
+    mean_absolute, variance1 = non_negative("mean_absolute", mean_absolute), positive("variance1", variance1)
+    if np.any(mean_absolute**2 > variance1 * (1 + 1e-9)):
+        raise ValueError("mean_absolute² exceeds variance1: no projection has these moments")
+    return mean_absolute**2 / (variance1 + non_negative("variance0", variance0))
+
+
+# --- the nonlinear Gaussian process on a ring -----------------------------------------------------------------------------
+
+
+def ring_spectrum(sigma: ArrayLike) -> NDArray:
+    r"""Return the eigenvalues (n//2 + 1,) of a translation-invariant covariance on a ring, by frequency 0, 1, ..., n//2.
+
+    Frequencies other than 0 and n/2 have two modes, a cosine and a sine of norm :math:`\sqrt{n/2}`. A matrix that is not
+    symmetric and circulant gets a ValueError. Source: corrects localization notes, Eq. 136 (cosines alone are no basis).
+    """
+    sigma = square("sigma", sigma)
+    shifts = np.subtract.outer(np.arange(len(sigma)), np.arange(len(sigma))) % len(sigma)
+    if sigma.ndim != 2 or not np.allclose(sigma, sigma[0][shifts]) or not np.allclose(sigma, sigma.T):
+        raise ValueError("sigma is not translation-invariant: want a symmetric circulant matrix (n, n)")
+    return np.fft.rfft(sigma[0]).real
+
+
+def ring_correlation(n: int, xi: float) -> NDArray:
+    r"""Return the correlations (n, n) of the Gaussian process under the NLGP, :math:`e^{-d(i,j)^2/\xi^2}`, d around the ring.
+
+    From ξ of about n/8 on this has negative eigenvalues (at n = 40, −1e-7 for ξ = 5 and −.03 for ξ = 10). They are set to 0 and
+    the diagonal is scaled back to 1, so that it is the correlation of what `lib.data.nlgp` draws. A ValueError for ξ ≤ 0.
+    """
+    n, xi = count("n", n), float(positive("xi", xi))
+    steps = np.arange(n)
+    distance = np.abs(steps - steps[:, None])
+    variances, modes = np.linalg.eigh(np.exp(-(np.minimum(distance, n - distance) ** 2) / xi**2))
+    correlation = modes * np.maximum(variances, 0) @ modes.T
+    return correlation / correlation[0, 0]
+
+
+def nlgp_covariance(n: int, xi: float, gain: float) -> NDArray:
+    r"""Return the covariance of the nonlinear Gaussian process :math:`x = \mathrm{erf}(gz)/Z(g)`, z with `ring_correlation` C:
+
+    .. math:: \mathrm{Cov}(x)_{ij} = \frac{2}{\pi Z^2}\sin^{-1}\frac{2g^2C_{ij}}{1+2g^2}, \qquad
+              Z^2 = \frac2\pi\sin^{-1}\frac{2g^2}{1+2g^2}.
+
+    Parameters
+    ----------
+    n : sites on the ring
+    xi : correlation length ξ in sites, positive
+    gain : g, positive; near 0 x is Gaussian, for large g it is a sign
+
+    Returns
+    -------
+    (n, n), with 1 on the diagonal
+
+    Raises
+    ------
+    ValueError
+        If n is no positive integer, or `xi` or `gain` is not positive.
+
+    Source: the data that the localization notes name in section 1 and do not define; after Ingrosso & Goldt (2022).
+    """  # noqa: D400
+    scale = _saturation(gain)
+    return np.arcsin(np.clip(scale * ring_correlation(n, xi), -1, 1)) / np.arcsin(scale)
+
+
+def nlgp_gated_mean(n: int, xi: float, gain: float) -> NDArray:
+    r"""Return :math:`E[x_j; x_i > 0] = \frac{1}{\pi Z}\tan^{-1}\frac{C_{ij}}{\sqrt{1/(2g^2)+1-C_{ij}^2}}`, a row for each site i.
+
+    It is the drive of a neuron that looks at one site, the only part of the one-neuron flow that is not Gaussian.
+    Twice the diagonal is E|x_i|. Arguments and errors as `nlgp_covariance`; the result is (n, n).
+
+    Source: ours, for :math:`E[X; \langle w, X\rangle > 0]` with w along one site (localization notes, "Non-Gaussian Data").
+    """
+    c, scale = ring_correlation(n, xi), _saturation(gain)
+    return np.arctan2(c, np.sqrt(1 / scale - c**2)) / (np.pi * np.sqrt(2 / np.pi * np.arcsin(scale)))
+
+
+def _saturation(gain: float) -> float:
+    """Return 2g²/(1 + 2g²), between 0 and 1."""
+    gain = float(positive("gain", gain))
+    return 1 / (1 + 0.5 / gain**2)
