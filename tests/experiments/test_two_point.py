@@ -192,8 +192,8 @@ def test_settings_derived_from_a_table():
 
 def test_stored_runs_have_names_of_their_own_and_settings_in_json():
     assert len({run.name for run in RUNS}) == len(RUNS)
-    for run in RUNS:
-        assert run.name.startswith("two_point/")
+    for run in experiments.RUNS:
+        assert run in RUNS and run.name.startswith("two_point/")
         settings = json.loads(run.settings())
         assert settings["function"] == f"lib.experiments.two_point.{run.function.__name__}"
         assert list(settings["pieces"]) == list(run.pieces)
