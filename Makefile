@@ -1,11 +1,11 @@
-# The two commands: `make book` and `make test`.
+# The two commands: `make book` and `make test`. Only `make pdf` needs a browser.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8000
 .DEFAULT_GOAL := book
-.PHONY: setup book test chapter bench serve clean
+.PHONY: setup book test chapter pdf bench serve clean
 
 setup: $(VENV)/.ready
 
@@ -30,6 +30,10 @@ test: setup  ## style, architecture, theory, pipeline, and the committed noteboo
 chapter: setup  ## execute one chapter: make chapter NAME=products
 	@test -n "$(NAME)" || { echo "usage: make chapter NAME=products"; exit 2; }
 	$(BIN)/python -m lib run $(NAME)
+
+pdf: setup  ## print the built site into one file, _build/book.pdf; needs Chromium
+	@test -d _build/html || { echo "make book comes first"; exit 2; }
+	$(BIN)/python -m lib pdf
 
 bench: setup  ## speed beside the plain loop and the limit of memory
 	$(BIN)/python benchmarks/two_point.py

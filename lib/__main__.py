@@ -1,4 +1,4 @@
-"""The command line: `python -m lib run | build | report | store`.
+"""The command line: `python -m lib run | build | pdf | report | store | new`.
 
 `store` needs torch, NumPy, SciPy, xarray and tqdm only, and Dask where it is given workers; what the others need is imported when
 they are called.
@@ -41,7 +41,13 @@ def parser() -> argparse.ArgumentParser:
     build = commands.add_parser("build", help="build the site from the executed notebooks, every warning an error")
     build.add_argument("--output", type=Path, metavar="DIR", help="build under DIR/_build (default: _build)")
 
-    report = commands.add_parser("report", help="collect the claims into _build/claims.json and the page What replicates")
+    pdf = commands.add_parser("pdf", help="print the built site into one PDF; needs Chromium")
+    pdf.add_argument(
+        "--site", type=Path, metavar="DIR", default=Path("_build/html"), help="the built site (default: _build/html)"
+    )
+    pdf.add_argument("--output", type=Path, metavar="FILE", default=Path("_build/book.pdf"), help="default: _build/book.pdf")
+
+    report = commands.add_parser("report", help="collect the claims into _build/claims.json and the pages written from them")
     report.add_argument("--notebooks", type=Path, metavar="DIR", help="read executed notebooks from DIR; writes the JSON only")
 
     store = commands.add_parser(
@@ -57,6 +63,15 @@ def parser() -> argparse.ArgumentParser:
     store.add_argument(
         "--scheduler", metavar="ADDRESS", help="compute sweeps on a running Dask cluster, like tcp://10.0.0.1:8786"
     )
+
+    new = commands.add_parser(
+        "new",
+        help="start a chapter from the template",
+        description="Write book/NAME.md, lib/theory/NAME.py and tests/theory/test_NAME.py from the template, which passes all"
+        " checks, and add the chapter to _toc.yml and book/course.yml.",
+        epilog="example: python -m lib new my_topic && python -m lib run my_topic",
+    )
+    new.add_argument("name", metavar="NAME", help="small letters, words joined by _")
     return top
 
 
@@ -93,7 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.command == "store":
             with cluster(options.workers, options.scheduler):
                 return store(options.experiments, resolve_device(options.device))
-        from lib import book
+        from lib import book, template
 
         if options.command == "run":
             settings = book.Settings(options.profile, options.device, options.seed)
@@ -102,6 +117,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return int(any(result.error for result in results))
         if options.command == "build":
             book.build(root, options.output)
+        elif options.command == "pdf":
+            from lib import pdf
+
+            print(f"{pdf.write(root, options.site, options.output)} pages in {options.output}")
+        elif options.command == "new":
+            for path in template.new(root, options.name):
+                print(path.relative_to(root))
         else:
             print(f"{len(book.report(root, options.notebooks))} claims in _build/claims.json")
     except ValueError as problem:

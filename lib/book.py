@@ -7,13 +7,11 @@ Every function takes the book's root, the folder that holds `_toc.yml`.
 import base64
 import json
 import os
-import re
 import resource
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from io import BytesIO
@@ -23,17 +21,15 @@ from typing import NamedTuple
 
 import jupytext
 import papermill
-import yaml
 from nbclient.exceptions import DeadKernelError
 from nbformat import NotebookNode
 from papermill.exceptions import PapermillExecutionError
 from PIL import Image
 from tqdm import tqdm
 
-from lib import claims
+from lib import claims, pages
 from lib.provenance import PROFILES
-
-LEDGER_PAGE = "book/what_replicates.md"
+from lib.toc import chapters
 
 
 class Settings(NamedTuple):
@@ -53,31 +49,6 @@ class Result:
     peak_mib: float
     verdicts: Counter = field(default_factory=Counter)
     error: str = ""
-
-
-def chapters(root: Path) -> list[str]:
-    """Name the chapters, in the order of the table of contents.
-
-    Raises
-    ------
-    ValueError
-        If `root` holds no `_toc.yml`.
-    """
-    toc = root / "_toc.yml"
-    if not toc.is_file():
-        raise ValueError(f"no _toc.yml in {root.resolve()}: run this from the folder that holds the book")
-
-    def files(node: dict | list) -> Iterator[str]:
-        if isinstance(node, dict) and "file" in node:
-            yield node["file"]
-        for value in node.values() if isinstance(node, dict) else node:
-            if isinstance(value, dict | list):
-                yield from files(value)
-
-    names = [Path(file).stem for file in files(yaml.safe_load(toc.read_text()) or {}) if file.endswith(".ipynb")]
-    if not names:
-        raise ValueError(f"{toc.resolve()} names no chapter (`file: book/NAME.ipynb`)")
-    return names
 
 
 def select(root: Path, names: list[str]) -> list[str]:
@@ -185,7 +156,7 @@ def run(root: Path, names: list[str], settings: Settings, jobs: int | None = Non
     ----------
     names : chapters; none means all
     jobs : how many at a time; by default one for every core
-    output : folder for the executed notebooks; by default `book/`, where the ledger's page is then renewed, too
+    output : folder for the executed notebooks; by default `book/`, where the pages written from the ledger are then renewed, too
 
     Raises
     ------
@@ -236,41 +207,17 @@ def ledger(root: Path, notebooks: Path | None = None) -> list[dict]:
 
 
 def report(root: Path, notebooks: Path | None = None) -> list[dict]:
-    """Write the ledger to `_build/claims.json`; for the book's own notebooks renew its page, too."""
+    """Write the ledger to `_build/claims.json`; for the book's own notebooks renew the pages written from it, too."""
     if notebooks is not None and not notebooks.is_dir():
         raise ValueError(f"no folder {notebooks}")
     records = ledger(root, notebooks)
     _write(root / "_build" / "claims.json", json.dumps(records, indent=1, ensure_ascii=False) + "\n")
     if notebooks is None:
-        _write(root / LEDGER_PAGE, ledger_page(root, records))
+        for name, text in pages.generated(root, records).items():
+            page = root / name
+            if not page.is_file() or page.read_text(encoding="utf-8") != text:  # a page that stays is not built again
+                _write(page, text)
     return records
-
-
-def ledger_page(root: Path, records: list[dict]) -> str:
-    """Write the page "What replicates" in MyST: the ledger, chapter by chapter, each row linked to its cell."""
-    count = Counter(record["verdict"] for record in records)
-    lines = [
-        "# What replicates",
-        "",
-        f"Of {len(records)} claims, {count[claims.REPRODUCED]} are reproduced, {count[claims.CORRECTED]} are corrected"
-        f" (the source is wrong, our statement holds), and {count[claims.NOT_REPRODUCED]} are not reproduced."
-        " Each links to the cell that checks it. This page is written from the executed notebooks by `python -m lib report`.",
-    ]
-    for chapter in dict.fromkeys(record["chapter"] for record in records):
-        rows = [record for record in records if record["chapter"] == chapter]
-        lines += ["", f"## {_title(root, chapter)}", "", claims.as_table(rows, _cell_link)]
-    return "\n".join(lines) + "\n"
-
-
-def _title(root: Path, chapter: str) -> str:
-    source = (root / "book" / f"{chapter}.md").read_text(encoding="utf-8")
-    heading = re.search(r"^# (.+)$", source, re.MULTILINE)
-    return heading[1] if heading else chapter
-
-
-def _cell_link(record: dict) -> str:
-    chapter, name = record["id"].split("/")
-    return f"{{ref}}`{name} <{chapter}-{name}>`"
 
 
 def build(root: Path, output: Path | None = None) -> None:

@@ -1,19 +1,33 @@
-"""What the site needs beyond Jupyter Book: claims as boxes and launch buttons where there is a repository."""
+"""What the site needs beyond Jupyter Book: claims as boxes, the front page's figure and numbers, launch buttons, repairs."""
 
+import json
 import os
 import re
 import shutil
 import subprocess
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.util.docutils import SphinxDirective
 
+from lib import book, pages
 from lib.claims import measured_text
 
 REPOSITORY = "BOOK_REPOSITORY"  # environment variable with the repository's web address
+
+
+LAUNCHABLE = (
+    "Every chapter has buttons, at the top of its page, that open it on Binder or Colab. Both are small: take one chapter"
+    " at a time. On Colab, install the book first, in a cell of its own: `!git clone` the repository and `%pip install` its"
+    " requirements."
+)
+NO_ADDRESS = (
+    "Buttons for Binder and Colab appear at the top of every chapter once the book is built with the address of its repository,"
+    " in the environment variable `BOOK_REPOSITORY` or as git's origin. This copy was built without one."
+)
 
 
 class ClaimRenderer:
@@ -53,8 +67,9 @@ def repository_address(folder: Path) -> str:
 
 
 def configure(app: Sphinx, config: Config) -> None:
-    """Switch launch buttons on where there is a repository to launch."""
+    """Switch launch buttons on where there is a repository to launch, and say so where `{{ launch }}` stands."""
     address = repository_address(Path(app.srcdir))
+    config.myst_substitutions["launch"] = LAUNCHABLE if address else NO_ADDRESS
     if address:
         config.html_theme_options |= {
             "repository_url": address,
@@ -62,6 +77,32 @@ def configure(app: Sphinx, config: Config) -> None:
             "use_repository_button": True,
             "launch_buttons": {"binderhub_url": "https://mybinder.org", "colab_url": "https://colab.research.google.com"},
         }
+
+
+def count(app: Sphinx, config: Config) -> None:
+    """Hand the ledger's numbers to the front page."""
+    root = Path(app.srcdir)
+    config.myst_substitutions |= pages.substitutions(root, book.ledger(root))
+
+
+class MovingFigure(SphinxDirective):
+    """Show a chapter's moving figure on another page: `{moving-figure} CHAPTER NAME`, with a caption of its own."""
+
+    required_arguments = 2
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Return the figure as the executed notebook holds it, so that there is nothing to keep in step."""
+        chapter, name = self.arguments
+        source = Path(self.env.srcdir, "book", f"{chapter}.ipynb")
+        self.env.note_dependency(str(source))
+        for cell in json.loads(source.read_text(encoding="utf-8"))["cells"]:
+            if cell["metadata"].get("mystnb", {}).get("figure", {}).get("name") == name:
+                html = "".join(cell["outputs"][0]["data"]["text/html"])
+                caption = nodes.container(classes=["moving-caption"])
+                self.state.nested_parse(self.content, self.content_offset, caption)
+                return [nodes.raw("", html, format="html"), caption]
+        raise self.error(f"no figure {name} in book/{chapter}.ipynb")
 
 
 def say_how_to_run(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
@@ -77,8 +118,24 @@ def say_how_to_run(app: Sphinx, page: str, template: str, context: dict, doctree
         )
 
 
+def mend(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
+    """Repair what the theme leaves: no Thebe (it needs a server elsewhere), tables that scroll by keyboard, honest roles."""
+    context["script_files"] = [script for script in context["script_files"] if not _is_thebe(script)]
+    body = context.get("body", "")
+    body = re.sub(r'\s*<script type="text/x-thebe-config">.*?</script>\s*<script>kernelName[^<]*</script>', "", body, flags=re.S)
+    body = re.sub(r"<table\b.*?</table>", r'<div class="scrolling" tabindex="0">\g<0></div>', body, flags=re.S)
+    context["body"] = body.replace('<div role="list" class="citation-list">', '<div class="citation-list">')
+
+
+def _is_thebe(script: Any) -> bool:
+    return "thebe" in f"{script.filename} {script.attributes.get('body', '')}".lower()
+
+
 def setup(app: Sphinx) -> dict:
     """Register with Sphinx."""
+    app.add_directive("moving-figure", MovingFigure)
     app.connect("config-inited", configure)
+    app.connect("config-inited", count)
     app.connect("html-page-context", say_how_to_run)
+    app.connect("html-page-context", mend)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

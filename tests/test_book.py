@@ -1,5 +1,6 @@
 """The book against its rules: sources, committed notebooks, claims, figures, exercises and the files around them."""
 
+import importlib
 import json
 import re
 import subprocess
@@ -12,7 +13,7 @@ import pytest
 import yaml
 from cffconvert import Citation
 
-from lib import book, claims
+from lib import book, claims, pages
 
 ROOT = Path(__file__).parents[1]
 LEAST_CLAIMS, LEAST_EXERCISES, MOST_BYTES = 15, 4, 1_500_000
@@ -187,8 +188,37 @@ def test_chapter_ends_with_its_provenance(chapter):
     assert last.outputs
 
 
-def test_the_page_what_replicates_is_the_ledger():
-    assert (ROOT / book.LEDGER_PAGE).read_text(encoding="utf-8") == book.ledger_page(ROOT, book.ledger(ROOT))
+def test_the_written_pages_are_those_of_the_committed_notebooks():
+    written = pages.generated(ROOT, book.ledger(ROOT))
+    assert set(written) == {f"book/{name}.md" for name in ("what_replicates", "errata", "course", "cite")}
+    for name, text in written.items():
+        assert (ROOT / name).read_text(encoding="utf-8") == text, f"{name}: run `python -m lib report`"
+
+
+@each_chapter
+def test_every_exercise_says_how_hard_it_is(chapter):
+    grades = [grade for _, _, grade in pages.exercises(ROOT, chapter)]
+    assert len(grades) == len(re.findall(r"^`{3,}\{exercise\}", source(chapter), re.MULTILINE))
+    assert set(grades) <= set(pages.GRADES)
+    assert grades == sorted(grades, key=pages.GRADES.index)
+    assert grades[0] == "Easy"
+    assert grades[-1] == "Research level"
+
+
+def test_the_course_guide_has_every_chapter_once():
+    weeks = yaml.safe_load((ROOT / "book" / "course.yml").read_text(encoding="utf-8"))["weeks"]
+    named = [name for week in weeks for name in week["chapters"]]
+    assert [named.count(chapter) for chapter in book.chapters(ROOT)] == [1] * len(book.chapters(ROOT))
+
+
+def test_notation_names_what_there_is_in_lib():
+    text = (ROOT / "book" / "notation.md").read_text(encoding="utf-8")
+    names = re.findall(r"`((?:lib\.kernels|(?!lib)\w+)\.\w+)`", text)
+    assert len(names) > 15
+    for name in names:
+        module, _, attribute = name.rpartition(".")
+        module = f"lib.theory.{module}" if not module.startswith("lib") else module
+        assert hasattr(importlib.import_module(module), attribute), name
 
 
 def test_citation_is_valid_and_names_the_contributors():

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from lib import book
+from lib import book, pages
 from lib.__main__ import main
 
 REPOSITORY = Path(__file__).parents[1]
@@ -202,11 +202,11 @@ def test_run_writes_the_ledger(executed):
 
 
 def test_run_writes_the_page_of_the_ledger(executed):
-    page = (executed.root / book.LEDGER_PAGE).read_text()
+    page = (executed.root / "book" / "what_replicates.md").read_text()
     assert "Of 2 claims, 2 are reproduced, 0 are corrected" in page
     assert "## Chapter one" in page
-    assert "| {ref}`sum <two-sum>` | one and one is two *(p. 1)* | 2 ± 0.1 | 2 | reproduced |" in page
-    assert page == book.ledger_page(executed.root, book.ledger(executed.root))
+    assert "| {ref}`sum <two-sum>` | one and one is two *(p. 1)* | 2 ± 0.1 | 2 | [reproduced]{.reproduced} |" in page
+    assert page == pages.what_replicates(executed.root, book.ledger(executed.root))
 
 
 def test_running_one_chapter_leaves_the_other_alone(again):
@@ -277,6 +277,8 @@ def test_report_reads_another_folder_and_writes_only_the_json(executed, tmp_path
         (["run", "--jobs", "-1"], "jobs -1: want at least 1"),
         (["build"], "not executed yet: one, two; run `python -m lib run one two` first"),
         (["report", "--notebooks", "nowhere"], "nowhere"),
+        (["pdf"], "not built yet: book/index, book/one, book/two, book/what_replicates"),
+        (["new", "One"], "want small letters"),
     ],
 )
 def test_a_mistake_gets_one_clear_line(sources, monkeypatch, capsys, arguments, message):
@@ -286,7 +288,7 @@ def test_a_mistake_gets_one_clear_line(sources, monkeypatch, capsys, arguments, 
     assert not list(sources.glob("book/*.ipynb"))
 
 
-@pytest.mark.parametrize("command", ["run", "build", "report"])
+@pytest.mark.parametrize("command", ["run", "build", "report", "pdf"])
 @pytest.mark.parametrize("toc", [None, ""])
 def test_a_folder_without_a_table_of_contents_is_no_book(tmp_path, monkeypatch, capsys, command, toc):
     if toc is not None:
@@ -338,6 +340,8 @@ def test_the_command_line_refuses_what_it_does_not_know(capsys, arguments, messa
         ),
         (["build"], ["--output DIR"]),
         (["report"], ["--notebooks DIR"]),
+        (["pdf"], ["--site DIR", "--output FILE"]),
+        (["new"], ["NAME", "template"]),
     ],
 )
 def test_help_mentions_every_option(capsys, arguments, words):

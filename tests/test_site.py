@@ -1,17 +1,19 @@
-"""What the site adds to Jupyter Book: claims as boxes, and the repository behind the launch buttons."""
+"""What the site adds to Jupyter Book: claims as boxes, the front page's numbers and figure, launch buttons, repairs."""
 
 import json
 import math
 import subprocess
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from myst_nb.core.render import MimeData
 
-from lib import site
+from lib import book, pages, site
 from lib.claims import Claim
 
+ROOT = Path(__file__).parents[1]
 CLAIM = Claim("products/rate", "it grows", "Eq. 7", 0.987654321, "at least 0.95", "reproduced")
 
 
@@ -100,11 +102,12 @@ def test_no_address_without_origin_or_repository(clone, tmp_path, tmp_path_facto
 @pytest.mark.parametrize("address", ["", "https://github.com/owner/book"])
 def test_launch_buttons_only_where_there_is_a_repository(tmp_path, monkeypatch, address):
     monkeypatch.setattr(site, "repository_address", lambda folder: address)
-    config = SimpleNamespace(html_theme_options={"navbar_persistent": []})
+    config = SimpleNamespace(html_theme_options={"navbar_persistent": []}, myst_substitutions={})
     site.configure(SimpleNamespace(srcdir=tmp_path), config)
     assert config.html_theme_options.get("repository_url", "") == address
     assert ("launch_buttons" in config.html_theme_options) == bool(address)
     assert config.html_theme_options["navbar_persistent"] == []
+    assert config.myst_substitutions == {"launch": site.LAUNCHABLE if address else site.NO_ADDRESS}
 
 
 @pytest.mark.parametrize("launchable", [True, False])
@@ -117,3 +120,33 @@ def test_a_chapter_that_cannot_be_launched_says_how_to_run_it(tmp_path, launchab
         site.say_how_to_run(app, name, "page.html", context, None)
     assert ("make chapter NAME=one" in pages["book/one"]["body"]) is not launchable
     assert pages["book/index"]["body"] == "text"
+
+
+def test_the_front_page_gets_the_numbers_of_the_ledger():
+    config = SimpleNamespace(myst_substitutions={"launch": "kept"})
+    site.count(SimpleNamespace(srcdir=ROOT), config)
+    assert config.myst_substitutions == {"launch": "kept"} | pages.substitutions(ROOT, book.ledger(ROOT))
+
+
+def script(filename="", body=""):
+    return SimpleNamespace(filename=filename, attributes={"body": body})
+
+
+def test_repairs_leave_everything_else_as_it_is():
+    thebe = "<script type=\"text/x-thebe-config\">\n{}\n</script>\n<script>kernelName = 'python3'</script>"
+    context = {
+        "script_files": [script("a.js"), script("sphinx-thebe.js"), script(body="const THEBE_JS_URL = 1"), script(body="let x")],
+        "body": f'<p>one</p><table class="a">\n<tr></tr></table><div role="list" class="citation-list">two</div>{thebe}',
+    }
+    site.mend(None, "book/one", "page.html", context, None)
+    assert [(each.filename, each.attributes["body"]) for each in context["script_files"]] == [("a.js", ""), ("", "let x")]
+    assert context["body"] == (
+        '<p>one</p><div class="scrolling" tabindex="0"><table class="a">\n<tr></tr></table></div>'
+        '<div class="citation-list">two</div>'
+    )
+
+
+def test_a_page_without_a_body_is_mended_too():
+    context = {"script_files": []}
+    site.mend(None, "search", "search.html", context, None)
+    assert context == {"script_files": [], "body": ""}

@@ -1,0 +1,34 @@
+// The ledger's filter: by chapter, verdict and words; without JavaScript the whole table stands there.
+const form = document.querySelector(".ledger-filter");
+const { chapter, verdict, words } = form.elements;
+const ledger = [...document.querySelectorAll(".bd-article section section")].filter((part) => part.querySelector("table"));
+const rows = ledger.flatMap((part) =>
+  [...part.querySelectorAll("tbody tr")].map((row) => ({
+    row,
+    chapter: part.querySelector("h2").firstChild.parentNode.textContent.replace(/[\d.]*\s*(.*)#$/, "$1"),
+    verdict: row.lastElementChild.textContent.trim(),
+    words: row.textContent.toLowerCase(),
+  })),
+);
+for (const [choice, name] of [[chapter, "chapter"], [verdict, "verdict"]]) {
+  for (const value of new Set(rows.map((entry) => entry[name]))) choice.add(new Option(value));
+}
+const show = () => {
+  let shown = 0;
+  for (const entry of rows) {
+    const fits =
+      ["", entry.chapter].includes(chapter.value) &&
+      ["", entry.verdict].includes(verdict.value) &&
+      entry.words.includes(words.value.toLowerCase());
+    entry.row.hidden = !fits;
+    shown += fits;
+  }
+  for (const part of ledger) part.hidden = !part.querySelector("tbody tr:not([hidden])");
+  form.querySelector("output").textContent = `${shown} of ${rows.length} claims`;
+};
+const asked = new URLSearchParams(location.search);
+for (const choice of [chapter, verdict, words]) choice.value = asked.get(choice.name) ?? "";
+form.addEventListener("input", show);
+form.addEventListener("submit", (event) => event.preventDefault());
+form.hidden = false;
+show();
