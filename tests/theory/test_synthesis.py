@@ -183,7 +183,8 @@ def test_the_symmetric_generators_give_all_quadratic_invariants(name):
     rng = np.random.default_rng(1)
     etas = [0.5, 1.5, 0.8][: len(shapes)]
     size = sum(np.prod(shape) for shape in shapes)
-    points, velocities = samples(loss_of, shapes, etas, rng, size * (size + 1))
+    turn = np.linalg.qr(rng.normal(size=(size, size)))[0]  # other coordinates, in which nothing is diagonal
+    points, velocities = (part @ turn for part in samples(loss_of, shapes, etas, rng, size * (size + 1)))
     basis = synthesis.quadratic_invariants(points, velocities)
     assert len(basis) == expected
     np.testing.assert_allclose(np.einsum("kij,lij->kl", basis, basis), np.eye(expected), atol=1e-10)
