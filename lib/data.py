@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from lib.signals import gaussian_clone, nlgp, single_pulse  # noqa: F401  signals on a ring, under the same name
+from lib.signals import gaussian_clone, nlgp, single_pulse, symmetric_field  # noqa: F401  signals on a ring, under the same name
 
 SILENCE = 10  # seconds that a mirror may stay silent
 PATIENCE = 120  # seconds that npm may take

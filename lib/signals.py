@@ -1,11 +1,14 @@
-"""Signals on a ring in two classes that differ in their correlation length: nonlinear Gaussian process, Gaussian clone, pulse.
+"""Signals on a ring in two classes that differ in their correlation length: nonlinear Gaussian process, Gaussian clone, pulse,
+and other fields that are symmetric about zero.
 
 The first of two lengths belongs to y = 1, the second to y = 0; each sample's class is drawn with probability ½.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import erf
+from scipy.special import erf, ndtr, ndtri
 
 
 def nlgp(seed: int, samples: int, n: int, xi: tuple[float, float], gain: float) -> tuple[NDArray, NDArray]:
@@ -35,8 +38,7 @@ def nlgp(seed: int, samples: int, n: int, xi: tuple[float, float], gain: float) 
     Source: the localization notes name it; after Ingrosso & Goldt (2022), whose gain differs by √2.
     """
     samples, n = _sizes(samples, n)
-    if np.shape(xi) != (2,) or not all(0 < length < np.inf for length in xi):
-        raise ValueError(f"xi is {xi}: want two positive correlation lengths, of y = 1 and of y = 0")
+    _check_lengths(xi)
     if not 0 < gain < np.inf:
         raise ValueError(f"gain is {gain}: want a positive number")
     rng = np.random.default_rng(seed)
@@ -113,6 +115,89 @@ def single_pulse(
     pulse = (np.arange(n) - start[:, None]) % n < width[:, None]
     inputs = (pulse ^ rng.integers(2, size=(samples, 1)).astype(bool)).astype(float)
     return 2 * inputs - 1 if signed else inputs, labels.astype(float)
+
+
+# --- other fields, symmetric about zero and the same around the ring --------------------------------------------------------
+
+POINTWISE: dict[str, Callable[[NDArray], NDArray]] = {  # odd functions of a Gaussian process
+    "arcsine": lambda z: np.sin(np.pi * (ndtr(z) - 0.5)),  # values pile up at both ends
+    "uniform": lambda z: ndtr(z) - 0.5,
+    "ternary": lambda z: np.sign(z) * (abs(z) > 0.5),
+    "root": lambda z: np.sign(z) * np.sqrt(abs(z)),
+    "square": lambda z: z * abs(z),  # heavy tails
+    "laplace": lambda z: -np.sign(z) * np.log(2 * ndtr(-abs(z))),  # heavy tails
+    "wave": lambda z: np.sin(2 * z),  # not monotone
+}
+NOISE: dict[str, Callable[[np.random.Generator, tuple], NDArray]] = {  # independent noise, then smoothed
+    "smoothed sign": lambda rng, shape: rng.choice([-1.0, 1.0], shape),
+    "smoothed uniform": lambda rng, shape: rng.uniform(-(3**0.5), 3**0.5, shape),
+    "smoothed laplace": lambda rng, shape: rng.laplace(scale=0.5**0.5, size=shape),
+    "smoothed sparse": lambda rng, shape: rng.choice([-1.0, 1.0], shape) * (rng.random(shape) < 0.1) / 0.1**0.5,
+}
+VOLUME: dict[str, Callable[[np.random.Generator, NDArray], NDArray]] = {  # of a whole signal
+    "sign, any volume": lambda rng, z: np.sign(z) * rng.exponential(0.5**0.5, size=(len(z), 1)),
+    "Gaussian, one norm": lambda rng, z: z * np.sqrt(z.shape[1]) / np.linalg.norm(z, axis=1, keepdims=True),
+}
+FIELDS = (*POINTWISE, *NOISE, *VOLUME, "telegraph")
+
+
+def symmetric_field(
+    seed: int | tuple[int, ...], samples: int, n: int, xi: tuple[float, float], kind: str
+) -> tuple[NDArray, NDArray]:
+    r"""Draw from a field that is the same around the ring and symmetric about zero, of variance 1; most are not Gaussian.
+
+    Parameters
+    ----------
+    seed, samples, n, xi : as in `nlgp`
+    kind : one of `FIELDS`: an odd function of a Gaussian process of correlation :math:`e^{-d^2/\xi^2}` (`POINTWISE`), independent
+        noise through that process's filter (`NOISE`), a process with a common factor (`VOLUME`), or the "telegraph", ±1 with a
+        flip between neighbours with probability :math:`\tfrac12(1-e^{-1/\xi})` and an even number of flips around the ring
+
+    Returns
+    -------
+    inputs (samples, n), labels (samples,), 1.0 or 0.0
+
+    Raises
+    ------
+    ValueError
+        As `nlgp`, or if there is no such field.
+
+    Source: ours; to test what predicts localization.
+    """
+    samples, n = _sizes(samples, n)
+    _check_lengths(xi)
+    if kind not in FIELDS:
+        raise ValueError(f"field {kind!r}: want one of {', '.join(FIELDS)}")
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(2, size=samples)
+    inputs = np.empty((samples, n))
+    for label, length in ((1, xi[0]), (0, xi[1])):
+        mine = labels == label
+        inputs[mine] = _field(rng, kind, (mine.sum(), n), length)
+    return inputs, labels.astype(float)
+
+
+def _field(rng: np.random.Generator, kind: str, shape: tuple[int, int], xi: float) -> NDArray:
+    if kind == "telegraph":
+        return _telegraph(rng, shape, xi)
+    noise = NOISE[kind](rng, shape) if kind in NOISE else rng.standard_normal(shape)
+    z = np.fft.irfft(np.fft.rfft(noise) * _amplitudes(shape[1], xi), shape[1])
+    if kind in POINTWISE:
+        quantiles = ndtri((np.arange(10_000) + 0.5) / 10_000)
+        return POINTWISE[kind](z) / np.sqrt(np.mean(POINTWISE[kind](quantiles) ** 2))
+    return VOLUME[kind](rng, z) if kind in VOLUME else z
+
+
+def _telegraph(rng: np.random.Generator, shape: tuple[int, int], xi: float) -> NDArray:
+    flips = rng.random(shape) < (1 - np.exp(-1 / xi)) / 2
+    while np.any(odd := flips.sum(axis=1) % 2 == 1):  # around a ring the number of flips is even
+        flips[odd] = rng.random((odd.sum(), shape[1])) < (1 - np.exp(-1 / xi)) / 2
+    return np.where(np.cumsum(flips, axis=1) % 2, -1.0, 1.0) * rng.choice([-1.0, 1.0], (shape[0], 1))
+
+
+def _check_lengths(xi: tuple[float, float]) -> None:
+    if np.shape(xi) != (2,) or not all(0 < length < np.inf for length in xi):
+        raise ValueError(f"xi is {xi}: want two positive correlation lengths, of y = 1 and of y = 0")
 
 
 def _sizes(samples: int, n: int) -> tuple[int, int]:

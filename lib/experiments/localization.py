@@ -11,20 +11,26 @@ from torch import Tensor
 from lib import data
 from lib.measures import inverse_participation_ratio
 from lib.networks import Committee
-from lib.theory.localization import nlgp_covariance
+from lib.results import Run
+from lib.signals import FIELDS
+from lib.theory.localization import nlgp_covariance, symmetric_score
 from lib.training import Draw, log_steps, train
 
-SIGNALS = ("nlgp", "clone", "pulse")
+SIGNALS = ("nlgp", "clone", "pulse", *FIELDS)
+WIDTHS = np.geomspace(0.3, 8, 40)  # of bumps, in sites
 
 
-def signals(kind: str, sites: int, xi: tuple, gain: float, batch: int, seed: int) -> Draw:
+def signals(
+    kind: str, sites: int, xi: tuple, gain: float, batch: int, seed: int, targets: tuple[float, float] = (1.0, 0.0)
+) -> Draw:
     """Return what draws a member's batch for a step, for `lib.training.train`.
 
     Parameters
     ----------
-    kind : "nlgp", its Gaussian "clone" of the same covariances, or the single "pulse" of values ±1
+    kind : "nlgp", its Gaussian "clone" of the same covariances, the single "pulse" of values ±1, or a field of `lib.signals`
     xi : (ξ₁, ξ₀), lengths of the classes y = 1 and y = 0; of the pulse two intervals
     gain : of the NLGP and of what is cloned
+    targets : what the network is to say of the classes y = 1 and y = 0
 
     Raises
     ------
@@ -41,9 +47,11 @@ def signals(kind: str, sites: int, xi: tuple, gain: float, batch: int, seed: int
             inputs, labels = data.nlgp(own, batch, sites, xi, gain)
         elif kind == "clone":
             inputs, labels = data.gaussian_clone(own, batch, *covariances)
-        else:
+        elif kind == "pulse":
             inputs, labels = data.single_pulse(own, batch, sites, xi, signed=True)
-        return inputs, labels[:, None]
+        else:
+            inputs, labels = data.symmetric_field(own, batch, sites, xi, kind)
+        return inputs, np.where(labels == 1, *targets)[:, None]
 
     return draw
 
@@ -56,16 +64,24 @@ def receptive_fields(
     gain: float = 3.0,
     activation: str = "relu",
     bias: bool = False,
+    targets: tuple[float, float] = (1.0, 0.0),
     learning_rate: float,
     steps: int,
     batch: int = 1000,
     sites: int = 40,
     trials: int = 1,
     records: int = 30,
+    record: np.ndarray | None = None,
     seed: int = 0,
     device: str = "cpu",
 ) -> xr.Dataset:
     """Train the mean of some neurons to tell two correlation lengths apart, by steps on (ŷ − y)², each on a fresh batch.
+
+    Parameters
+    ----------
+    kind, xi, gain, targets : see `signals`
+    records : how many steps to look at, evenly spaced on a logarithmic scale
+    record : or else which ones
 
     Returns
     -------
@@ -73,16 +89,16 @@ def receptive_fields(
     if there are biases
     """
     network = Committee(sites, neurons, activation, bias)
-    inputs, targets = signals(kind, sites, xi, gain, 10_000, seed)(trials, 0)  # a member's number that no trial has
+    inputs, wanted = signals(kind, sites, xi, gain, 10_000, seed, targets)(trials, 0)  # a member's number that no trial has
     found = train(
         network,
         network.initialize(seed, trials, dtype=torch.float32, device=device),
         inputs,
-        targets,
+        wanted,
         learning_rate=2 * learning_rate,  # `train` halves the error
         steps=steps,
-        draw=signals(kind, sites, xi, gain, batch, seed),
-        record=log_steps(steps, records),
+        draw=signals(kind, sites, xi, gain, batch, seed, targets),
+        record=log_steps(steps, records) if record is None else record,
         observe=_fields,
         progress=True,
     ).rename(member="trial")
@@ -93,3 +109,116 @@ def receptive_fields(
 def _fields(parameters: dict[str, Tensor], outputs: Tensor, hidden: list[Tensor]) -> dict:
     fields = {"w": (("neuron", "site"), parameters["weight1"])}
     return fields | ({"b": (("neuron",), parameters["bias1"])} if "bias1" in parameters else {})
+
+
+def predicted_field(inputs: np.ndarray, labels: np.ndarray) -> xr.Dataset:
+    r"""Say from the data alone whether one neuron localizes: compare Gaussian bumps with Fourier modes in `symmetric_score`.
+
+    One neuron climbs to a maximum of R, in which only E|S|, S = ⟨w, X⟩, is more than a covariance. If some bump
+    :math:`e^{-d^2/2s^2}` beats every mode, the best bump is the predicted field, else the best mode.
+
+    Parameters
+    ----------
+    inputs : (samples, n), from a distribution that is symmetric about zero and the same around the ring
+    labels : (samples,), 1 or 0
+
+    Returns
+    -------
+    the scores R: `bump` over `width` s in sites, `wave` over `frequency`; the predicted `ipr`
+
+    Source: ours; towards section 3.2 of the localization notes, which is empty.
+    """
+    n = inputs.shape[1]
+    ring = np.minimum(np.arange(n), n - np.arange(n))
+    bumps = np.exp(-(ring**2) / (2 * WIDTHS[:, None] ** 2))
+    waves = np.cos(2 * np.pi * np.outer(np.arange(n // 2 + 1), np.arange(n)) / n + 0.3)
+    bump, wave = (scores(inputs, labels, fields) for fields in (bumps, waves))
+    field = bumps[bump.argmax()] if bump.max() > wave.max() else waves[wave.argmax()]
+    return xr.Dataset(
+        {"bump": ("width", bump), "wave": ("frequency", wave), "ipr": inverse_participation_ratio(field)}, {"width": WIDTHS}
+    )
+
+
+def scores(inputs: np.ndarray, labels: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Return `symmetric_score` (k,) of the neurons w (k, n) on samples (samples, n) with labels 1 or 0."""
+    projections = inputs @ w.T
+    one, zero = projections[labels == 1], projections[labels == 0]
+    return symmetric_score(np.abs(one).mean(axis=0), (one**2).mean(axis=0), (zero**2).mean(axis=0))
+
+
+# --- what is stored -------------------------------------------------------------------------------------------------------
+
+SEEN = {  # looked at while the criterion was made
+    "arcsine (2, 1)": ("arcsine", (2.0, 1.0)),
+    "uniform (2, 1)": ("uniform", (2.0, 1.0)),
+    "square (2, 1)": ("square", (2.0, 1.0)),
+    "telegraph (3, 1)": ("telegraph", (3.0, 1.0)),
+    "telegraph (8, 1)": ("telegraph", (8.0, 1.0)),
+    "smoothed sign (2, 1)": ("smoothed sign", (2.0, 1.0)),
+    "smoothed uniform (2, 1)": ("smoothed uniform", (2.0, 1.0)),
+    "smoothed laplace (2, 1)": ("smoothed laplace", (2.0, 1.0)),
+    "smoothed sparse (2, 1)": ("smoothed sparse", (2.0, 1.0)),
+    "sign, any volume (2, 1)": ("sign, any volume", (2.0, 1.0)),
+    "Gaussian, one norm (2, 1)": ("Gaussian, one norm", (2.0, 1.0)),
+}
+FRESH = {  # never run before the chapter's bounds were written down
+    "ternary (2, 1)": ("ternary", (2.0, 1.0)),
+    "ternary (6, 1)": ("ternary", (6.0, 1.0)),
+    "root (2, 1)": ("root", (2.0, 1.0)),
+    "laplace (2, 1)": ("laplace", (2.0, 1.0)),
+    "wave (2, 1)": ("wave", (2.0, 1.0)),
+    "uniform (4, 1)": ("uniform", (4.0, 1.0)),
+    "arcsine (3, 2)": ("arcsine", (3.0, 2.0)),
+    "telegraph (4, 2)": ("telegraph", (4.0, 2.0)),
+    "sign, any volume (3, 1)": ("sign, any volume", (3.0, 1.0)),
+    "smoothed sign (3, 1)": ("smoothed sign", (3.0, 1.0)),
+}
+WIDE, NARROW = (0.1, 0.2), (0.0, 0.1)  # pulses, as fractions of the ring
+SMOOTH, ROUGH = (2.0, 1.0), (1.0, 2.0)
+
+RUNS = [
+    Run(
+        "localization/authors",
+        receptive_fields,
+        "setting",
+        {
+            label: {"neurons": 100, "learning_rate": 10.0, "records": 8, **setting}
+            for label, setting in {
+                "bias": {"bias": True, "steps": 10_000},
+                "no bias": {"steps": 1000},
+                "reversed": {"bias": True, "steps": 10_000, "xi": ROUGH},
+                "wide pulse": {"kind": "pulse", "bias": True, "steps": 10_000, "xi": (WIDE, NARROW)},
+                "narrow pulse": {"kind": "pulse", "bias": True, "steps": 10_000, "xi": (NARROW, WIDE)},
+            }.items()
+        },
+    ),
+    Run(
+        "localization/nonlinearities",
+        receptive_fields,
+        "setting",
+        {
+            f"{activation}, y = {coding}, ξ = {xi[0]:g}, {xi[1]:g}": {
+                "neurons": 40,
+                "activation": activation,
+                "bias": True,
+                "targets": targets,
+                "xi": xi,
+                "learning_rate": 20.0,
+                "steps": 6000,
+                "records": 2,
+            }
+            for activation in ("erf", "sigmoid")
+            for coding, targets in (("1, 0", (1.0, 0.0)), ("±1", (1.0, -1.0)))
+            for xi in (SMOOTH, ROUGH)
+        },
+    ),
+    Run(
+        "localization/distributions",
+        receptive_fields,
+        "setting",
+        {
+            label: {"kind": kind, "xi": xi, "neurons": 1, "learning_rate": 0.1, "steps": 2000, "trials": 5, "records": 2}
+            for label, (kind, xi) in (SEEN | FRESH).items()
+        },
+    ),
+]
