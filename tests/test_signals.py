@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from lib import data
+from lib.signals import FIELDS
 
 
 def ring_distance(n):
@@ -139,3 +140,43 @@ def test_single_pulse_of_width_n_is_constant():
 def test_signals_refuse_what_they_cannot_draw(call, says):
     with pytest.raises(ValueError, match=says):
         call()
+
+
+@pytest.mark.parametrize("kind", FIELDS)
+def test_a_field_is_symmetric_alike_around_the_ring_and_of_variance_one(kind):
+    inputs, labels = data.symmetric_field(3, 40_000, 12, (3.0, 1.0), kind)
+    assert set(np.unique(labels)) == {0, 1}
+    for label in (0, 1):
+        mine = inputs[labels == label]
+        np.testing.assert_allclose(mine.var(axis=0), 1, atol=0.1)
+        np.testing.assert_allclose(np.mean(mine**3, axis=0), 0, atol=0.6)
+        shifted = np.mean(mine * np.roll(mine, 1, axis=1), axis=0)  # each site with its neighbour
+        np.testing.assert_allclose(shifted, shifted.mean(), atol=0.06)
+    neighbours = [np.mean(inputs[labels == y, 0] * inputs[labels == y, 1]) for y in (1, 0)]
+    assert neighbours[0] > neighbours[1] + 0.1  # the first length is that of y = 1
+
+
+def test_the_telegraph_flips_with_its_probability():
+    inputs, labels = data.symmetric_field(0, 40_000, 30, (2.0, 0.5), "telegraph")
+    assert set(np.unique(inputs)) == {-1, 1}
+    for label, xi in ((1, 2.0), (0, 0.5)):
+        flips = np.mean(inputs[labels == label] != np.roll(inputs[labels == label], 1, axis=1))
+        assert flips == pytest.approx((1 - np.exp(-1 / xi)) / 2, abs=0.01)
+
+
+def test_fields_differ_from_a_gaussian_where_they_should():
+    def fourth(kind):
+        return np.mean(data.symmetric_field(1, 40_000, 12, (2.0, 1.0), kind)[0] ** 4)
+
+    assert fourth("telegraph") == pytest.approx(1)
+    assert fourth("arcsine") == pytest.approx(1.5, abs=0.05)
+    assert fourth("uniform") == pytest.approx(1.8, abs=0.05)
+    assert fourth("laplace") == pytest.approx(6, abs=0.6)
+    assert 2.9 > fourth("smoothed uniform") > fourth("uniform")  # a sum of many is nearly Gaussian
+
+
+def test_an_unknown_field_is_refused():
+    with pytest.raises(ValueError, match="want one of arcsine"):
+        data.symmetric_field(0, 10, 12, (2.0, 1.0), "noise")
+    with pytest.raises(ValueError, match="two positive correlation lengths"):
+        data.symmetric_field(0, 10, 12, (2.0, 0.0), "uniform")

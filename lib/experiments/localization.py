@@ -71,10 +71,17 @@ def receptive_fields(
     sites: int = 40,
     trials: int = 1,
     records: int = 30,
+    record: np.ndarray | None = None,
     seed: int = 0,
     device: str = "cpu",
 ) -> xr.Dataset:
     """Train the mean of some neurons to tell two correlation lengths apart, by steps on (ŷ − y)², each on a fresh batch.
+
+    Parameters
+    ----------
+    kind, xi, gain, targets : see `signals`
+    records : how many steps to look at, evenly spaced on a logarithmic scale
+    record : or else which ones
 
     Returns
     -------
@@ -91,7 +98,7 @@ def receptive_fields(
         learning_rate=2 * learning_rate,  # `train` halves the error
         steps=steps,
         draw=signals(kind, sites, xi, gain, batch, seed, targets),
-        record=log_steps(steps, records),
+        record=log_steps(steps, records) if record is None else record,
         observe=_fields,
         progress=True,
     ).rename(member="trial")
@@ -125,14 +132,15 @@ def predicted_field(inputs: np.ndarray, labels: np.ndarray) -> xr.Dataset:
     ring = np.minimum(np.arange(n), n - np.arange(n))
     bumps = np.exp(-(ring**2) / (2 * WIDTHS[:, None] ** 2))
     waves = np.cos(2 * np.pi * np.outer(np.arange(n // 2 + 1), np.arange(n)) / n + 0.3)
-    bump, wave = (_scores(inputs, labels, fields) for fields in (bumps, waves))
+    bump, wave = (scores(inputs, labels, fields) for fields in (bumps, waves))
     field = bumps[bump.argmax()] if bump.max() > wave.max() else waves[wave.argmax()]
     return xr.Dataset(
         {"bump": ("width", bump), "wave": ("frequency", wave), "ipr": inverse_participation_ratio(field)}, {"width": WIDTHS}
     )
 
 
-def _scores(inputs: np.ndarray, labels: np.ndarray, w: np.ndarray) -> np.ndarray:
+def scores(inputs: np.ndarray, labels: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Return `symmetric_score` (k,) of the neurons w (k, n) on samples (samples, n) with labels 1 or 0."""
     projections = inputs @ w.T
     one, zero = projections[labels == 1], projections[labels == 0]
     return symmetric_score(np.abs(one).mean(axis=0), (one**2).mean(axis=0), (zero**2).mean(axis=0))
