@@ -44,9 +44,15 @@ def what_replicates(root: Path, records: list[dict]) -> str:
         FILTER,
     ]
     for chapter, rows in _by_chapter(records).items():
-        shown = [{**row, "verdict": f"[{row['verdict']}]{{.{row['verdict'].replace(' ', '-')}}}"} for row in rows]
-        parts += [f"## {title(root, chapter)}", claims.as_table(shown, _link)]
+        parts += [f"## {title(root, chapter)}", claims.as_table(map(_shown, rows), _link)]
     return "\n\n".join(parts) + "\n"
+
+
+def _shown(row: dict) -> dict:
+    """Colour the verdict, and say what was seen instead."""
+    verdict = row["verdict"]
+    statement = f"{row['statement']}. Instead: {row['why']}" if row["why"] else row["statement"]
+    return row | {"statement": statement, "verdict": f"[{verdict}]{{.{verdict.replace(' ', '-')}}}"}
 
 
 def summary(records: list[dict]) -> str:

@@ -101,7 +101,7 @@ def test_the_ledger_counts_and_links(root):
     assert text.index("## Chapter one") < text.index("one-worse") < text.index("## Chapter two") < text.index("two-lost")
     assert "| {ref}`wrong <one-wrong>` | a \\| b *(Eq. 1)* | at least 0.9 | 0.988 (as printed: 0.123) |" in text
     assert text.count("[corrected]{.corrected}") == 2
-    assert "[not reproduced]{.not-reproduced}" in text
+    assert "| a \\| b. Instead: it fell *(Eq. 1)* | at least 0.9 | 0.988 | [not reproduced]{.not-reproduced} |" in text
 
 
 def test_the_errata_hold_what_is_corrected_and_nothing_else(root):
