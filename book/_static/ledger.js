@@ -1,13 +1,14 @@
 // The ledger's filter: by chapter, verdict and words; without JavaScript the whole table stands there.
 const form = document.querySelector(".ledger-filter");
 const { chapter, verdict, words } = form.elements;
+const plain = (text) => text.toLowerCase().replaceAll("’", "'"); // as it is typed
 const ledger = [...document.querySelectorAll(".bd-article section section")].filter((part) => part.querySelector("table"));
 const rows = ledger.flatMap((part) =>
   [...part.querySelectorAll("tbody tr")].map((row) => ({
     row,
-    chapter: part.querySelector("h2").firstChild.parentNode.textContent.replace(/[\d.]*\s*(.*)#$/, "$1"),
+    chapter: part.querySelector("h2").textContent.replace(/#$/, ""), // the sign is the heading's own link
     verdict: row.lastElementChild.textContent.trim(),
-    words: row.textContent.toLowerCase(),
+    words: plain(row.textContent),
   })),
 );
 for (const [choice, name] of [[chapter, "chapter"], [verdict, "verdict"]]) {
@@ -19,7 +20,7 @@ const show = () => {
     const fits =
       ["", entry.chapter].includes(chapter.value) &&
       ["", entry.verdict].includes(verdict.value) &&
-      entry.words.includes(words.value.toLowerCase());
+      entry.words.includes(plain(words.value));
     entry.row.hidden = !fits;
     shown += fits;
   }
