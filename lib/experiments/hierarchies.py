@@ -57,6 +57,33 @@ def learning_curves(
     return xr.concat(curves, "points").assign_coords(points=list(points))
 
 
+def strings_needed(error: xr.DataArray, level: float) -> xr.DataArray:
+    """Return the number of strings at which an error first falls to a level, interpolated in log points; infinity if nowhere.
+
+    Parameters
+    ----------
+    error : with a dimension `points`, ascending
+    level : such as a tenth of the error of guessing, 1 - 1/n_c
+
+    Returns
+    -------
+    without that dimension; where the first error is low enough already, the first number of points
+    """
+
+    def first(errors: np.ndarray) -> float:
+        below = np.flatnonzero(errors <= level)
+        if below.size == 0:
+            return np.inf
+        after, log_points = below[0], np.log(error.points.values)
+        if after == 0:
+            return error.points.values[0]
+        high, low = errors[after - 1], errors[after]
+        share = (high - level) / (high - low)
+        return np.exp(log_points[after - 1] + share * (log_points[after] - log_points[after - 1]))
+
+    return xr.apply_ufunc(first, error, input_core_dims=[["points"]], vectorize=True, output_dtypes=[float])
+
+
 def initial_weights(alpha: Sequence[float], seeds: Sequence[int], network: Dense) -> dict[str, torch.Tensor]:
     """Draw N(0, 1) weights over √fan-in, the readout's over its fan-in, and shift α from the first layer to the readout.
 

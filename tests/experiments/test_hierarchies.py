@@ -79,6 +79,17 @@ def test_alpha_moves_weight_from_the_first_layer_to_the_readout():
     assert all(torch.equal(alone[name][0], weights[name][3]) for name in weights)
 
 
+def test_strings_needed_are_read_off_where_the_error_falls_below():
+    errors = xr.DataArray(
+        [[0.8, 0.4, 0.2, 0.3], [0.8, 0.7, 0.6, 0.5], [0.1, 0.5, 0.2, 0.1]],
+        dims=("seed", "points"),
+        coords={"points": [1, 10, 100, 1000]},
+    )
+    np.testing.assert_allclose(experiments.strings_needed(errors, 0.3), [10**1.5, np.inf, 1])
+    np.testing.assert_allclose(experiments.strings_needed(errors, 0.4), [10, np.inf, 1])
+    np.testing.assert_allclose(experiments.strings_needed(errors.T, 0.65)[1], 10**1.5)
+
+
 def test_runs_are_of_the_papers_model():
     (run,) = experiments.RUNS
     for label, piece in run.pieces.items():
