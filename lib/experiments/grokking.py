@@ -14,6 +14,7 @@ from torch import Tensor
 from lib.measures import accuracy
 from lib.modular import modular, one_hot_pairs, split
 from lib.networks import Dense
+from lib.results import Run
 from lib.schedules import warm_up
 from lib.training import cross_entropy, train
 from lib.transformer import Transformer
@@ -28,9 +29,10 @@ def transformers(
     every: int = 50,
     p: int = 97,
     operation: str = "division",
+    fraction: float = 0.5,
     device: str = "cpu",
 ) -> xr.Dataset:
-    """Train one-layer transformers on half of all equations modulo p, all members in one program.
+    """Train one-layer transformers on a part of all equations modulo p, all members in one program.
 
     Embeddings of tokens and places start divided by α; the output is multiplied by τ and the learning rate divided by τ². A seed
     determines the split, the weights and the order of batches: members of one seed differ in α and τ only.
@@ -42,6 +44,7 @@ def transformers(
     every : steps between looks
     p : a prime
     operation : as in `lib.modular.modular`
+    fraction : which part of the equations is learned from; the paper has a half
 
     Returns
     -------
@@ -52,7 +55,8 @@ def transformers(
     over = {"alpha": list(alpha), "tau": list(tau), "seed": list(seeds)}
     a, t, s = (np.array(values) for values in zip(*product(*over.values()), strict=True))
     network, (tokens, labels) = Transformer(p + 2), modular(p, operation)
-    drawn = {seed: _drawn(network, seed, len(tokens), device) for seed in seeds}
+    first = int(fraction * len(tokens))
+    drawn = {seed: _drawn(network, seed, len(tokens), first, device) for seed in seeds}
     parameters = {name: torch.stack([drawn[seed][0][name] for seed in s]) for name in network.shapes()}
     for name in ("embedding", "positions"):
         parameters[name] /= torch.tensor(a).to(parameters[name]).view(-1, 1, 1)
@@ -79,10 +83,12 @@ def transformers(
     return _accuracies(found, over)
 
 
-def _drawn(network: Transformer, seed: int, count: int, device: str) -> tuple[dict[str, Tensor], np.ndarray, np.ndarray]:
-    """Return a seed's first weights and the two halves of the equations."""
+def _drawn(
+    network: Transformer, seed: int, count: int, first: int, device: str
+) -> tuple[dict[str, Tensor], np.ndarray, np.ndarray]:
+    """Return a seed's first weights and the two parts of the equations."""
     weights = {name: value[0] for name, value in network.initialize(seed, device=device).items()}
-    return weights, *split((seed, 0), count, count // 2)
+    return weights, *split((seed, 0), count, first)
 
 
 def two_layers(
@@ -160,3 +166,19 @@ def steps_until(accuracies: xr.DataArray, threshold: float = 0.99) -> xr.DataArr
     """
     reached = accuracies >= threshold
     return xr.where(reached.any("step"), accuracies.step[reached.argmax("step")], np.inf).drop_vars("step", errors="ignore")
+
+
+SCALE = {"alpha": [0.1, 1.0, 10.0], "tau": [0.5]}
+# What one shared core does in half an hour; the paper's grid has five α, five τ, five seeds and 30,000 steps at a half.
+RUNS = [
+    Run(
+        "practice/grokking",
+        transformers,
+        "setting",
+        {
+            "four fifths": {**SCALE, "seeds": [0, 1, 2], "steps": 3000, "fraction": 0.8},
+            "half": {**SCALE, "seeds": [0, 1], "steps": 2000},
+            "half, products": {**SCALE, "alpha": [1.0], "seeds": [0, 1], "steps": 2000, "operation": "multiplication"},
+        },
+    )
+]
