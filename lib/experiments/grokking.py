@@ -99,10 +99,11 @@ def two_layers(
     steps: int = 500,
     every: int = 5,
     p: int = 31,
+    operation: str = "division",
     width: int = 128,
     device: str = "cpu",
 ) -> xr.Dataset:
-    r"""Train :math:`W\,\mathrm{relu}(E_1[x] + E_2[y])` on three quarters of the quotients of units modulo p, by full-batch Adam.
+    r"""Train :math:`W\,\mathrm{relu}(E_1[x] + E_2[y])` on three quarters of the equations in units modulo p, by full-batch Adam.
 
     The embeddings are N(0, ½) times :math:`\sqrt{c}/\alpha`, the readout N(0, 1/width) times :math:`\sqrt{c}\,\alpha`: the first
     function is c times one that does not depend on α. A seed determines the split and the draws.
@@ -112,6 +113,7 @@ def two_layers(
     alpha : > 0, the balance; above 1 is upstream
     scale : > 0, c
     p : a prime
+    operation : as in `lib.modular.one_hot_pairs`
 
     Returns
     -------
@@ -121,7 +123,7 @@ def two_layers(
     """
     over = {"alpha": list(alpha), "scale": list(scale), "seed": list(seeds)}
     a, c, s = (np.array(values) for values in zip(*product(*over.values()), strict=True))
-    units, (inputs, labels) = p - 1, one_hot_pairs(p)
+    units, (inputs, labels) = p - 1, one_hot_pairs(p, operation)
     network, targets = Dense((2 * units, width, units), "relu", bias=False), np.eye(units, dtype=np.float32)[labels]
     halves = [split((seed, 0), len(inputs), 3 * len(inputs) // 4) for seed in s]
     first, others = (np.stack(part) for part in zip(*halves, strict=True))
