@@ -365,8 +365,8 @@ def _data(
         )
     if inputs.shape[: 1 + own] != targets.shape[: 1 + own]:
         raise ValueError(f"inputs {tuple(inputs.shape)} and targets {tuple(targets.shape)} must be equally many")
-    wanted = network.shapes()["weight1"][1]
-    if inputs.shape[-1] != wanted:
+    if tuple(inputs.shape[1 + own :]) != network.point:
+        wanted = " × ".join(map(str, network.point))
         raise ValueError(f"inputs have shape {tuple(inputs.shape)}: want {wanted} numbers for each point, as the network does")
     inputs, targets = inputs.to(dtype), targets.to(dtype) if targets.is_floating_point() else targets
     for name, data in (("inputs", inputs), ("targets", targets)):
