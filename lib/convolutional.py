@@ -1,6 +1,7 @@
 """Networks that look at images: LeNet-5, and a small residual network whose first filters are large."""
 
 from dataclasses import dataclass
+from math import prod
 from typing import ClassVar
 
 from torch import Tensor
@@ -25,7 +26,6 @@ class LeNet(Network):
     """
 
     point: ClassVar[tuple[int, ...]] = (1, 28, 28)
-    input_ndim: ClassVar[int] = 4
     depth: ClassVar[int] = 4
     activation: ClassVar[str] = "relu"
 
@@ -42,7 +42,7 @@ class LeNet(Network):
         return shapes
 
     def variance(self, shape: tuple[int, ...]) -> float:  # noqa: D102
-        return 2 / fan_in(shape)
+        return 2 / prod(shape[1:])
 
     def __call__(
         self, parameters: dict[str, Tensor], inputs: Tensor, layers: tuple[int, ...] | None = None, masks: None = None
@@ -85,7 +85,6 @@ class SmallResNet(Network):
     doubling, one pooling and one residual block more.
     """
 
-    input_ndim: ClassVar[int] = 4
     depth: ClassVar[int] = 5
     activation: ClassVar[str] = "relu"
 
@@ -116,7 +115,7 @@ class SmallResNet(Network):
         return shapes | {"weight6": (self.outputs, 4 * c)}
 
     def variance(self, shape: tuple[int, ...]) -> float:  # noqa: D102
-        return self.gain**2 / fan_in(shape)
+        return self.gain**2 / prod(shape[1:])
 
     def __call__(
         self, parameters: dict[str, Tensor], inputs: Tensor, layers: tuple[int, ...] | None = None, masks: None = None
@@ -139,11 +138,3 @@ class SmallResNet(Network):
         features = max_pool2d(fifth, 2).amax((-2, -1))
         hidden = (first, second, third, fourth, fifth)
         return linear(features, parameters["weight6"]) / 8, [hidden[layer].flatten(1) for layer in self.layers(layers)]
-
-
-def fan_in(shape: tuple[int, ...]) -> int:
-    """Return how many inputs a unit has, for weights (out, in, ...)."""
-    size = 1
-    for side in shape[1:]:
-        size *= side
-    return size

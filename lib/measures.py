@@ -126,3 +126,8 @@ def gate_agreement(path: ArrayLike, inputs: ArrayLike) -> tuple[NDArray, NDArray
     gates = path @ inputs.T >= 0  # (T, K, samples)
     same = gates[1:] == gates[:-1]
     return same.mean(axis=-1), same.all(axis=0).mean(axis=-1)
+
+
+def accuracy(outputs: Tensor, labels: Tensor) -> Tensor:
+    """Return the fraction of points whose largest output is the label's, for outputs (..., n, c), labels (n,) or (..., n)."""
+    return (outputs.argmax(-1) == labels).to(outputs).mean(-1)

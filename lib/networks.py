@@ -33,7 +33,7 @@ class Network:
 
     activation: str
     outputs: int
-    input_ndim: ClassVar[int] = 2  # of the inputs of one member
+    tokens: int | None = None  # how many there are, if an input is made of tokens 0, 1, … instead of numbers
     broadcasts: ClassVar[bool] = False  # whether a call takes parameters and inputs of many members at once
 
     @property
@@ -49,6 +49,16 @@ class Network:
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Return the shape of each parameter of one member, by name; biases are vectors, weights start with (out, in)."""
         raise NotImplementedError
+
+    @property
+    def point(self) -> tuple[int, ...]:
+        """The shape of one input; by default the first layer's fan-in."""
+        return (self.shapes()["weight1"][1],)
+
+    @property
+    def input_ndim(self) -> int:
+        """The number of axes of the inputs of one member."""
+        return 1 + len(self.point)
 
     def variance(self, shape: tuple[int, ...]) -> float:
         """Return the variance with which weights of this shape are drawn: Xavier's, 2 / (fan in + fan out)."""

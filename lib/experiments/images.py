@@ -15,6 +15,7 @@ from torch import Tensor
 from lib import data
 from lib.convolutional import LeNet, SmallResNet
 from lib.kernels import kernel_distance, ntk
+from lib.measures import accuracy
 from lib.networks import Network
 from lib.results import Run
 from lib.training import cross_entropy, log_steps, train
@@ -70,6 +71,7 @@ def lenet(
     optimizer: str = "sgd",
     records: int = 6,
     probe: int = 64,
+    tested: int = 1000,
     seed: int = 0,
     device: str = "cpu",
 ) -> xr.Dataset:
@@ -84,14 +86,15 @@ def lenet(
     images : of the training set, from its beginning
     epochs, batch_size, learning_rate, optimizer : of the training, on the cross-entropy
     records : about how many times to look after the start
-    probe : how many of the images kernel and activations are compared on; ten times as many test images give the accuracy
+    probe : how many of the images kernel and activations are compared on
+    tested : how many test images
     seed : of the first draws and of the order of the images
 
     Returns
     -------
-    over (alpha, member, step): loss on the training images; accuracy on test images; and the distances from the start. kernel: S of
-    the trace over outputs of the tangent kernel; hamming: the fraction of pairs of a hidden unit and an image where the unit
-    switched on or off; moved: Euclidean, in parameter space, and relative: that over the norm of the first parameters
+    over (alpha, member, step): loss and accuracy on the training images, test_loss and test_accuracy; and the distances from the
+    start. kernel: S of the tangent kernel, traced over outputs; hamming: the fraction of pairs of a hidden unit and an image where
+    the unit switched on or off; moved: Euclidean, in parameter space, where the parameters lie at a distance `size` from zero
 
     Raises
     ------
@@ -105,8 +108,7 @@ def lenet(
     """
     network = LeNet()
     inputs, labels = digits(images)
-    test, test_labels = digits(10 * probe, train=False)
-    inputs, test = inputs.to(device), test.to(device)
+    test, test_labels = digits(tested, train=False)
     steps = epochs * -(-images // batch_size)
     found = []
     for alpha in alphas:
@@ -120,36 +122,31 @@ def lenet(
             optimizer=optimizer,
             batch_size=batch_size,
             loss=cross_entropy,
+            metrics={"accuracy": accuracy},
+            test=(test, test_labels),
             record=log_steps(steps, records),
             observe=states,
             seed=seed,
             progress=True,
         )
         theta = torch.from_numpy(run.theta.values).to(device)
-        compared = [_compare(network, path, inputs[:probe], test, test_labels.to(device)) for path in theta]
-        compared = xr.concat(compared, "member").assign_coords(step=run.step)
-        found.append(compared.assign(loss=run.loss, diverged=run.diverged).drop_vars("member"))
+        compared = xr.concat([_compare(network, path, inputs[:probe].to(device)) for path in theta], "member")
+        found.append(run.drop_vars(["theta", "stopped"]).merge(compared.assign_coords(member=run.member, step=run.step)))
     return xr.concat(found, "alpha").assign_coords(alpha=list(alphas))
 
 
 @torch.no_grad()
-def _compare(network: LeNet, path: Tensor, probe: Tensor, test: Tensor, labels: Tensor) -> xr.Dataset:
+def _compare(network: LeNet, path: Tensor, images: Tensor) -> xr.Dataset:
     """Compare the states (step, parameters) of one network with the first of them."""
     parameters = unpack(network, path)
-    kernels = np.concatenate(
-        [ntk(network, {n: v[t : t + 1] for n, v in parameters.items()}, probe).cpu() for t in range(len(path))]
-    )
-    active, right = [], []
-    for t in range(len(path)):
-        now = {name: value[t] for name, value in parameters.items()}
-        active.append(torch.cat(network(now, probe)[1], 1) > 0)
-        right.append((network(now, test)[0].argmax(1) == labels).double().mean())
-    moved = torch.linalg.norm(path - path[0], dim=1)
+    kernels = [ntk(network, {name: value[t, None] for name, value in parameters.items()}, images) for t in range(len(path))]
+    kernels = torch.cat(kernels).cpu().numpy()
+    hidden = [network({name: value[t] for name, value in parameters.items()}, images)[1] for t in range(len(path))]
+    active = [torch.cat(layers, 1) > 0 for layers in hidden]
     found = {
-        "accuracy": torch.stack(right),
-        "hamming": torch.stack([(a != active[0]).double().mean() for a in active]),
-        "moved": moved,
-        "relative": moved / torch.linalg.norm(path[0]),
+        "kernel": kernel_distance(kernels[:1], kernels),
+        "hamming": torch.stack([(now != active[0]).double().mean() for now in active]).cpu().numpy(),
+        "moved": torch.linalg.norm(path - path[0], dim=1).cpu().numpy(),
+        "size": torch.linalg.norm(path, dim=1).cpu().numpy(),
     }
-    distances = {name: ("step", value.cpu().numpy()) for name, value in found.items()}
-    return xr.Dataset(distances | {"kernel": ("step", kernel_distance(kernels[:1], kernels))})
+    return xr.Dataset({name: ("step", value) for name, value in found.items()})
