@@ -69,8 +69,8 @@ class SmallResNet(Network):
     and is pooled. The largest value of each channel enters a readout without bias, times 1/8.
 
     A channel is normalized with mean and variance over the images *of this call* and all positions, then scaled by
-    :math:`1 + g` and shifted: in training over the mini-batch, elsewhere over all images that are looked at together. There are no
-    running averages. Without normalization there are no biases either, so that the network is homogeneous in each layer.
+    :math:`1 + g` and shifted: in training over the mini-batch, elsewhere over all images that are looked at together. There are
+    no running averages. Without normalization there are no biases either, so that the network is homogeneous in each layer.
 
     Attributes
     ----------

@@ -41,11 +41,6 @@ class Network:
         """The number of hidden layers."""
         raise NotImplementedError
 
-    @property
-    def point(self) -> tuple[int, ...]:
-        """The shape of one input."""
-        return self.shapes()["weight1"][1:2]
-
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Return the shape of each parameter of one member, by name; biases are vectors, weights start with (out, in)."""
         raise NotImplementedError
