@@ -294,14 +294,25 @@ def _changed(rng: np.random.Generator, images: NDArray, mirror: bool) -> NDArray
 
 # What a core or two do in an hour. The source: 60,000 digits, 500 epochs, 8 seeds; 50,000 photographs, 24 epochs, 64 channels.
 _LENET = {"images": 1024, "batch_size": 32, "records": 8, "probe": 32, "tested": 1000}
+_RESNET = {"members": 2, "images": 3072, "channels": 8, "kernel": 15, "epochs": 4, "batch_size": 64, "looked_at": 1000}
+_ALPHAS = np.logspace(-1, 1, 5).tolist()
 RUNS = [
     Run(
         "practice/kernel_distance",
         lenet,
         "steps",
         {
-            "3e-4": {"alphas": np.logspace(-1, 1, 5).tolist(), "members": 8, "epochs": 40, "learning_rate": 3e-4, **_LENET},
+            "3e-4": {"alphas": _ALPHAS, "members": 8, "epochs": 40, "learning_rate": 3e-4, **_LENET},
             "1e-4": {"alphas": [1.0, 10.0], "members": 2, "epochs": 120, "learning_rate": 1e-4, **_LENET},
+        },
+    ),
+    Run(
+        "practice/gabor",
+        first_filters,
+        "network",
+        {
+            "normalized": {"alphas": _ALPHAS, "normalize": True, "learning_rate": 0.1, **_RESNET},
+            "plain": {"alphas": _ALPHAS[::2], "normalize": False, "learning_rate": 0.003, **_RESNET},
         },
     ),
 ]
