@@ -1,6 +1,54 @@
-"""Counts that go with the practice experiments of "Get rich quick" (Kunin et al., 2024, figure 5)."""
+"""Unbalanced starts in practice: what can be said in closed form.
 
-# --- random hierarchy model
+Source: Kunin et al. (2024), "Get rich quick", figure 5 and appendix "Experimental details".
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lib.theory.common import finite, matrix
+
+# --- images: how rough a filter is ----------------------------------------------------------------------------------------
+
+PRINTED_LAPLACIAN = np.array([[-0.25, -0.5, -0.25], [-0.5, 2, -0.5], [-0.25, -0.5, -0.25]])
+LAPLACIAN = np.array([[-0.25, -0.5, -0.25], [-0.5, 3, -0.5], [-0.25, -0.5, -0.25]])  # whose entries sum to zero
+
+
+def power_response(kernel: ArrayLike, horizontal: ArrayLike, vertical: ArrayLike) -> NDArray:
+    r"""Return what a convolution does to the power of a plane wave.
+
+    .. math:: |\hat\Delta(\omega)|^2 = \Bigl|\sum_{rc} \Delta_{rc}\,e^{-i(\omega_v r + \omega_h c)}\Bigr|^2
+
+    Parameters
+    ----------
+    kernel : Δ (l, l)
+    horizontal, vertical : frequencies in radians per pixel, broadcast against each other
+
+    Returns
+    -------
+    of their shape. With `PRINTED_LAPLACIAN` this is (2 - cos h - cos v - cos h cos v)², with `LAPLACIAN` (3 - …)²
+
+    Raises
+    ------
+    ValueError
+        If the kernel is no matrix, or something is not finite.
+    """
+    kernel, horizontal, vertical = matrix("kernel", kernel), finite("horizontal", horizontal), finite("vertical", vertical)
+    rows, columns = (np.arange(size) for size in kernel.shape)
+    waves = np.exp(-1j * vertical[..., None] * rows)[..., :, None] * np.exp(-1j * horizontal[..., None] * columns)[..., None, :]
+    return np.abs(np.sum(kernel * waves, axis=(-2, -1))) ** 2
+
+
+def white_noise_roughness(kernel: ArrayLike) -> float:
+    r"""Return the expected :math:`\|\frac{w}{\|w\|} * \Delta\|^2` of independent normal numbers, :math:`\sum\Delta^2`.
+
+    For a filter of k × k pixels :math:`E[w_pw_q]/\|w\|^2 = \delta_{pq}/k^2`, so that each pixel passes 1/k² of the kernel's
+    power; where the convolution keeps its margin all of it arrives. 5.25 for `PRINTED_LAPLACIAN`, 10.25 for `LAPLACIAN`.
+    """
+    return float(np.sum(matrix("kernel", kernel) ** 2))
+
+
+# --- random hierarchies: how many rules and strings ---------------------------------------------------------------------
 
 
 def rule_count(classes: int, features: int, symbols: int, levels: int) -> int:

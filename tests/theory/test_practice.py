@@ -1,10 +1,69 @@
-"""Counts of the random hierarchy model against counting."""
+"""The roughness of filters against written-out sums, Parseval's theorem and sampling; counts of the random hierarchy by counting."""
 
 import itertools
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from lib.measures import filter_laplacian
 from lib.theory import practice
+
+frequencies = st.floats(-np.pi, np.pi)
+KERNELS = {"printed": practice.PRINTED_LAPLACIAN, "laplacian": practice.LAPLACIAN}
+
+
+@given(h=frequencies, v=frequencies)
+def test_the_response_of_both_kernels(h, v):
+    mixed = np.cos(h) + np.cos(v) + np.cos(h) * np.cos(v)
+    for kernel, centre in ((practice.PRINTED_LAPLACIAN, 2), (practice.LAPLACIAN, 3)):
+        np.testing.assert_allclose(practice.power_response(kernel, h, v), (centre - mixed) ** 2, atol=1e-12)
+
+
+def test_the_response_tells_rows_from_columns():
+    kernel = np.array([[1.0, -1.0], [0.0, 0.0]])  # a difference along a row
+    np.testing.assert_allclose(practice.power_response(kernel, [0, np.pi], 0), [0, 4], atol=1e-12)
+    np.testing.assert_allclose(practice.power_response(kernel, 0, [0, np.pi]), [0, 0], atol=1e-12)
+
+
+def test_only_the_laplacian_is_blind_to_constants_and_slopes():
+    row, column = np.mgrid[-1:2, -1:2]
+    plane = 2 + 0.3 * row - 0.7 * column
+    assert abs(np.sum(practice.LAPLACIAN * plane)) < 1e-12
+    np.testing.assert_allclose(np.sum(practice.PRINTED_LAPLACIAN * plane), -2)
+    bowl = (row**2 + column**2) / 4  # whose Laplacian is 1; the kernel is minus the Laplacian
+    np.testing.assert_allclose(np.sum(practice.LAPLACIAN * bowl), -1)
+    np.testing.assert_allclose(practice.power_response(practice.PRINTED_LAPLACIAN, np.pi / 3, 0), 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("size", [1, 4, 9])
+def test_the_roughness_is_a_mean_over_the_power_spectrum(kernel, size):
+    w = np.random.default_rng(size).normal(size=(3, size, size))
+    fine = 32  # at least as many points as the convolution has
+    omega = 2 * np.pi * np.arange(fine) / fine
+    power = np.abs(np.fft.fft2(w, (fine, fine))) ** 2
+    response = practice.power_response(KERNELS[kernel], omega[None], omega[:, None])
+    expected = np.sum(power * response, axis=(1, 2)) / np.sum(power, axis=(1, 2))
+    np.testing.assert_allclose(filter_laplacian(w, KERNELS[kernel]), expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("size", [1, 3, 9])
+def test_white_noise(kernel, size):
+    w = np.random.default_rng(0).normal(size=(20000, size, size))
+    found = filter_laplacian(w, KERNELS[kernel])
+    expected = practice.white_noise_roughness(KERNELS[kernel])
+    assert abs(found.mean() - expected) < max(4 * found.std() / np.sqrt(len(found)), 1e-12)
+    assert expected == {"printed": 5.25, "laplacian": 10.25}[kernel]
+
+
+def test_bad_input_gets_one_clear_error():
+    with pytest.raises(ValueError, match="kernel has shape"):
+        practice.power_response([1.0], 0, 0)
+    with pytest.raises(ValueError, match="horizontal"):
+        practice.power_response(practice.LAPLACIAN, np.nan, 0)
 
 
 def expand(levels, branches, features):
