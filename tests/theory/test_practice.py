@@ -1,4 +1,4 @@
-"""The roughness of filters against written-out sums, Parseval's theorem and sampling; counts of the random hierarchy by counting."""
+"""The roughness of filters by written-out sums, Parseval's theorem and sampling; random hierarchies by counting."""
 
 import itertools
 
