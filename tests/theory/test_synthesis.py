@@ -1,0 +1,424 @@
+"""The symmetry, the maps and the plane against autograd, integrated flows and kernels that are written out."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from lib.kernels import kernel_distance
+from lib.theory import linear_networks, products, single_neuron, synthesis, two_point
+from lib.theory.synthesis import Neuron
+
+torch.set_num_threads(1)
+
+seeds = st.integers(0, 2**32 - 1)
+rates = st.floats(0.2, 5)
+signs = st.sampled_from([-1, 1])
+balances = st.one_of(st.just(0.0), st.floats(-1.5, 1.5))
+
+
+def symmetric(rng, n):
+    s = rng.normal(size=(n, n))
+    return s + s.T
+
+
+# --- models by autograd: a loss of all parameters, on random data
+
+
+def linear_loss(shapes, rng):
+    """Not a square error, so that nothing depends on it."""
+    x, y = torch.tensor(rng.normal(size=(5, shapes[0][1]))), torch.tensor(rng.normal(size=(5, shapes[-1][0])))
+
+    def loss(*weights):
+        out = x.T
+        for w in weights:
+            out = w @ out
+        return torch.log(torch.cosh(out.T - y)).sum()
+
+    return loss
+
+
+def relu_loss(h, d, rng, power=1):
+    x, y = torch.tensor(rng.normal(size=(6, d))), torch.tensor(rng.normal(size=6))
+    return lambda w, a: ((torch.relu(w @ x.T) ** power * a[:, None]).sum(0) - y).square().sum()
+
+
+def product_loss(exponents, rng):
+    k, s = torch.tensor(exponents, dtype=torch.float64), float(rng.normal())
+    return lambda w: (torch.prod(w**k) - s) ** 2
+
+
+def gradients(loss, parameters):
+    tensors = [torch.tensor(theta, requires_grad=True) for theta in parameters]
+    return [g.numpy() for g in torch.autograd.grad(loss(*tensors), tensors)]
+
+
+def around(loss, parameters, etas):
+    """Return the parameters a step ahead along the flow and one behind: of a quadratic, their difference is its rate, exactly."""
+    velocities = [-eta * g for eta, g in zip(etas, gradients(loss, parameters), strict=True)]
+    step = 0.1 / max(np.max(np.abs(v)) for v in velocities)
+    return [[theta + sign * step * v for theta, v in zip(parameters, velocities, strict=True)] for sign in (1, -1)]
+
+
+def size_of(parameters, generators, etas):
+    """Return the scale that a charge may be compared with."""
+    terms = zip(parameters, generators, etas, strict=True)
+    return sum(np.sum(np.abs(theta) * (np.abs(s) @ np.abs(theta))) / eta for theta, s, eta in terms)
+
+
+# --- the charge
+
+
+@settings(deadline=None)
+@given(seed=seeds, etas=st.tuples(rates, rates, rates))
+def test_hidden_mixtures_are_conserved_in_deep_linear_networks(seed, etas):
+    rng = np.random.default_rng(seed)
+    weights, mix = [rng.normal(size=shape) for shape in ((3, 2), (2, 3), (2, 2))], symmetric(rng, 3)
+    ahead, behind = around(linear_loss([w.shape for w in weights], rng), weights, etas)
+
+    def value(weights, generators=(mix, -mix)):  # W₁ → e^{εS} W₁, W₂ → W₂ e^{-εS}, which acts from the right
+        return synthesis.charge([weights[0], weights[1].T], generators, etas[:2])
+
+    scale = size_of([weights[0], weights[1].T], [mix, -mix], etas[:2])
+    assert abs(value(ahead) - value(behind)) < 1e-12 * scale
+    assert abs(value(ahead, (mix, mix)) - value(behind, (mix, mix))) > 1e-8 * scale
+
+
+@settings(deadline=None)
+@given(seed=seeds, etas=st.tuples(rates, rates), power=st.sampled_from([1, 2, 3]))
+def test_neurons_of_any_degree_conserve_their_own_charge(seed, etas, power):
+    """σ(cz) = c^k σ(z): w → e^ε w, a → e^{-kε} a."""
+    rng = np.random.default_rng(seed)
+    w, a = rng.normal(size=(3, 2)), rng.normal(size=3)
+    ahead, behind = around(relu_loss(3, 2, rng, power), [w, a], etas)
+    for only in (np.diag(row) for row in np.eye(3)):
+        generators = [only, -power * only]
+        change = synthesis.charge(ahead, generators, etas) - synthesis.charge(behind, generators, etas)
+        assert abs(change) < 1e-12 * size_of([w, a], generators, etas)
+
+
+def test_the_charge_written_out():
+    w, a = np.array([[1.0, 2.0], [0.0, -1.0]]), np.array([3.0, -2.0])
+    s = np.array([[1.0, 0.5], [0.5, -1.0]])
+    expected = sum(s[i, j] * w[i] @ w[j] for i in range(2) for j in range(2)) / 2
+    expected -= sum(s[i, j] * a[i] * a[j] for i in range(2) for j in range(2)) / 5
+    assert np.isclose(synthesis.charge([w, a], [s, -s], [2.0, 5.0]), expected)
+
+
+@given(seed=seeds)
+def test_rotations_conserve_nothing(seed):
+    rng = np.random.default_rng(seed)
+    turn = rng.normal(size=(3, 3))
+    turn -= turn.T
+    assert abs(synthesis.charge([rng.normal(size=(3, 2))], [turn], [1.0])) < 1e-12
+
+
+@given(seed=seeds, eta_a=rates, eta_w=rates)
+def test_the_charge_is_the_matrix_of_linear_networks(seed, eta_a, eta_w):
+    rng = np.random.default_rng(seed)
+    a, w, s = rng.normal(size=(3, 2)), rng.normal(size=(3, 4)), symmetric(rng, 3)
+    delta = linear_networks.conserved(a, w, eta_a, eta_w)
+    assert np.isclose(synthesis.charge([a, w], [s, -s], [eta_a, eta_w]) * eta_a * eta_w, np.sum(s * delta))
+
+
+# --- one step
+
+
+@settings(deadline=None)
+@given(seed=seeds, etas=st.tuples(rates, rates))
+def test_a_step_changes_the_charge_by_that_of_the_gradients(seed, etas):
+    rng = np.random.default_rng(seed)
+    weights, mix = [rng.normal(size=(3, 2)), rng.normal(size=(2, 3))], symmetric(rng, 3)
+    grads = gradients(linear_loss([w.shape for w in weights], rng), weights)
+    after = [w - eta * g for w, eta, g in zip(weights, etas, grads, strict=True)]
+
+    def turned(pair):
+        return [pair[0], pair[1].T]
+
+    change = synthesis.charge(turned(after), [mix, -mix], etas) - synthesis.charge(turned(weights), [mix, -mix], etas)
+    predicted = synthesis.charge_step(turned(grads), [mix, -mix], etas)
+    scale = size_of(turned(after), [mix, -mix], etas) + size_of(turned(weights), [mix, -mix], etas)
+    assert np.isclose(change, predicted, rtol=1e-9, atol=1e-12 * scale)
+
+
+@given(w1=st.floats(-2, 2), w2=st.floats(-2, 2), target=st.floats(-2, 2), eta=st.floats(0.01, 0.5))
+def test_a_step_of_a_pair_is_that_of_products(w1, w2, target, eta):
+    path = products.descend([w1, w2], target, eta, 1)
+    change = np.diff(products.conserved(path)[:, 0])[0]
+    pull = target - w1 * w2
+    step = synthesis.charge_step([np.array([-pull * w2]), np.array([-pull * w1])], [np.eye(1), -np.eye(1)], [eta, eta])
+    assert np.isclose(step * eta, change, rtol=1e-9, atol=1e-12)
+
+
+# --- all quadratic invariants
+
+
+def samples(loss_of, shapes, etas, rng, count):
+    """Return random parameters and their velocities, each on its own data."""
+    points, velocities = [], []
+    for _ in range(count):
+        parameters = [rng.normal(size=shape) for shape in shapes]
+        grads = gradients(loss_of(rng), parameters)
+        points.append(np.concatenate([p.ravel() for p in parameters]))
+        velocities.append(np.concatenate([-eta * g.ravel() for eta, g in zip(etas, grads, strict=True)]))
+    return np.array(points), np.array(velocities)
+
+
+MODELS = {
+    "product of 2": (lambda rng: product_loss([1, 1], rng), [(2,)], 1),
+    "product of 4": (lambda rng: product_loss([1] * 4, rng), [(4,)], 3),
+    "monomial 3, 1": (lambda rng: product_loss([3, 1], rng), [(2,)], 1),
+    "neuron": (lambda rng: linear_loss([(1, 3), (1, 1)], rng), [(1, 3), (1, 1)], 1),
+    "linear, 2 hidden": (lambda rng: linear_loss([(2, 2), (2, 2)], rng), [(2, 2), (2, 2)], 3),
+    "linear, 3 hidden": (lambda rng: linear_loss([(3, 2), (1, 3)], rng), [(3, 2), (1, 3)], 6),
+    "linear, deep": (lambda rng: linear_loss([(2, 2), (2, 2), (1, 2)], rng), [(2, 2), (2, 2), (1, 2)], 6),
+    "relu, 3 hidden": (lambda rng: relu_loss(3, 2, rng), [(3, 2), (3,)], 3),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_symmetric_generators_give_all_quadratic_invariants(name):
+    loss_of, shapes, expected = MODELS[name]
+    rng = np.random.default_rng(1)
+    etas = [0.5, 1.5, 0.8][: len(shapes)]
+    size = sum(np.prod(shape) for shape in shapes)
+    turn = np.linalg.qr(rng.normal(size=(size, size)))[0]  # other coordinates, in which nothing is diagonal
+    points, velocities = (part @ turn for part in samples(loss_of, shapes, etas, rng, size * (size + 1)))
+    basis = synthesis.quadratic_invariants(points, velocities)
+    assert len(basis) == expected
+    np.testing.assert_allclose(np.einsum("kij,lij->kl", basis, basis), np.eye(expected), atol=1e-10)
+    np.testing.assert_array_equal(basis, basis.transpose(0, 2, 1))
+    rate = np.einsum("ni,kij,nj->nk", points, basis, velocities)
+    assert np.max(np.abs(rate)) < 1e-9 * np.max(np.abs(velocities)) * np.max(np.abs(points))
+
+
+def test_the_invariant_of_a_neuron_is_delta():
+    loss_of, shapes, _ = MODELS["neuron"]
+    eta_w, eta_a = 0.5, 1.5
+    points, velocities = samples(loss_of, shapes, [eta_w, eta_a], np.random.default_rng(2), 40)
+    (found,) = synthesis.quadratic_invariants(points, velocities)
+    delta = np.diag([-eta_a] * 3 + [eta_w])
+    assert np.isclose(abs(np.sum(found * delta)), np.linalg.norm(delta))
+
+
+def test_a_flow_without_symmetry_has_no_quadratic_invariant():
+    rng = np.random.default_rng(3)
+    assert synthesis.quadratic_invariants(rng.normal(size=(40, 3)), rng.normal(size=(40, 3))).shape == (0, 3, 3)
+
+
+# --- depth
+
+
+@settings(deadline=None)
+@given(seed=seeds, etas=st.tuples(rates, rates, rates))
+def test_neighbouring_layers_keep_their_imbalance(seed, etas):
+    rng = np.random.default_rng(seed)
+    weights = [rng.normal(size=shape) for shape in ((3, 2), (2, 3), (2, 2))]
+    ahead, behind = around(linear_loss([w.shape for w in weights], rng), weights, etas)
+    pair = [synthesis.deep_imbalances(w, etas) for w in (ahead, behind)]
+    assert [m.shape for m in pair[0]] == [(3, 3), (2, 2)]
+    for one, other in zip(*pair, strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-11 * max(np.max(np.abs(one)), sum(1 / np.array(etas))))
+
+
+@given(seed=seeds, eta_a=rates, eta_w=rates)
+def test_two_layers_are_the_matrix_of_linear_networks(seed, eta_a, eta_w):
+    rng = np.random.default_rng(seed)
+    a, w = rng.normal(size=(3, 2)), rng.normal(size=(3, 4))
+    (one,) = synthesis.deep_imbalances([w, a.T], [eta_w, eta_a])
+    np.testing.assert_allclose(one * eta_a * eta_w, linear_networks.conserved(a, w, eta_a, eta_w), atol=1e-12)
+
+
+# --- the maps
+
+
+TIMES = np.linspace(0, 3, 7)
+
+
+@settings(max_examples=60, deadline=None)
+@given(w1=st.floats(-2, 2), w2=st.floats(-2, 2), target=st.floats(0.2, 2), sign=signs)
+@example(w1=0.0, w2=0.7, target=1.0, sign=1)
+@example(w1=1.0, w2=1.0, target=1.0, sign=1)
+@example(w1=0.9, w2=-0.4, target=1.0, sign=1)  # w₂ changes sign
+@example(w1=0.4, w2=-0.9, target=1.0, sign=1)  # w₁ does
+def test_a_pair_is_a_neuron(w1, w2, target, sign):
+    assume(abs(w1 + sign * w2) > 1e-3)  # on w₁ = ∓w₂ the saddle repels rounding
+    neuron = synthesis.pair_as_neuron([w1, w2], sign * target)
+    path = single_neuron.trajectory(*neuron[:3], TIMES, *neuron[3:])
+    np.testing.assert_allclose(np.column_stack([path.a, path.w]), products.flow([w1, w2], sign * target, TIMES), atol=1e-7)
+    delta = single_neuron.conserved(neuron.a, neuron.w, neuron.eta_a, neuron.eta_w)
+    assert np.isclose(delta, products.conserved([w1, w2])[0], rtol=0, atol=1e-12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(a=st.floats(-2, 2), w=st.floats(-2, 2), target=st.floats(0.2, 2), sign=signs, eta_a=rates, eta_w=rates)
+@example(a=0.0, w=1.0, target=1.0, sign=1, eta_a=2.0, eta_w=0.5)
+@example(a=1.0, w=-0.3, target=1.0, sign=1, eta_a=3.0, eta_w=0.5)
+def test_a_neuron_with_one_input_is_a_pair(a, w, target, sign, eta_a, eta_w):
+    neuron = Neuron(a, np.array([w]), np.array([sign * target]), eta_a, eta_w)
+    pair = synthesis.neuron_as_pair(neuron)
+    assume(abs(pair.weights[0] + sign * pair.weights[1]) > 1e-3)
+    beta = single_neuron.flow(a, [w], np.eye(1), [sign * target], TIMES / 3, eta_a, eta_w).beta[:, 0]
+    weights = products.flow(pair.weights, pair.target, pair.clock * TIMES / 3)
+    np.testing.assert_allclose(weights.prod(axis=1), beta, atol=1e-7)
+    delta = single_neuron.conserved(a, np.array([w]), eta_a, eta_w)
+    assert np.isclose(products.conserved(pair.weights)[0], delta / np.sqrt(eta_a * eta_w), atol=1e-12)
+
+
+def draw_two_points(rng):
+    return dict(zip(("input_distance", "target_distance", "tau_h", "tau_y"), rng.uniform(0.4, 2, 4), strict=True))
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=seeds, cosine=st.one_of(st.sampled_from([-1.0, 0.0, 1.0]), st.floats(-0.95, 0.95)), still=st.booleans())
+def test_two_points_are_a_neuron(seed, cosine, still):
+    """Against the whole flow of both maps, with a decoder of rank one, for which dh does not turn."""
+    rng = np.random.default_rng(seed)
+    constants = draw_two_points(rng)
+    h, size = rng.uniform(0.3, 1.5), 0.0 if still else rng.uniform(0.1, 1)
+    dy = size * np.array([cosine, np.sqrt(1 - cosine**2)])
+    target = constants["target_distance"] * np.eye(2)[0]
+    neuron = synthesis.two_points_as_neuron(h**2, size**2, size**2 - dy @ target, **constants)
+    assert len(neuron.w) == (1 if still or abs(cosine) == 1 else 2)
+    if len(neuron.w) == 1:
+        signed = neuron.a * np.sqrt(neuron.eta_w) + neuron.w[0] * np.sqrt(neuron.eta_a)
+        assume(abs(signed) > 1e-2)  # the saddle
+    direction = rng.normal(size=3)
+    direction /= np.linalg.norm(direction)
+    dx = constants["input_distance"] * np.eye(2)[0]
+    full = two_point.linear_flow(
+        np.outer(h * direction, dx) / (dx @ dx),
+        np.outer(dy / h, direction),
+        TIMES,
+        input_difference=dx,
+        target_difference=target,
+        tau_h=constants["tau_h"] / 2,  # Eq. 7 counts the mean once
+        tau_y=constants["tau_y"] / 2,
+    )
+    path = single_neuron.trajectory(*neuron[:3], TIMES, *neuron[3:])
+    np.testing.assert_allclose(path.a**2, full.dh2, atol=1e-7)
+    np.testing.assert_allclose(np.sum(path.beta**2, axis=1), full.dy2, atol=1e-7)
+    high, low = two_point.high_low(h**2, size**2, **constants)
+    delta = single_neuron.conserved(neuron.a, neuron.w, neuron.eta_a, neuron.eta_w)
+    assert np.isclose(2 * constants["tau_y"] * delta, high, atol=1e-12)
+    assert np.isclose(synthesis.coordinates(neuron).balance, high / (2 * low), atol=1e-12)
+
+
+@given(seed=seeds, sign=signs)
+def test_two_points_with_one_output_are_a_pair(seed, sign):
+    rng = np.random.default_rng(seed)
+    constants, h2, size = draw_two_points(rng), rng.uniform(0.1, 2), rng.uniform(0, 1)
+    w = size**2 - sign * size * constants["target_distance"]
+    pair = synthesis.neuron_as_pair(synthesis.two_points_as_neuron(h2, size**2, w, **constants))
+    known = two_point.as_product(h2, size**2, **constants, sign=sign)
+    np.testing.assert_allclose(pair.weights, known.weights, atol=1e-12)
+    assert np.isclose(pair.target, known.target) and np.isclose(pair.clock, known.clock)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=seeds, d=st.integers(1, 5), eta_a=rates, eta_w=rates, sign=signs)
+def test_balance_size_and_cosine_decide_the_course(seed, d, eta_a, eta_w, sign):
+    rng = np.random.default_rng(seed)
+    a, w, target = sign * rng.uniform(0.3, 1.5), rng.normal(size=d), rng.normal(size=d)
+    assume(np.linalg.norm(target) > 0.2 and np.linalg.norm(w) > 0.1)
+    neuron = Neuron(a, w, target, eta_a, eta_w)
+    found = synthesis.coordinates(neuron)
+    assume(d > 1 or abs(found.cosine + 1) > 1e-6 or abs(found.balance) > 1e-2)
+    s = np.linalg.norm(target)
+    times = TIMES / found.clock
+    beta = single_neuron.flow(a, w, np.eye(d), target, times, eta_a, eta_w).beta / s
+    along = beta @ target / s
+    across = np.linalg.norm(beta - np.outer(along, target / s), axis=1)
+    course = synthesis.course(found.balance, found.size, found.cosine, TIMES)
+    np.testing.assert_allclose(course[:, 0], along, atol=1e-6)
+    np.testing.assert_allclose(np.abs(course[:, 1]), across, atol=1e-6)
+
+
+def test_coordinates_written_out():
+    found = synthesis.coordinates(Neuron(2.0, np.array([0.0, 3.0]), np.array([3.0, 4.0]), 4.0, 9.0))
+    assert found == pytest.approx(((9 * 4 - 4 * 9) / 60, 6 / 5, 4 / 5, 30))
+    found = synthesis.coordinates(Neuron(2.0, np.zeros(2), np.array([3.0, 4.0]), 1.0, 1.0))
+    assert found == pytest.approx((0.4, 0, 0, 5))
+
+
+# --- the plane
+
+
+@settings(max_examples=30, deadline=None)
+@given(balance=balances, size=st.floats(0.1, 4), cosine=st.floats(-0.8, 1), d=st.integers(2, 6), seed=seeds)
+def test_how_far_the_kernel_of_a_neuron_turns(balance, size, cosine, d, seed):
+    s = np.random.default_rng(seed).uniform(0.5, 2)
+    target = s * np.eye(d)[0]
+    a, w = single_neuron.initialize(size * s * (cosine * np.eye(d)[0] + np.sqrt(1 - cosine**2) * np.eye(d)[1]), 2 * s * balance)
+    path = single_neuron.trajectory(a, w, target, [0.0, 400 / s])
+    assert np.allclose(path.beta[-1], target, atol=1e-9)
+    kernels = path.a[:, None, None] ** 2 * np.eye(d) + path.w[:, :, None] * path.w[:, None, :]
+    found = synthesis.neuron_kernel_distance(balance, size, cosine, d)
+    assert np.isclose(found, kernel_distance(*kernels), rtol=1e-6, atol=1e-13)
+
+
+@pytest.mark.parametrize("delta, distance", [(0, 0.2), (1, 0.0501), (4, 0.0015)])
+def test_the_authors_kernel_distances(delta, distance):
+    assert np.isclose(synthesis.neuron_kernel_distance(delta / 2, 1.0), distance, atol=6e-5)
+
+
+@settings(max_examples=20, deadline=None)
+@given(balance=balances, size=st.floats(0.1, 4), d=st.integers(2, 4), seed=seeds)
+def test_how_far_the_kernel_of_twins_turns(balance, size, d, seed):
+    s = np.random.default_rng(seed).uniform(0.5, 2)
+    a, w = single_neuron.initialize(size * s / 2 * np.eye(d)[1], s * balance)  # each has half of both
+    path = linear_networks.flow([[a], [-a]], [w, w], np.eye(d), s * np.eye(d)[:, :1], [0.0, 40 / s])
+    assert np.allclose(path.beta[-1], s * np.eye(d)[:, :1], atol=1e-9)
+    kernels = linear_networks.preconditioner(path.a, path.w)
+    found = synthesis.twin_kernel_distance(balance, size, d)
+    assert np.isclose(found, kernel_distance(*kernels), rtol=1e-5, atol=1e-13)
+
+
+def test_distances_broadcast_and_keep_their_digits():
+    balance, size = np.array([-1e4, 0, 1e4])[:, None], np.array([0.1, 1.0])
+    for distance in (synthesis.neuron_kernel_distance(balance, size), synthesis.twin_kernel_distance(balance, size)):
+        assert distance.shape == (3, 2) and np.all((distance >= 0) & (distance <= 1))
+    far = synthesis.neuron_kernel_distance(500.0, 1.0)  # 1/(2δ⁴) with δ = 1000
+    assert np.isclose(far, 0.5e-12, rtol=1e-3)
+
+
+# --- errors
+
+GOOD = dict(input_distance=1.0, target_distance=1.0, tau_h=1.0, tau_y=1.0)
+
+
+@pytest.mark.parametrize(
+    "call, words",
+    [
+        (lambda: synthesis.charge([np.ones(2)], [np.eye(2)], [1.0, 1.0]), "want as many of each"),
+        (lambda: synthesis.charge([np.ones(2)], [np.eye(3)], [1.0]), "does not fit its parameter"),
+        (lambda: synthesis.charge([np.ones((2, 2, 2))], [np.eye(2)], [1.0]), "does not fit its parameter"),
+        (lambda: synthesis.charge([np.ones(2)], [np.eye(2)], [0.0]), "rates must be positive"),
+        (lambda: synthesis.charge([np.full(2, np.nan)], [np.eye(2)], [1.0]), "must be finite"),
+        (lambda: synthesis.charge_step([np.ones(2)], [np.eye(2)], [-1.0]), "rates must be positive"),
+        (lambda: synthesis.quadratic_invariants(np.ones((4, 2)), np.ones((4, 3))), "do not fit"),
+        (lambda: synthesis.quadratic_invariants(np.ones((2, 2)), np.ones((2, 2))), "want at least 3"),
+        (lambda: synthesis.deep_imbalances([np.eye(2)], [1.0]), "want two layers or more"),
+        (lambda: synthesis.deep_imbalances([np.eye(2), np.eye(2)], [1.0]), "a rate for each"),
+        (lambda: synthesis.deep_imbalances([np.eye(2), np.eye(3)], [1.0, 1.0]), "do not fit"),
+        (lambda: synthesis.pair_as_neuron([1.0, 1.0, 1.0], 1.0), r"want a pair, \(2,\)"),
+        (lambda: synthesis.pair_as_neuron([1.0, 1.0], 0.0), "other than zero"),
+        (lambda: synthesis.neuron_as_pair(Neuron(1.0, np.ones(2), np.ones(2), 1.0, 1.0)), "want a neuron with one input"),
+        (lambda: synthesis.neuron_as_pair(Neuron(1.0, np.ones(1), np.ones(1), 0.0, 1.0)), "eta_a is 0.0"),
+        (lambda: synthesis.two_points_as_neuron(0.0, 1.0, 0.0, **GOOD), "dh2 must be positive"),
+        (lambda: synthesis.two_points_as_neuron(1.0, 1.0, 5.0, **GOOD), "no dy has"),
+        (lambda: synthesis.two_points_as_neuron(1.0, 1.0, 0.0, **(GOOD | {"target_distance": 0.0})), "target_distance must be"),
+        (lambda: synthesis.coordinates(Neuron(1.0, np.ones(2), np.zeros(2), 1.0, 1.0)), "other than zero"),
+        (lambda: synthesis.coordinates(Neuron(1.0, np.ones(2), np.ones(2), 1.0, -1.0)), "eta_w is -1.0"),
+        (lambda: synthesis.course(0.0, 0.0, 1.0, [1.0]), "size must be positive"),
+        (lambda: synthesis.course(0.0, 1.0, 2.0, [1.0]), "cosine is 2"),
+        (lambda: synthesis.neuron_kernel_distance(0.0, 0.0), "size must be positive"),
+        (lambda: synthesis.neuron_kernel_distance(0.0, 1.0, -1.5), "cosine is -1.5"),
+        (lambda: synthesis.neuron_kernel_distance(0.0, 1.0, 0.0, 0), "dimension is 0"),
+        (lambda: synthesis.twin_kernel_distance(0.0, 1.0, 1), "want 2 or more"),
+    ],
+)
+def test_what_is_refused(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()
