@@ -301,10 +301,7 @@ RUNS = [
         "practice/kernel_distance",
         lenet,
         "steps",
-        {
-            "3e-4": {"alphas": _ALPHAS, "members": 8, "epochs": 40, "learning_rate": 3e-4, **_LENET},
-            "1e-4": {"alphas": [1.0, 10.0], "members": 2, "epochs": 120, "learning_rate": 1e-4, **_LENET},
-        },
+        {"3e-4": {"alphas": _ALPHAS, "members": 8, "epochs": 40, "learning_rate": 3e-4, **_LENET}},
     ),
     Run(
         "practice/gabor",
