@@ -34,6 +34,7 @@ chapter: setup  ## execute one chapter: make chapter NAME=products
 bench: setup  ## speed beside the plain loop and the limit of memory
 	$(BIN)/python benchmarks/two_point.py
 	$(BIN)/python benchmarks/teacher_student.py
+	$(BIN)/python benchmarks/transformer.py
 
 serve: setup  ## read the book at http://localhost:8000
 	$(BIN)/python -m http.server --directory _build/html $(PORT)

@@ -1,4 +1,4 @@
-"""Every data set: three toys, signals on a ring, MNIST and CIFAR-10, fetched once, checked and kept in the user's cache.
+"""Every data set: toys, signals on a ring, random hierarchies, modular arithmetic; and, fetched once, MNIST and CIFAR-10.
 
 `python -m lib.data` fetches MNIST ahead of time and prints where it lies; `python -m lib.data cifar10` does so for CIFAR-10.
 """
@@ -25,7 +25,9 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from lib import cifar
-from lib.signals import gaussian_clone, nlgp, single_pulse  # noqa: F401  signals on a ring, under the same name
+from lib.hierarchy import RandomHierarchy  # noqa: F401  strings from random rules,
+from lib.modular import modular, one_hot_pairs, split  # noqa: F401  arithmetic modulo a prime
+from lib.signals import gaussian_clone, nlgp, single_pulse  # noqa: F401  and signals on a ring, under the same name
 
 SILENCE = 10  # seconds that a mirror may stay silent
 PATIENCE = 120  # seconds that npm may take

@@ -98,29 +98,38 @@ class RandomHierarchy:
             symbols = features[symbols, chosen].reshape(len(numbers), -1)
         return symbols, labels
 
-    def draw(self, seed: ArrayLike, rules: list[NDArray], count: int) -> tuple[NDArray, NDArray]:
-        """Draw distinct strings, each as likely, one-hot.
+    def draw(
+        self, seed: ArrayLike, rules: list[NDArray], train: int, test: int
+    ) -> tuple[tuple[NDArray, NDArray], tuple[NDArray, NDArray]]:
+        """Draw strings to learn from and others to test on: the first and the last of all in a random order.
+
+        So a smaller training set of one seed is a part of a larger one, and the test set stays the same.
 
         Parameters
         ----------
-        seed : draws which
+        seed : draws the order
         rules : from `rules`
-        count : at most `strings`
+        train, test : how many, together at most `strings`
 
         Returns
         -------
-        inputs (count, sᴸ·v), float32: v numbers for each symbol, of which one is 1; labels (count,)
+        (inputs, labels) twice. inputs (n, sᴸ·v), float32: v numbers for each symbol, of which one is 1; labels (n,)
 
         Raises
         ------
         ValueError
             If there are not so many strings.
         """
-        if not (1 <= count <= self.strings and count % 1 == 0):
-            raise ValueError(f"count is {count}: want 1 to {self.strings}, the number of strings")
-        numbers = np.random.default_rng(seed).choice(self.strings, int(count), replace=False)
+        if not (train >= 1 and test >= 1 and train % 1 == test % 1 == 0 and train + test <= self.strings):
+            raise ValueError(
+                f"train {train} and test {test}: want positive integers, together at most the {self.strings} strings"
+            )
+        order = np.random.default_rng(seed).permutation(self.strings)
+        return self._encoded(rules, order[: int(train)]), self._encoded(rules, order[-int(test) :])
+
+    def _encoded(self, rules: list[NDArray], numbers: NDArray) -> tuple[NDArray, NDArray]:
         symbols, labels = self.derive(rules, numbers)
-        return np.eye(self.symbols, dtype=np.float32)[symbols].reshape(len(symbols), -1), labels
+        return np.eye(self.symbols, dtype=np.float32)[symbols].reshape(len(numbers), -1), labels
 
     def _tuples(self, numbers: NDArray) -> NDArray:
         """Return the tuples (..., s) of symbols that have the given numbers (...)."""

@@ -67,7 +67,7 @@ def train(
     observe: Observe | None = None,
     layers: int | Sequence[int] | None = (),
     stop_below: float = -np.inf,
-    seed: int = 0,
+    seed: int | Sequence[int] = 0,
     progress: bool = False,
 ) -> xr.Dataset:
     """Train every member of a stack by gradient descent, on the device and in the precision of its parameters.
@@ -94,7 +94,8 @@ def train(
         dimensions and a tensor (members, ...)
     layers : hidden layers, counted from 0, whose representations `observe` gets; None for all
     stop_below : a member whose recorded loss falls below this stops there, and its last state is repeated
-    seed : with the member's number it determines the order of points and the units that drop out
+    seed : with the member's number it determines the order of points and the units that drop out; or (members,), so that
+        members of one seed share them
     progress : show a bar
 
     Returns
@@ -113,7 +114,7 @@ def train(
     data = _data(network, inputs, targets, members, like)
     rates = _learning_rates(learning_rate, network.shapes(), members)
     method = _Method(optimizer, momentum, nesterov, betas, schedule, batch_size, draw, loss, seed)
-    method.check(data.points)
+    method.check(members, data.points)
     tested = None if test is None else _data(network, *test, members, like)
     for each in (data, tested):
         _check_targets(loss, each, network.outputs)
@@ -238,9 +239,9 @@ class _Method:
     batch_size: int | None
     draw: Draw | None
     loss: Loss
-    seed: int
+    seed: int | Sequence[int]
 
-    def check(self, points: int) -> None:
+    def check(self, members: int, points: int) -> None:
         if self.optimizer not in ("sgd", "adam"):
             raise ValueError(f"optimizer {self.optimizer!r}: want sgd or adam")
         if not 0 <= self.momentum < 1 or (self.momentum and self.optimizer != "sgd"):
@@ -249,11 +250,17 @@ class _Method:
             raise ValueError("nesterov: want momentum, too")
         if len(self.betas) != 2 or not all(0 <= beta < 1 for beta in self.betas):
             raise ValueError(f"betas are {self.betas}: want two numbers in [0, 1)")
+        if np.shape(self.seed) not in ((), (members,)):
+            raise ValueError(f"seed is {self.seed}: want one number, or one for each of {members} members")
         size = self.batch_size
         if size is not None and not (size % 1 == 0 and 1 <= size <= points):
             raise ValueError(f"batch_size is {size}: want 1 to {points}, the number of points, or None for all")
         if size is not None and self.draw is not None:
             raise ValueError("batch_size and draw: want one of them")
+
+    def key(self, m: int) -> tuple[int, int]:
+        """Return what a member's random numbers start from."""
+        return (self.seed, m) if np.ndim(self.seed) == 0 else (self.seed[m], 0)
 
     def plain(self, points: int) -> bool:
         """Say whether this is full-batch gradient descent on the half squared error, at a constant rate."""
@@ -325,7 +332,7 @@ class _TorchStack:
             return self.data
         epoch, number = divmod(self.step, -(-points // size))
         if number == 0:
-            orders = [np.random.default_rng((self.method.seed, m, epoch + 1)).permutation(points) for m in range(self.members)]
+            orders = [np.random.default_rng((*self.method.key(m), epoch + 1)).permutation(points) for m in range(self.members)]
             self.orders = torch.from_numpy(np.stack(orders)).to(self.data.inputs.device)
         return self.data.batch(self.orders[:, number * size : (number + 1) * size])
 
@@ -338,7 +345,7 @@ class _TorchStack:
         """Draw which units stay, for each member from a stream of its own."""
         if not getattr(self.network, "dropout", 0):
             return None
-        streams = [np.random.default_rng((self.method.seed, m, self.step, 1)) for m in range(self.members)]
+        streams = [np.random.default_rng((*self.method.key(m), self.step, 1)) for m in range(self.members)]
         masks = np.stack([self.network.masks(rng, points) for rng in streams])
         return torch.from_numpy(masks).to(next(iter(self.parameters.values())))
 
@@ -349,9 +356,9 @@ class _TorchStack:
             gradient, first, second, rate = gradients[name], self.first[name], self.second[name], factor * self.rates[name]
             if method.optimizer == "adam":
                 first.lerp_(gradient, 1 - slow)
-                second.lerp_(gradient**2, 1 - slower)
-                unbiased = first / (1 - slow ** (self.step + 1))
-                gradient = unbiased / ((second / (1 - slower ** (self.step + 1))).sqrt() + 1e-8)
+                second.mul_(slower).addcmul_(gradient, gradient, value=1 - slower)
+                spread = second.sqrt().div_((1 - slower ** (self.step + 1)) ** 0.5).add_(1e-8)
+                gradient = first.div(spread.mul_(1 - slow ** (self.step + 1)))
             elif method.momentum:
                 first.mul_(method.momentum).add_(gradient)
                 gradient = gradient + method.momentum * first if method.nesterov else first

@@ -387,6 +387,18 @@ def test_observables_get_the_layers_that_are_asked_for(optimizer):
         np.testing.assert_allclose(found.loss_again, found.loss, rtol=1e-14)
 
 
+def test_members_of_one_seed_share_their_batches_and_masks():
+    network, (inputs, targets) = NETWORKS["dropout"], data(9)
+    parameters = network.initialize(0, 1, dtype=torch.float64)
+    parameters = {name: value.repeat(3, *[1] * (value.ndim - 1)) for name, value in parameters.items()}
+    settings = {"learning_rate": 0.1, "steps": 9, "batch_size": 2}
+    found = train(network, parameters, inputs, targets, seed=[5, 2, 5], **settings).loss
+    one = {name: value[:1] for name, value in parameters.items()}
+    np.testing.assert_array_equal(found[0], found[2])
+    np.testing.assert_array_equal(found[1], train(network, one, inputs, targets, seed=[2], **settings).loss[0])
+    assert np.all(found[0, 1:] != found[1, 1:])
+
+
 def test_dropout_and_batches_do_not_touch_what_is_recorded():
     network, (inputs, targets) = NETWORKS["dropout"], data(9)
     parameters = network.initialize(0, 1, dtype=torch.float64)
@@ -646,6 +658,7 @@ def backwards(step):
         ({"momentum": -0.1}, "momentum is -0.1"),
         ({"momentum": np.nan}, "momentum is nan"),
         ({"momentum": 0.5, "optimizer": "adam"}, "with sgd only"),
+        ({"seed": [1, 2, 3]}, r"seed is \[1, 2, 3\]: want one number, or one for each of 2 members"),
         ({"nesterov": True}, "nesterov: want momentum, too"),
         ({"optimizer": "adam", "betas": (0.9, 1.0)}, r"betas are \(0.9, 1.0\): want two numbers in \[0, 1\)"),
         ({"betas": (0.9,)}, "want two numbers"),
