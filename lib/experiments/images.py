@@ -307,9 +307,12 @@ RUNS = [
         "practice/gabor",
         first_filters,
         "network",
-        {
-            "normalized": {"alphas": _ALPHAS, "normalize": True, "learning_rate": 0.1, **_RESNET},
-            "plain": {"alphas": _ALPHAS[::2], "normalize": False, "learning_rate": 0.003, **_RESNET},
-        },
+        {"normalized": {"alphas": _ALPHAS, "normalize": True, "learning_rate": 0.1, **_RESNET}},
+    ),
+    Run(
+        "practice/gabor_plain",
+        first_filters,
+        "network",
+        {"plain": {"alphas": _ALPHAS[::2], "normalize": False, "learning_rate": 0.003, **_RESNET}},
     ),
 ]
