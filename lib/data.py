@@ -1,4 +1,4 @@
-"""Every data set: toys, signals on a ring, random hierarchies, modular arithmetic; MNIST and CIFAR-10, fetched, checked, cached.
+"""Every data set: toys, signals on a ring, random hierarchies, modular arithmetic; and, fetched once, MNIST and CIFAR-10.
 
 `python -m lib.data` fetches MNIST ahead of time and prints where it lies; `python -m lib.data cifar10` does so for CIFAR-10.
 """

@@ -1,9 +1,12 @@
 """CIFAR-10 from tiny archives: the standard one, one of JPEGs, and many that are not what they should be."""
 
+import gzip
 import hashlib
 import io
+import lzma
 import pickle
 import tarfile
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,17 +18,20 @@ from lib import cifar, data
 STANDARD, JPEG = "cifar-10-python.tar.gz", "cifar10-jpeg.tar.xz"
 
 
-def packed(files, mode="w:gz"):
+timeless = partial(gzip.compress, mtime=0)  # an archive is the same whenever it is made
+
+
+def packed(files, compress=timeless):
     """Pack (name, content) into an archive; content None makes a link to a file of this machine."""
     archive = io.BytesIO()
-    with tarfile.open(fileobj=archive, mode=mode) as tar:
+    with tarfile.open(fileobj=archive, mode="w") as tar:
         for name, content in files:
             info = tarfile.TarInfo(name)
             info.size = len(content or b"")
             if content is None:
                 info.type, info.linkname = tarfile.SYMTYPE, "/etc/hostname"
             tar.addfile(info, io.BytesIO(content or b""))
-    return archive.getvalue()
+    return compress(archive.getvalue())
 
 
 def pixels(batch):
@@ -185,7 +191,7 @@ def jpegs(**changed):
     places = {"frog/0000": 10, "truck/0000": 20, "truck/0001": 30, "airplane/0000": 40, "frog/0001": 50}
     images = [(f"train/{place}.jpg", changed.get(place, jpeg(value))) for place, value in places.items()]
     images += [(f"test/cat/000{number}.jpg", jpeg(60 + 10 * number)) for number in range(2)]
-    files = {JPEG: packed([each for each in sorted(images, key=lambda each: each[0]) if each[1] != b""], "w:xz")}
+    files = {JPEG: packed([each for each in sorted(images, key=lambda each: each[0]) if each[1] != b""], lzma.compress)}
     for part, labels in LABELS.items():
         saved = io.BytesIO()
         np.save(saved, np.array(labels, np.uint8))

@@ -301,18 +301,18 @@ RUNS = [
         "practice/kernel_distance",
         lenet,
         "steps",
-        {
-            "3e-4": {"alphas": _ALPHAS, "members": 8, "epochs": 40, "learning_rate": 3e-4, **_LENET},
-            "1e-4": {"alphas": [1.0, 10.0], "members": 2, "epochs": 120, "learning_rate": 1e-4, **_LENET},
-        },
+        {"3e-4": {"alphas": _ALPHAS, "members": 8, "epochs": 40, "learning_rate": 3e-4, **_LENET}},
     ),
     Run(
         "practice/gabor",
         first_filters,
         "network",
-        {
-            "normalized": {"alphas": _ALPHAS, "normalize": True, "learning_rate": 0.1, **_RESNET},
-            "plain": {"alphas": _ALPHAS[::2], "normalize": False, "learning_rate": 0.003, **_RESNET},
-        },
+        {"normalized": {"alphas": _ALPHAS, "normalize": True, "learning_rate": 0.1, **_RESNET}},
+    ),
+    Run(
+        "practice/gabor_plain",
+        first_filters,
+        "network",
+        {"plain": {"alphas": _ALPHAS[::2], "normalize": False, "learning_rate": 0.003, **_RESNET}},
     ),
 ]

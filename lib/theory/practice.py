@@ -48,7 +48,7 @@ def white_noise_roughness(kernel: ArrayLike) -> float:
     return float(np.sum(matrix("kernel", kernel) ** 2))
 
 
-# --- random hierarchies: how many rules and strings ---------------------------------------------------------------------
+# --- random hierarchies -----------------------------------------------------------------------------------------------------
 
 
 def rule_count(classes: int, features: int, symbols: int, levels: int) -> int:

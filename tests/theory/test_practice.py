@@ -1,4 +1,4 @@
-"""The roughness of filters by written-out sums, Parseval's theorem and sampling; random hierarchies by counting."""
+"""The roughness of filters against sums that are written out, Parseval's theorem and sampling; counts against counting."""
 
 import itertools
 
@@ -59,11 +59,14 @@ def test_white_noise(kernel, size):
     assert expected == {"printed": 5.25, "laplacian": 10.25}[kernel]
 
 
-def test_bad_input_gets_one_clear_error():
+def test_a_response_refuses_what_is_no_kernel_or_frequency():
     with pytest.raises(ValueError, match="kernel has shape"):
         practice.power_response([1.0], 0, 0)
     with pytest.raises(ValueError, match="horizontal"):
         practice.power_response(practice.LAPLACIAN, np.nan, 0)
+
+
+# --- random hierarchies
 
 
 def expand(levels, branches, features):
