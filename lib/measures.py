@@ -3,6 +3,7 @@
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
+from scipy.signal import convolve
 from torch import Tensor
 
 from lib.training import Observe
@@ -126,3 +127,40 @@ def gate_agreement(path: ArrayLike, inputs: ArrayLike) -> tuple[NDArray, NDArray
     gates = path @ inputs.T >= 0  # (T, K, samples)
     same = gates[1:] == gates[:-1]
     return same.mean(axis=-1), same.all(axis=0).mean(axis=-1)
+
+
+def accuracy(outputs: Tensor, labels: Tensor) -> Tensor:
+    """Return the fraction of points whose largest output is the label's, for outputs (..., n, c), labels (n,) or (..., n)."""
+    return (outputs.argmax(-1) == labels).to(outputs).mean(-1)
+
+
+def filter_laplacian(filters: ArrayLike, kernel: ArrayLike) -> NDArray:
+    r"""Return how rough filters are, :math:`\left\| \frac{w}{\|w\|_2} * \Delta \right\|_2^2`.
+
+    Outside of a filter there are zeros, so that the convolution is larger than the filter: by Parseval's theorem this is the mean
+    of :math:`|\hat\Delta|^2` over the filter's power spectrum.
+
+    Parameters
+    ----------
+    filters : (..., k, k)
+    kernel : Δ (l, l), the discrete Laplacian
+
+    Returns
+    -------
+    (...)
+
+    Raises
+    ------
+    ValueError
+        If shapes are other ones, or a filter is zero or not finite.
+
+    Source: Kunin et al. (2024), appendix, Figure 5 (b); the margin is ours.
+    """
+    filters, kernel = np.asarray(filters, float), np.asarray(kernel, float)
+    if filters.ndim < 2 or filters.size == 0 or kernel.ndim != 2:
+        raise ValueError(f"filters {filters.shape} and kernel {kernel.shape}: want (..., k, k) and (l, l)")
+    norm = np.linalg.norm(filters, axis=(-2, -1), keepdims=True)
+    if not np.all((norm > 0) & (norm < np.inf)):
+        raise ValueError("a filter is zero or not finite: it has no shape")
+    kernel = kernel.reshape((1,) * (filters.ndim - 2) + kernel.shape)
+    return np.sum(convolve(filters / norm, kernel, method="direct") ** 2, axis=(-2, -1))

@@ -33,7 +33,7 @@ class Network:
 
     activation: str
     outputs: int
-    input_ndim: ClassVar[int] = 2  # of the inputs of one member
+    tokens: int | None = None  # how many there are, if an input is made of tokens 0, 1, … instead of numbers
     broadcasts: ClassVar[bool] = False  # whether a call takes parameters and inputs of many members at once
 
     @property
@@ -44,6 +44,20 @@ class Network:
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Return the shape of each parameter of one member, by name; biases are vectors, weights start with (out, in)."""
         raise NotImplementedError
+
+    @property
+    def point(self) -> tuple[int, ...]:
+        """The shape of one input; by default the first layer's fan-in."""
+        return (self.shapes()["weight1"][1],)
+
+    @property
+    def input_ndim(self) -> int:
+        """The number of axes of the inputs of one member."""
+        return 1 + len(self.point)
+
+    def variance(self, shape: tuple[int, ...]) -> float:
+        """Return the variance with which weights of this shape are drawn: Xavier's, 2 / (fan in + fan out)."""
+        return 2 / ((shape[0] + shape[1]) * int(np.prod(shape[2:])))
 
     def layers(self, layers: int | tuple[int, ...] | None) -> tuple[int, ...]:
         """Return the hidden layers asked for, counted from 0; None means all.
@@ -67,7 +81,7 @@ class Network:
         dtype: torch.dtype = torch.float32,
         device: str = "cpu",
     ) -> dict[str, Tensor]:
-        """Draw weights from Xavier's normal distribution, of variance 2 gain² / (fan in + fan out); biases are zero.
+        """Draw weights from normal distributions, with gain times the standard deviation that `variance` gives; biases are zero.
 
         Parameters
         ----------
@@ -93,8 +107,7 @@ class Network:
             rng = np.random.default_rng((seed, member))
             for name, shape in self.shapes().items():
                 if len(shape) > 1:
-                    fans = (shape[0] + shape[1]) * int(np.prod(shape[2:]))
-                    draw = rng.normal(scale=gain[member] * np.sqrt(2 / fans), size=shape)
+                    draw = rng.normal(scale=gain[member] * np.sqrt(self.variance(shape)), size=shape)
                     parameters[name][member] = torch.from_numpy(draw)
         return {name: value.to(device) for name, value in parameters.items()}
 

@@ -26,11 +26,18 @@ MOST_FUSED_POINTS = 16  # beyond this, matrix products beat the compiled path
 Loss = Callable[[Tensor, Tensor], Tensor]
 Observe = Callable[[dict[str, Tensor], Tensor, list[Tensor]], dict[str, tuple[tuple[str, ...], Tensor]]]
 Draw = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
+Schedule = Callable[[int], float]
 
 
 def half_squared_error(outputs: Tensor, targets: Tensor) -> Tensor:
     """Return ½ mean over points of ‖output − target‖², for outputs and targets (..., n, c); shape (...)."""
     return ((outputs - targets) ** 2).sum(-1).mean(-1) / 2
+
+
+def cross_entropy(outputs: Tensor, labels: Tensor) -> Tensor:
+    """Return the mean of −ln softmax(output)[label] over points, for outputs (..., n, c) and labels (n,) or (..., n); (...)."""
+    own = labels.expand(outputs.shape[:-1]).unsqueeze(-1)
+    return -outputs.log_softmax(-1).gather(-1, own).squeeze(-1).mean(-1)
 
 
 def log_steps(steps: int, count: int) -> np.ndarray:
@@ -48,14 +55,19 @@ def train(
     steps: int,
     optimizer: str = "sgd",
     momentum: float = 0.0,
+    nesterov: bool = False,
+    betas: tuple[float, float] = (0.9, 0.999),
+    schedule: Schedule | None = None,
     batch_size: int | None = None,
     draw: Draw | None = None,
     loss: Loss = half_squared_error,
+    metrics: Mapping[str, Loss] | None = None,
+    test: tuple[Tensor | np.ndarray, Tensor | np.ndarray] | None = None,
     record: Sequence[int] | None = None,
     observe: Observe | None = None,
     layers: int | Sequence[int] | None = (),
     stop_below: float = -np.inf,
-    seed: int = 0,
+    seed: int | Sequence[int] = 0,
     progress: bool = False,
 ) -> xr.Dataset:
     """Train every member of a stack by gradient descent, on the device and in the precision of its parameters.
@@ -67,24 +79,29 @@ def train(
     inputs, targets : one data set for all members, (n, ...), or one for each, (members, n, ...)
     learning_rate : > 0; one number, or (members,), or one of these for each parameter by name
     steps : number of updates, at least 1
-    optimizer : "sgd" or "adam" (with β = .9, .999 and ε = 1e-8)
-    momentum : of "sgd", in [0, 1)
+    optimizer : "sgd" or "adam" (with ε = 1e-8)
+    momentum, nesterov : of "sgd", the former in [0, 1)
+    betas : of "adam", in [0, 1)
+    schedule : maps the number of an update, from 0, to a factor, at least 0, of all learning rates (see `lib.schedules`)
     batch_size : None for all points at once; else each epoch passes through the points in an order of the member's own
     draw : instead, a fresh batch for each step: maps (member, step) to inputs (b, ...) and targets (b, ...); `inputs` and
         `targets` are then those at which it is recorded
     loss : maps outputs (members, n, ...) and targets, which may lack the member axis, to (members,)
+    metrics : further functions of the same kind, by name, that are recorded beside the loss
+    test : inputs and targets, for all members or for each, at which loss and metrics are recorded, too
     record : steps at which to record, ascending from 0 (before the first update) to at most `steps`; by default all of them
     observe : maps (parameters, outputs, hidden), tensors that start with a member axis, to observables: by name, their further
         dimensions and a tensor (members, ...)
     layers : hidden layers, counted from 0, whose representations `observe` gets; None for all
     stop_below : a member whose recorded loss falls below this stops there, and its last state is repeated
-    seed : with the member's number it determines the order of points and the units that drop out
+    seed : with the member's number it determines the order of points and the units that drop out; or (members,), so that
+        members of one seed share them
     progress : show a bar
 
     Returns
     -------
-    Dataset over (member, step): `loss` over all points, and the observables; over member: `stopped` and `diverged`, the recorded
-    step at which that happened, or -1
+    Dataset over (member, step): `loss` and the metrics over all points, with a test set `test_loss` and so on, and the
+    observables; over member: `stopped` and `diverged`, the recorded step at which that happened, or -1
 
     Raises
     ------
@@ -93,11 +110,14 @@ def train(
     """
     members = _check_parameters(network, parameters)
     parameters = {name: parameters[name].detach() for name in network.shapes()}
-    device, dtype = parameters["weight1"].device, parameters["weight1"].dtype
-    data = _data(network, inputs, targets, members, device, dtype)
+    like = next(iter(parameters.values()))
+    data = _data(network, inputs, targets, members, like)
     rates = _learning_rates(learning_rate, network.shapes(), members)
-    method = _Method(optimizer, momentum, batch_size, draw, loss, seed)
-    method.check(data, network.outputs)
+    method = _Method(optimizer, momentum, nesterov, betas, schedule, batch_size, draw, loss, seed)
+    method.check(members, data.points)
+    tested = None if test is None else _data(network, *test, members, like)
+    for each in (data, tested):
+        _check_targets(loss, each, network.outputs)
     if not (steps >= 1 and steps % 1 == 0):
         raise ValueError(f"steps is {steps}: want a positive integer")
     record = np.arange(steps + 1) if record is None else np.asarray(record)
@@ -107,11 +127,16 @@ def train(
     layers = network.layers(layers)
 
     stacks = _stacks(network, parameters, data, rates, method)
+    ends = np.cumsum([stack.members for stack in stacks])
+    views = [
+        _View(network, data.part(own), tested and tested.part(own), loss, metrics or {}, observe)
+        for own in (slice(end - stack.members, end) for stack, end in zip(stacks, ends, strict=True))
+    ]
     bar = tqdm(total=members * int(record[-1]), desc="training", unit="step", disable=None if progress else True)
     threads = min(len(stacks), cpu_count() or 1)
     # Arithmetic on numbers below the normal range is a hundred times slower, so each thread rounds them to zero.
     with bar, ThreadPoolExecutor(threads, initializer=torch.set_flush_denormal, initargs=(True,)) as pool:
-        runs = list(pool.map(lambda stack: _run(stack, record.astype(int), observe, layers, stop_below, bar), stacks))
+        runs = list(pool.map(lambda *pair: _run(*pair, record.astype(int), layers, stop_below, bar), stacks, views))
     joined = runs[0] if len(runs) == 1 else xr.concat(runs, "member")
     return joined.assign_coords(member=np.arange(members))
 
@@ -131,9 +156,7 @@ class _Stack(Protocol):
         """Stop the members marked in a mask (members,)."""
 
 
-def _run(
-    stack: _Stack, record: np.ndarray, observe: Observe | None, layers: tuple[int, ...], stop_below: float, bar: tqdm
-) -> xr.Dataset:
+def _run(stack: _Stack, view: "_View", record: np.ndarray, layers: tuple[int, ...], stop_below: float, bar: tqdm) -> xr.Dataset:
     """Train a stack from record to record and collect what is seen."""
     stopped, diverged = (np.full(stack.members, -1) for _ in range(2))
     seen, done = [], 0
@@ -141,7 +164,7 @@ def _run(
         if np.any(stopped < 0):
             stack.advance(int(step) - done)
             losses, parameters, outputs, hidden = stack.look(layers)
-            frame = {"loss": ((), losses)} | (observe(parameters, outputs, hidden) if observe else {})
+            frame = {"loss": ((), losses)} | view.observe(parameters, outputs, hidden)
             frame = {name: (dims, value.detach().cpu().numpy().copy()) for name, (dims, value) in frame.items()}
             losses = frame["loss"][1]
             diverged[(diverged < 0) & ~np.isfinite(losses)] = step
@@ -172,6 +195,9 @@ class _Data:
     def member(self, m: int | slice) -> tuple[Tensor, Tensor]:
         return (self.inputs[m], self.targets[m]) if self.own else (self.inputs, self.targets)
 
+    def part(self, members: slice) -> "_Data":
+        return _Data(*self.member(members), self.own)
+
     def batch(self, index: Tensor) -> "_Data":
         """Take the points `index` (members, batch)."""
         if not self.own:
@@ -181,41 +207,81 @@ class _Data:
 
 
 @dataclass(frozen=True)
+class _View:
+    """What is read off a stack beside its loss."""
+
+    network: Network
+    data: _Data
+    test: _Data | None
+    loss: Loss
+    metrics: Mapping[str, Loss]
+    observer: Observe | None
+
+    def observe(self, parameters: dict[str, Tensor], outputs: Tensor, hidden: list[Tensor]) -> dict:
+        frame = {name: ((), metric(outputs, self.data.targets)) for name, metric in self.metrics.items()}
+        if self.test is not None:
+            with torch.no_grad():
+                answers, _ = _call(self.network, parameters, self.test, ())
+            measures = {"loss": self.loss, **self.metrics}
+            frame |= {f"test_{name}": ((), metric(answers, self.test.targets)) for name, metric in measures.items()}
+        return frame | (self.observer(parameters, outputs, hidden) if self.observer else {})
+
+
+@dataclass(frozen=True)
 class _Method:
     """How the members descend."""
 
     optimizer: str
     momentum: float
+    nesterov: bool
+    betas: tuple[float, float]
+    schedule: Schedule | None
     batch_size: int | None
     draw: Draw | None
     loss: Loss
-    seed: int
+    seed: int | Sequence[int]
 
-    def check(self, data: _Data, outputs: int) -> None:
+    def check(self, members: int, points: int) -> None:
         if self.optimizer not in ("sgd", "adam"):
             raise ValueError(f"optimizer {self.optimizer!r}: want sgd or adam")
         if not 0 <= self.momentum < 1 or (self.momentum and self.optimizer != "sgd"):
             raise ValueError(f"momentum is {self.momentum}: want a number in [0, 1), with sgd only")
-        size, points = self.batch_size, data.points
+        if self.nesterov and not self.momentum:
+            raise ValueError("nesterov: want momentum, too")
+        if len(self.betas) != 2 or not all(0 <= beta < 1 for beta in self.betas):
+            raise ValueError(f"betas are {self.betas}: want two numbers in [0, 1)")
+        if np.shape(self.seed) not in ((), (members,)):
+            raise ValueError(f"seed is {self.seed}: want one number, or one for each of {members} members")
+        size = self.batch_size
         if size is not None and not (size % 1 == 0 and 1 <= size <= points):
             raise ValueError(f"batch_size is {size}: want 1 to {points}, the number of points, or None for all")
         if size is not None and self.draw is not None:
             raise ValueError("batch_size and draw: want one of them")
-        found = tuple(data.targets.shape[data.own :])
-        if self.loss is half_squared_error and found != (points, outputs):
-            raise ValueError(f"targets are {found} for each member: want ({points}, {outputs}), points and outputs")
+
+    def key(self, m: int) -> tuple[int, int]:
+        """Return what a member's random numbers start from."""
+        return (self.seed, m) if np.ndim(self.seed) == 0 else (self.seed[m], 0)
 
     def plain(self, points: int) -> bool:
-        """Say whether this is full-batch gradient descent on the half squared error."""
+        """Say whether this is full-batch gradient descent on the half squared error, at a constant rate."""
         full = self.batch_size in (None, points) and self.draw is None
-        return self.optimizer == "sgd" and not self.momentum and full and self.loss is half_squared_error
+        constant = self.optimizer == "sgd" and not self.momentum and self.schedule is None
+        return constant and full and self.loss is half_squared_error
+
+    def factor(self, step: int) -> float:
+        """Return the factor of the learning rates at an update."""
+        factor = 1.0 if self.schedule is None else float(self.schedule(step))
+        if not 0 <= factor < np.inf:
+            raise ValueError(f"schedule gives {factor} at update {step}: want a number of at least 0")
+        return factor
 
 
 def _stacks(
     network: Network, parameters: Mapping[str, Tensor], data: _Data, rates: Mapping[str, np.ndarray], method: _Method
 ) -> list[_Stack]:
     """Choose how to compute: in place where network and method are plain, else by automatic differentiation."""
-    members, on_cpu = len(parameters["weight1"]), parameters["weight1"].device.type == "cpu"
+    like = next(iter(parameters.values()))
+    members, on_cpu = len(like), like.device.type == "cpu"
     plain = isinstance(network, Dense) and method.plain(data.points)
     if plain and on_cpu and data.points <= MOST_FUSED_POINTS:
         from lib import fused  # numba is not needed elsewhere
@@ -239,10 +305,7 @@ class _TorchStack:
     ) -> None:
         self.network, self.data, self.method = network, data, method
         self.parameters = {name: value.clone() for name, value in parameters.items()}
-        weights = self.parameters["weight1"]
-        self.members, self.step = len(weights), 0
-        # A CPU multiplies a single matrix in another order than each of many, so a member alone gets a twin that has no effect.
-        self.alone = len(weights) == 1 and weights.device.type == "cpu" and weights.dtype == torch.float64
+        self.members, self.step = len(next(iter(parameters.values()))), 0
         self.rates = {
             name: torch.tensor(rates[name]).to(value).view(-1, *[1] * (value.ndim - 1)) for name, value in self.parameters.items()
         }
@@ -256,37 +319,10 @@ class _TorchStack:
     def _gradients(self) -> dict[str, Tensor]:
         data = self._batch()
         leaves = {name: value.requires_grad_() for name, value in self.parameters.items()}
-        outputs, _ = self._call(leaves, data, (), self._masks(data.points))
+        outputs, _ = _call(self.network, leaves, data, (), self._masks(data.points))
         total = self.method.loss(outputs, data.targets).sum()  # members do not mix: each gets its own gradient
         gradients = torch.autograd.grad(total, list(leaves.values()))
         return dict(zip(leaves, gradients, strict=True))
-
-    def _call(
-        self, parameters: dict[str, Tensor], data: _Data, layers: tuple[int, ...], masks: Tensor | None = None
-    ) -> tuple[Tensor, list[Tensor]]:
-        if self.network.broadcasts:
-            if self.alone:
-                parameters = {name: value.expand(2, *value.shape[1:]) for name, value in parameters.items()}
-            outputs, hidden = self.network(parameters, data.inputs, layers, masks)
-            return outputs[: self.members], [h[: self.members] for h in hidden]
-        if data.inputs.device.type != "cpu":
-            return self._mapped(parameters, data, layers, masks)
-        # One by one: the CPU's convolutions round in another way for many members than for one.
-        inputs = data.inputs if data.own else [data.inputs] * self.members
-        masks = [None] * self.members if masks is None else masks
-        each = zip(*(value.unbind() for value in parameters.values()), strict=True)
-        calls = [
-            self.network(dict(zip(parameters, values, strict=True)), x, layers, stay)
-            for values, x, stay in zip(each, inputs, masks, strict=True)
-        ]
-        outputs, hidden = zip(*calls, strict=True)
-        return torch.stack(outputs), [torch.stack(h) for h in zip(*hidden, strict=True)]
-
-    def _mapped(
-        self, parameters: dict[str, Tensor], data: _Data, layers: tuple[int, ...], masks: Tensor | None
-    ) -> tuple[Tensor, list[Tensor]]:
-        axes = (0, 0 if data.own else None, None if masks is None else 0)
-        return vmap(lambda p, x, m: self.network(p, x, layers, m), axes)(parameters, data.inputs, masks)
 
     def _batch(self) -> _Data:
         size, points = self.method.batch_size, self.data.points
@@ -296,7 +332,7 @@ class _TorchStack:
             return self.data
         epoch, number = divmod(self.step, -(-points // size))
         if number == 0:
-            orders = [np.random.default_rng((self.method.seed, m, epoch + 1)).permutation(points) for m in range(self.members)]
+            orders = [np.random.default_rng((*self.method.key(m), epoch + 1)).permutation(points) for m in range(self.members)]
             self.orders = torch.from_numpy(np.stack(orders)).to(self.data.inputs.device)
         return self.data.batch(self.orders[:, number * size : (number + 1) * size])
 
@@ -309,26 +345,28 @@ class _TorchStack:
         """Draw which units stay, for each member from a stream of its own."""
         if not getattr(self.network, "dropout", 0):
             return None
-        streams = [np.random.default_rng((self.method.seed, m, self.step, 1)) for m in range(self.members)]
+        streams = [np.random.default_rng((*self.method.key(m), self.step, 1)) for m in range(self.members)]
         masks = np.stack([self.network.masks(rng, points) for rng in streams])
-        return torch.from_numpy(masks).to(self.parameters["weight1"])
+        return torch.from_numpy(masks).to(next(iter(self.parameters.values())))
 
     @torch.no_grad()
     def _update(self, gradients: dict[str, Tensor]) -> None:
+        method, (slow, slower), factor = self.method, self.method.betas, self.method.factor(self.step)
         for name, parameter in self.parameters.items():
-            gradient, first, second, rate = gradients[name], self.first[name], self.second[name], self.rates[name]
-            if self.method.optimizer == "adam":
-                first.lerp_(gradient, 1 - 0.9)
-                second.lerp_(gradient**2, 1 - 0.999)
-                unbiased = first / (1 - 0.9 ** (self.step + 1))
-                gradient = unbiased / ((second / (1 - 0.999 ** (self.step + 1))).sqrt() + 1e-8)
-            elif self.method.momentum:
-                gradient = first.mul_(self.method.momentum).add_(gradient)
+            gradient, first, second, rate = gradients[name], self.first[name], self.second[name], factor * self.rates[name]
+            if method.optimizer == "adam":
+                first.lerp_(gradient, 1 - slow)
+                second.mul_(slower).addcmul_(gradient, gradient, value=1 - slower)
+                spread = second.sqrt().div_((1 - slower ** (self.step + 1)) ** 0.5).add_(1e-8)
+                gradient = first.div(spread.mul_(1 - slow ** (self.step + 1)))
+            elif method.momentum:
+                first.mul_(method.momentum).add_(gradient)
+                gradient = gradient + method.momentum * first if method.nesterov else first
             parameter.sub_(rate * gradient)
 
     @torch.no_grad()
     def look(self, layers: tuple[int, ...]) -> tuple[Tensor, dict[str, Tensor], Tensor, list[Tensor]]:
-        outputs, hidden = self._call(self.parameters, self.data, layers)
+        outputs, hidden = _call(self.network, self.parameters, self.data, layers)
         return self.method.loss(outputs, self.data.targets), self.parameters, outputs, hidden
 
     def freeze(self, members: np.ndarray) -> None:
@@ -337,9 +375,43 @@ class _TorchStack:
                 rate[torch.from_numpy(members).to(rate.device)] = 0
 
 
+def _call(
+    network: Network, parameters: dict[str, Tensor], data: _Data, layers: tuple[int, ...], masks: Tensor | None = None
+) -> tuple[Tensor, list[Tensor]]:
+    """Return the outputs and the representations of all members."""
+    like = next(iter(parameters.values()))
+    members, on_cpu = len(like), like.device.type == "cpu"
+    if network.broadcasts:
+        # A CPU multiplies a single matrix in another order than each of many, so a member alone gets a twin that has no effect.
+        if members == 1 and on_cpu and like.dtype == torch.float64:
+            parameters = {name: value.expand(2, *value.shape[1:]) for name, value in parameters.items()}
+        outputs, hidden = network(parameters, data.inputs, layers, masks)
+        return outputs[:members], [h[:members] for h in hidden]
+    if not on_cpu:
+        return _mapped(network, parameters, data, layers, masks)
+    # One by one: the CPU's convolutions round in another way for many members than for one.
+    inputs = data.inputs if data.own else [data.inputs] * members
+    masks = [None] * members if masks is None else masks
+    each = zip(*(value.unbind() for value in parameters.values()), strict=True)
+    calls = [
+        network(dict(zip(parameters, values, strict=True)), x, layers, stay)
+        for values, x, stay in zip(each, inputs, masks, strict=True)
+    ]
+    outputs, hidden = zip(*calls, strict=True)
+    return torch.stack(outputs), [torch.stack(h) for h in zip(*hidden, strict=True)]
+
+
+def _mapped(
+    network: Network, parameters: dict[str, Tensor], data: _Data, layers: tuple[int, ...], masks: Tensor | None
+) -> tuple[Tensor, list[Tensor]]:
+    axes = (0, 0 if data.own else None, None if masks is None else 0)
+    return vmap(lambda p, x, m: network(p, x, layers, m), axes)(parameters, data.inputs, masks)
+
+
 def _check_parameters(network: Network, parameters: Mapping[str, Tensor]) -> int:
     """Return the number of members."""
-    members = len(parameters["weight1"]) if "weight1" in parameters else 0
+    first = next(iter(network.shapes()))
+    members = len(parameters[first]) if first in parameters else 0
     for name, shape in network.shapes().items():
         found = tuple(parameters[name].shape) if name in parameters else None
         if members < 1 or found != (members, *shape):
@@ -349,30 +421,44 @@ def _check_parameters(network: Network, parameters: Mapping[str, Tensor]) -> int
     return members
 
 
-def _data(
-    network: Network,
-    inputs: Tensor | np.ndarray,
-    targets: Tensor | np.ndarray,
-    members: int,
-    device: torch.device,
-    dtype: torch.dtype,
-) -> _Data:
-    inputs, targets = torch.as_tensor(inputs, device=device), torch.as_tensor(targets, device=device)
-    own = inputs.ndim == network.input_ndim + 1
-    if inputs.ndim - own != network.input_ndim or inputs.numel() == 0 or (own and len(inputs) != members):
+def _data(network: Network, inputs: Tensor | np.ndarray, targets: Tensor | np.ndarray, members: int, like: Tensor) -> _Data:
+    """Bring points and targets to the device of `like` and, where they are no tokens or labels, to its precision."""
+    inputs, targets = torch.as_tensor(inputs, device=like.device), torch.as_tensor(targets, device=like.device)
+    point = network.point
+    own = inputs.ndim == len(point) + 2
+    if inputs.ndim - own != len(point) + 1 or inputs.numel() == 0 or (own and len(inputs) != members):
         raise ValueError(
             f"inputs have shape {tuple(inputs.shape)}: want (n, ...), or ({members}, n, ...) with a set for each member"
         )
     if inputs.shape[: 1 + own] != targets.shape[: 1 + own]:
         raise ValueError(f"inputs {tuple(inputs.shape)} and targets {tuple(targets.shape)} must be equally many")
-    wanted = network.shapes()["weight1"][1]
-    if inputs.shape[-1] != wanted:
+    if inputs.shape[1 + own :] != point:
+        wanted = " × ".join(map(str, point))
         raise ValueError(f"inputs have shape {tuple(inputs.shape)}: want {wanted} numbers for each point, as the network does")
-    inputs, targets = inputs.to(dtype), targets.to(dtype) if targets.is_floating_point() else targets
+    targets = targets.to(like.dtype) if targets.is_floating_point() else targets
     for name, data in (("inputs", inputs), ("targets", targets)):
         if not torch.isfinite(data).all():
             raise ValueError(f"{name} must be finite")
-    return _Data(inputs, targets, own)
+    if network.tokens is None:
+        return _Data(inputs.to(like.dtype), targets, own)
+    if inputs.is_floating_point() or inputs.min() < 0 or inputs.max() >= network.tokens:
+        raise ValueError(f"inputs are tokens: want whole numbers from 0 to {network.tokens - 1}")
+    return _Data(inputs.long(), targets, own)
+
+
+def _check_targets(loss: Loss, data: _Data | None, outputs: int) -> None:
+    """Refuse targets that the loss would take for something else."""
+    if data is None:
+        return
+    found, points = tuple(data.targets.shape[data.own :]), data.points
+    if loss is half_squared_error and found != (points, outputs):
+        raise ValueError(f"targets are {found} for each member: want ({points}, {outputs}), points and outputs")
+    if loss is cross_entropy:
+        labels = data.targets
+        if found != (points,) or labels.is_floating_point() or labels.min() < 0 or labels.max() >= outputs:
+            raise ValueError(
+                f"targets are {found} for each member: want ({points},) labels, whole numbers from 0 to {outputs - 1}"
+            )
 
 
 def _learning_rates(

@@ -162,3 +162,40 @@ def test_gate_agreement_is_eqs_78_and_79(seed, times, k):
 def test_gate_agreement_needs_two_times_and_inputs_that_fit(path, inputs):
     with pytest.raises(ValueError, match="do not fit"):
         measures.gate_agreement(np.ones(path), np.ones(inputs))
+
+
+def plain_convolution(w, kernel):
+    """Convolve one filter (k, k), zero outside, by its definition."""
+    k, side = len(w), len(kernel)
+    found = np.zeros((k + side - 1, k + side - 1))
+    for r, c in np.ndindex(w.shape):
+        found[r : r + side, c : c + side] += w[r, c] * kernel
+    return found
+
+
+@given(seed=seeds, size=st.integers(1, 5), side=st.integers(1, 4), scale=st.sampled_from([1e-8, 1.0, -1e8]))
+def test_filter_laplacian_is_its_definition_whatever_the_scale(seed, size, side, scale):
+    rng = np.random.default_rng(seed)
+    w, kernel = rng.normal(size=(2, 3, size, size)), rng.normal(size=(side, side))
+    found = measures.filter_laplacian(scale * w, kernel)
+    assert found.shape == (2, 3)
+    for index in np.ndindex(2, 3):
+        expected = np.sum(plain_convolution(w[index] / np.linalg.norm(w[index]), kernel) ** 2)
+        np.testing.assert_allclose(found[index], expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "filters, kernel, message",
+    [
+        ([1.0, 2.0], [[1.0]], "want .* and"),
+        (np.zeros((0, 3, 3)), [[1.0]], "want .* and"),
+        (np.eye(3), [1.0], "want .* and"),
+        (np.stack([np.eye(3), np.zeros((3, 3))]), [[1.0]], "no shape"),
+        (np.full((3, 3), np.inf), [[1.0]], "no shape"),
+        (np.full((3, 3), np.nan), [[1.0]], "no shape"),
+    ],
+    ids=["one axis", "none", "kernel", "zero", "infinite", "nan"],
+)
+def test_filter_laplacian_refuses_what_has_no_shape(filters, kernel, message):
+    with pytest.raises(ValueError, match=message):
+        measures.filter_laplacian(filters, kernel)

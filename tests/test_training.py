@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from torch.nn import functional
 
 from lib import fused, training
-from lib.networks import ACTIVATIONS, Committee, Convolutional, Dense
-from lib.training import half_squared_error, log_steps, train
+from lib.measures import accuracy
+from lib.networks import ACTIVATIONS, Committee, Convolutional, Dense, Network
+from lib.schedules import cosine, piecewise, warm_up
+from lib.training import cross_entropy, half_squared_error, log_steps, train
 
 NETWORKS = {
     "dense": Dense((3, 7, 5, 2), "elu"),
@@ -34,13 +36,27 @@ def weights(parameters, outputs, hidden):
     }
 
 
-def plain(network, parameters, m, inputs, targets, learning_rate, steps, optimizer="sgd", momentum=0.0, batch_size=None, seed=0):
+def plain(
+    network,
+    parameters,
+    m,
+    inputs,
+    targets,
+    learning_rate,
+    steps,
+    optimizer="sgd",
+    batch_size=None,
+    seed=0,
+    schedule=None,
+    **method,
+):
     """Train member m as a reader would; return losses and parameters from step 0 on."""
     leaves = {name: value[m].clone().requires_grad_() for name, value in parameters.items()}
     inputs, targets = torch.from_numpy(inputs).to(leaves["weight1"]), torch.from_numpy(targets).to(leaves["weight1"])
     rates = learning_rate if isinstance(learning_rate, dict) else dict.fromkeys(leaves, learning_rate)
     groups = [{"params": [leaf], "lr": rates[name]} for name, leaf in leaves.items()]
-    method = torch.optim.Adam(groups) if optimizer == "adam" else torch.optim.SGD(groups, momentum=momentum)
+    method = (torch.optim.Adam if optimizer == "adam" else torch.optim.SGD)(groups, **method)
+    scheduler = torch.optim.lr_scheduler.LambdaLR(method, schedule or (lambda step: 1))
 
     def loss(x, y, masks=None):
         return 0.5 * torch.mean(torch.sum((network(leaves, x, (), masks)[0] - y) ** 2, dim=1))
@@ -58,6 +74,7 @@ def plain(network, parameters, m, inputs, targets, learning_rate, steps, optimiz
         method.zero_grad()
         loss(inputs[chosen], targets[chosen], masks).backward()
         method.step()
+        scheduler.step()
         losses.append(loss(inputs, targets).item())
         path.append({name: leaf.detach().clone() for name, leaf in leaves.items()})
     return losses, path
@@ -82,7 +99,13 @@ METHODS = [
     {"batch_size": 10},
     {"batch_size": 1, "momentum": 0.5},
     {"batch_size": 5, "optimizer": "adam"},
+    {"momentum": 0.9, "nesterov": True},
+    {"optimizer": "adam", "betas": (0.7, 0.98)},
+    {"schedule": cosine(7, 0.8)},
+    {"batch_size": 5, "momentum": 0.9, "nesterov": True, "schedule": piecewise([0, 3, 6], [0, 2, 0.5])},
+    {"optimizer": "adam", "schedule": warm_up(4)},
 ]
+METHOD_NAMES = ["-".join(method) + str(i) for i, method in enumerate(METHODS)]
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
@@ -112,7 +135,7 @@ def test_fresh_batches_are_those_that_are_drawn(optimizer):
         train(network, parameters, inputs, targets, draw=draw, batch_size=2, **method)
 
 
-@pytest.mark.parametrize("method", METHODS, ids=str)
+@pytest.mark.parametrize("method", METHODS, ids=METHOD_NAMES)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_train_is_the_plain_loop(name, method):
     network, (inputs, targets) = NETWORKS[name], data(10)
@@ -164,14 +187,9 @@ def test_learning_rates_of_members_and_parameters(name, method, own):
         assert_plain(found, network, parameters, inputs, targets, expected, own=own, **settings)
 
 
-def test_another_loss():
+def test_cross_entropy_in_training():
     network, (inputs, _) = Dense((3, 5, 4), "tanh"), data(6)
     parameters, labels = network.initialize(0, 2, dtype=torch.float64), np.array([0, 1, 2, 3, 1, 2])
-
-    def cross_entropy(outputs, labels):
-        labels = torch.broadcast_to(labels, outputs.shape[:-1])
-        return functional.cross_entropy(outputs.movedim(-1, 1), labels, reduction="none").mean(-1)
-
     found = train(network, parameters, inputs, labels, learning_rate=0.1, steps=2, loss=cross_entropy, batch_size=6)
     for m in range(2):
         leaves = {name: value[m].clone().requires_grad_() for name, value in parameters.items()}
@@ -182,6 +200,118 @@ def test_another_loss():
             method.zero_grad()
             loss.backward()
             method.step()
+
+
+def test_cross_entropy_is_torchs_and_stable():
+    outputs, labels = 3 * torch.randn(4, 6, 5, dtype=torch.float64), torch.randint(5, (4, 6))
+    expected = functional.cross_entropy(outputs.movedim(-1, 1), labels, reduction="none").mean(-1)
+    torch.testing.assert_close(cross_entropy(outputs, labels), expected)
+    torch.testing.assert_close(cross_entropy(outputs, labels[0])[0], expected[0])  # labels that all members share
+    huge = torch.tensor([[[1e4, -1e4, 0.0]], [[-1e4, 1e4, 0.0]]], requires_grad=True)
+    loss = cross_entropy(huge, torch.tensor([0]))
+    loss.sum().backward()
+    assert loss.tolist() == [0.0, 2e4] and huge.grad.isfinite().all()
+
+
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("method", [{}, {"optimizer": "adam"}], ids=str)
+@pytest.mark.parametrize("name", ["dense", "convolutional"])
+def test_metrics_and_a_test_set(name, method, own):
+    """At each recorded step: loss and metrics at the training points and at others that nobody learns from."""
+    network, (inputs, targets) = NETWORKS[name], data(5, *[3] * own)
+    test = data(8, *[3] * own, seed=1)
+    parameters = network.initialize(0, 3, dtype=torch.float64)
+
+    def far(outputs, targets):
+        return (outputs - targets).abs().amax((-1, -2))
+
+    settings = {"learning_rate": 0.1, "steps": 4, "record": [0, 1, 4], "observe": weights} | method
+    found = train(network, parameters, inputs, targets, metrics={"far": far}, test=test, **settings)
+    without = train(network, parameters, inputs, targets, **settings)
+    assert found.drop_vars(["far", "test_loss", "test_far"]).identical(without)
+    for m in range(3):
+        for i in range(3):
+            state = {key: torch.from_numpy(found[key].values[m, i]) for key in parameters}
+            for prefix, (x, y) in (("", (inputs, targets)), ("test_", test)):
+                x, y = (torch.from_numpy(v[m] if own else v) for v in (x, y))
+                outputs = network(state, x)[0]
+                np.testing.assert_allclose(found[f"{prefix}loss"][m, i], half_squared_error(outputs, y), rtol=1e-12)
+                np.testing.assert_allclose(found[f"{prefix}far"][m, i], far(outputs, y), rtol=1e-12)
+
+
+def test_accuracy_counts_the_points_that_are_right():
+    network, labels = Dense((3, 5, 4), "tanh"), np.array([0, 1, 2, 3, 1, 2])
+    parameters, (inputs, _) = network.initialize(0, 2, dtype=torch.float64), data(6)
+    found = train(
+        network, parameters, inputs, labels, learning_rate=1.0, steps=50, loss=cross_entropy, metrics={"accuracy": accuracy}
+    )
+    for m in range(2):
+        outputs = network({name: value[m] for name, value in parameters.items()}, torch.from_numpy(inputs))[0].numpy()
+        assert found.accuracy[m, 0] == np.mean(np.argmax(outputs, -1) == labels)
+    assert np.all(found.accuracy[:, -1] > found.accuracy[:, 0]) and found.accuracy.max() <= 1
+
+
+class Bag(Network):
+    """The simplest network of tokens: a table whose rows are added up."""
+
+    activation, outputs, depth, broadcasts, tokens, point = "linear", 3, 0, True, 4, (2,)
+
+    def shapes(self):
+        return {"table": (4, 3)}
+
+    def __call__(self, parameters, inputs, layers=None, masks=None):
+        table, members = parameters["table"], torch.arange(len(parameters["table"]))
+        return table[members.view(-1, 1, 1), inputs].sum(-2), []
+
+
+def test_inputs_may_be_tokens():
+    """Against the same network of one-hot vectors; the first parameter need not be called weight1."""
+    rng = np.random.default_rng(0)
+    for shape in ((7,), (2, 7)):
+        tokens, labels = rng.integers(4, size=(*shape, 2)), rng.integers(3, size=shape)
+        table = torch.randn(2, 4, 3, dtype=torch.float64)
+        method = {
+            "learning_rate": 0.3,
+            "steps": 5,
+            "loss": cross_entropy,
+            "batch_size": 3,
+            "test": (tokens[..., :2, :], labels[..., :2]),
+        }
+        found = train(Bag(), {"table": table}, tokens, labels, observe=weights_of_bag, **method)
+        linear = Dense((4, 4, 3), "linear", bias=False)
+        eye = torch.eye(4, dtype=torch.float64).repeat(2, 1, 1)
+        hot = np.eye(4)[tokens].sum(-2)
+        method |= {"learning_rate": {"weight1": 1e-300, "weight2": 0.3}, "test": (hot[..., :2, :], labels[..., :2])}
+        same = train(linear, {"weight1": eye, "weight2": table.mT.contiguous()}, hot, labels, observe=weights, **method)
+        np.testing.assert_allclose(found.loss, same.loss, rtol=1e-12)
+        np.testing.assert_allclose(found.test_loss, same.test_loss, rtol=1e-12)
+        np.testing.assert_allclose(found.table, same.weight2.transpose("member", "step", "weight2_2", "weight2_1"), rtol=1e-12)
+
+
+def weights_of_bag(parameters, outputs, hidden):
+    return {"table": (("token", "output"), parameters["table"])}
+
+
+@pytest.mark.parametrize(
+    "tokens, labels, says",
+    [
+        (np.array([[0, 4]]), np.array([0]), "inputs are tokens: want whole numbers from 0 to 3"),
+        (np.array([[0, -1]]), np.array([0]), "inputs are tokens"),
+        (np.array([[0.0, 1.0]]), np.array([0]), "inputs are tokens"),
+        (np.array([[0, 1, 2]]), np.array([0]), "want 2 numbers for each point"),
+        (np.array([[0, 1]]), np.array([3]), r"want \(1,\) labels, whole numbers from 0 to 2"),
+        (np.array([[0, 1]]), np.array([-1]), r"want \(1,\) labels"),
+        (np.array([[0, 1]]), np.array([0.0]), r"want \(1,\) labels"),
+        (np.array([[0, 1]]), np.array([[0, 1, 0]]), r"targets are \(1, 3\) for each member: want \(1,\) labels"),
+    ],
+    ids=range(8),
+)
+def test_tokens_and_labels_that_do_not_exist_are_refused(tokens, labels, says):
+    good = {"learning_rate": 0.1, "steps": 1, "loss": cross_entropy}
+    with pytest.raises(ValueError, match=says):
+        train(Bag(), {"table": torch.zeros(1, 4, 3)}, tokens, labels, **good)
+    with pytest.raises(ValueError, match=says):
+        train(Bag(), {"table": torch.zeros(1, 4, 3)}, np.array([[0, 1]]), np.array([2]), test=(tokens, labels), **good)
 
 
 def test_half_squared_error():
@@ -255,6 +385,18 @@ def test_observables_get_the_layers_that_are_asked_for(optimizer):
             network, parameters, inputs, targets, learning_rate=0.1, steps=3, optimizer=optimizer, observe=observe, layers=layers
         )
         np.testing.assert_allclose(found.loss_again, found.loss, rtol=1e-14)
+
+
+def test_members_of_one_seed_share_their_batches_and_masks():
+    network, (inputs, targets) = NETWORKS["dropout"], data(9)
+    parameters = network.initialize(0, 1, dtype=torch.float64)
+    parameters = {name: value.repeat(3, *[1] * (value.ndim - 1)) for name, value in parameters.items()}
+    settings = {"learning_rate": 0.1, "steps": 9, "batch_size": 2}
+    found = train(network, parameters, inputs, targets, seed=[5, 2, 5], **settings).loss
+    one = {name: value[:1] for name, value in parameters.items()}
+    np.testing.assert_array_equal(found[0], found[2])
+    np.testing.assert_array_equal(found[1], train(network, one, inputs, targets, seed=[2], **settings).loss[0])
+    assert np.all(found[0, 1:] != found[1, 1:])
 
 
 def test_dropout_and_batches_do_not_touch_what_is_recorded():
@@ -448,10 +590,9 @@ def test_one_program_for_all_members_agrees_with_one_call_for_each(monkeypatch):
     network, (inputs, targets) = NETWORKS["convolutional"], data(6, 4)
     parameters = network.initialize(0, 4, dtype=torch.float64)
     for points in ((inputs, targets), (inputs[0], targets[0])):
-        kept = training._data(network, *points, 4, torch.device("cpu"), torch.float64)
-        stack = training._TorchStack(network, parameters, kept, training._learning_rates(0.1, network.shapes(), 4), None)
-        apart = stack._call(parameters, kept, (0, 2))
-        together = stack._mapped(parameters, kept, (0, 2), None)
+        kept = training._data(network, *points, 4, parameters["weight1"])
+        apart = training._call(network, parameters, kept, (0, 2))
+        together = training._mapped(network, parameters, kept, (0, 2), None)
         torch.testing.assert_close(apart, together, rtol=1e-12, atol=1e-12)
 
 
@@ -475,6 +616,10 @@ GOOD = {
 RATE = "want one positive number, or one for each of 2 members"
 RECORD = "record must be whole steps that ascend, from 0 to 10 at most"
 NAMES = "weight1, bias1, weight2, bias2"
+
+
+def backwards(step):
+    return -1
 
 
 @pytest.mark.parametrize(
@@ -513,6 +658,13 @@ NAMES = "weight1, bias1, weight2, bias2"
         ({"momentum": -0.1}, "momentum is -0.1"),
         ({"momentum": np.nan}, "momentum is nan"),
         ({"momentum": 0.5, "optimizer": "adam"}, "with sgd only"),
+        ({"seed": [1, 2, 3]}, r"seed is \[1, 2, 3\]: want one number, or one for each of 2 members"),
+        ({"nesterov": True}, "nesterov: want momentum, too"),
+        ({"optimizer": "adam", "betas": (0.9, 1.0)}, r"betas are \(0.9, 1.0\): want two numbers in \[0, 1\)"),
+        ({"betas": (0.9,)}, "want two numbers"),
+        ({"schedule": backwards}, "schedule gives -1.0 at update 0: want a number of at least 0"),
+        ({"test": (np.ones((4, 3)), np.ones((5, 2)))}, r"inputs \(4, 3\) and targets \(5, 2\) must be equally many"),
+        ({"test": (np.ones((4, 3)), np.ones((4, 1)))}, r"targets are \(4, 1\) for each member: want \(4, 2\)"),
         ({"layers": 1}, "layer 1: hidden layers are numbered 0 to 0"),
         ({"layers": (0, -1)}, "layer -1: hidden layers are numbered 0 to 0"),
         ({"inputs": np.ones((4, 3))}, r"inputs \(4, 3\) and targets \(5, 2\) must be equally many"),

@@ -1,5 +1,12 @@
 """One module for each topic: a function for each experiment, plain arguments in, a labelled Dataset out."""
 
-from lib.experiments import localization, piecewise_linear, two_point
+from lib.experiments import grokking, hierarchies, images, localization, piecewise_linear, two_point
 
-RUNS = two_point.RUNS + piecewise_linear.RUNS + localization.RUNS  # everything that is stored
+RUNS = [  # everything that is stored
+    *two_point.RUNS,
+    *piecewise_linear.RUNS,
+    *localization.RUNS,
+    *images.RUNS,
+    *hierarchies.RUNS,
+    *grokking.RUNS,
+]

@@ -1,0 +1,318 @@
+"""Unbalanced starts in networks that look at images: the tangent kernel of LeNet-5, the first filters of a residual network.
+
+Source: Kunin et al. (2024), "Get rich quick", figure 5 (a) and (b), and appendix "Experimental details". Networks of one seed
+differ in α only: they share the first draw, the images and the order in which they see them.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import torch
+import xarray as xr
+from numpy.typing import NDArray
+from torch import Tensor
+
+from lib import data
+from lib.convolutional import LeNet, SmallResNet
+from lib.kernels import kernel_distance, ntk
+from lib.measures import accuracy
+from lib.networks import Network
+from lib.results import Run
+from lib.schedules import piecewise
+from lib.training import Draw, cross_entropy, log_steps, train
+
+
+def unbalance(parameters: Mapping[str, Tensor], alpha: float, first: str, last: str = "") -> dict[str, Tensor]:
+    """Divide the parameter `first` by α and, if there is one, multiply `last` by it; α > 1 is upstream.
+
+    Raises
+    ------
+    ValueError
+        If α is not positive and finite, or there are no such parameters.
+    """
+    if not 0 < alpha < np.inf:
+        raise ValueError(f"alpha is {alpha}: want a positive number")
+    for name in filter(None, (first, last)):
+        if name not in parameters:
+            raise ValueError(f"no parameter {name!r}: want one of {', '.join(parameters)}")
+    changed = {first: parameters[first] / alpha} | ({last: parameters[last] * alpha} if last else {})
+    return {**parameters, **changed}
+
+
+def states(parameters: dict[str, Tensor], outputs: Tensor, hidden: list[Tensor]) -> dict:
+    """Observe all parameters, one after the other."""
+    return {"theta": (("parameter",), torch.cat([value.flatten(1) for value in parameters.values()], 1))}
+
+
+def unpack(network: Network, theta: Tensor) -> dict[str, Tensor]:
+    """Give the parameters in `theta` (..., parameters) their names and shapes back."""
+    shapes = network.shapes()
+    parts = theta.split([int(np.prod(shape)) for shape in shapes.values()], dim=-1)
+    return {name: part.unflatten(-1, shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
+
+
+def digits(count: int, train: bool = True) -> tuple[Tensor, Tensor]:
+    """Return the first handwritten digits (count, 1, 28, 28), standardized as the training images are, and their labels.
+
+    Paper is thus not zero: on zeros a unit without a bias would be neither on nor off.
+    """
+    images, labels = data.mnist(train)
+    images = (images[:count] - 0.1307) / 0.3081  # mean and standard deviation of all training images
+    return torch.from_numpy(images).view(-1, 1, 28, 28), torch.from_numpy(labels[:count])
+
+
+def lenet(
+    *,
+    alphas: Sequence[float],
+    members: int,
+    images: int = 2048,
+    epochs: int = 35,
+    batch_size: int = 32,
+    learning_rate: float = 3e-4,
+    optimizer: str = "sgd",
+    records: int = 10,
+    probe: int = 64,
+    tested: int = 1000,
+    seed: int = 0,
+    device: str = "cpu",
+) -> xr.Dataset:
+    """Train LeNet-5 on handwritten digits from unbalanced starts and watch how far it goes.
+
+    The first layer's weights are divided by α and the last layer's multiplied, so that the first function is the same for all α.
+
+    Parameters
+    ----------
+    alphas : positive numbers; above 1 is upstream
+    members : how many seeds
+    images : of the training set, from its beginning
+    epochs, batch_size, learning_rate, optimizer : of the training, on the cross-entropy
+    records : about how many times to look after the start
+    probe : how many of the images kernel and activations are compared on
+    tested : how many test images
+    seed : of the first draws and of the order of the images
+
+    Returns
+    -------
+    over (alpha, member, step): loss and accuracy on the training images, test_loss and test_accuracy; and the distances from the
+    start. kernel: S of the tangent kernel, traced over outputs; hamming: the fraction of pairs of a hidden unit and an image
+    where the unit switched on or off; moved: Euclidean, in parameter space, where `size` is the distance from zero
+
+    Raises
+    ------
+    ValueError
+        If an α is not positive.
+    lib.data.DataUnavailable
+        If the digits cannot be had.
+
+    Source: figure 5 (a), with 10 % of the images as probe and a learning rate of 1e-4 for 500 epochs of batches of 512; the text
+    names no optimizer.
+    """
+    network = LeNet()
+    inputs, labels = digits(images)
+    test, test_labels = digits(tested, train=False)
+    steps = epochs * -(-images // batch_size)
+    found = []
+    for alpha in alphas:
+        run = train(
+            network,
+            unbalance(network.initialize(seed, members, device=device), alpha, "weight1", "weight5"),
+            inputs,
+            labels,
+            learning_rate=learning_rate,
+            steps=steps,
+            optimizer=optimizer,
+            batch_size=batch_size,
+            loss=cross_entropy,
+            metrics={"accuracy": accuracy},
+            test=(test, test_labels),
+            record=log_steps(steps, records),
+            observe=states,
+            seed=seed,
+            progress=True,
+        )
+        theta = torch.from_numpy(run.theta.values).to(device)
+        compared = xr.concat([_compare(network, path, inputs[:probe].to(device)) for path in theta], "member")
+        found.append(run.drop_vars(["theta", "stopped"]).merge(compared.assign_coords(member=run.member, step=run.step)))
+    return xr.concat(found, "alpha").assign_coords(alpha=list(alphas))
+
+
+@torch.no_grad()
+def _compare(network: LeNet, path: Tensor, images: Tensor) -> xr.Dataset:
+    """Compare the states (step, parameters) of one network with the first of them."""
+    parameters = unpack(network, path)
+    kernels = [ntk(network, {name: value[t, None] for name, value in parameters.items()}, images) for t in range(len(path))]
+    kernels = torch.cat(kernels).cpu().numpy()
+    hidden = [network({name: value[t] for name, value in parameters.items()}, images)[1] for t in range(len(path))]
+    active = [torch.cat(layers, 1) > 0 for layers in hidden]
+    found = {
+        "kernel": kernel_distance(kernels[:1], kernels),
+        "hamming": torch.stack([(now != active[0]).double().mean() for now in active]).cpu().numpy(),
+        "moved": torch.linalg.norm(path - path[0], dim=1).cpu().numpy(),
+        "size": torch.linalg.norm(path, dim=1).cpu().numpy(),
+    }
+    return xr.Dataset({name: ("step", value) for name, value in found.items()})
+
+
+def first_filters(
+    *,
+    alphas: Sequence[float],
+    members: int,
+    pictures: str = "cifar10",
+    images: int | None = None,
+    channels: int = 64,
+    kernel: int = 15,
+    normalize: bool = True,
+    epochs: int = 24,
+    batch_size: int = 512,
+    learning_rate: float = 0.4,
+    augment: bool = True,
+    looked_at: int = 1024,
+    seed: int = 0,
+    device: str = "cpu",
+) -> xr.Dataset:
+    """Train a small residual network on images, with the first layer's filters divided by α, and keep these filters.
+
+    Under normalization the first function does not depend on α, and α is a learning rate of the first layer. Without it, the
+    readout is multiplied by α, which keeps the first function, too, and weights have He's variance.
+
+    Training is stochastic gradient descent on the cross-entropy, with Nesterov's momentum .9 and a learning rate that rises from
+    0 to its peak in the first 5/24 of the time and falls back to 0.
+
+    Parameters
+    ----------
+    alphas : positive numbers; above 1 the first layer starts small
+    members : how many seeds
+    pictures : "cifar10", or "mnist"
+    images : of the training set, from its beginning; None for all
+    channels, kernel, normalize : of the network, see `lib.convolutional.SmallResNet`
+    epochs, batch_size, learning_rate : of the training; the last is its peak
+    augment : show images shifted by up to 4 pixels, mirrored (not digits) and with a square of 8 pixels cut out
+    looked_at : how many training images, and as many test images, give loss and accuracy
+    seed : of the first draws, the order of the images and their changes
+
+    Returns
+    -------
+    over (alpha, member, step), at the start, 1/24, 5/24 and all of the time: filter (channel, colour, row, column); loss,
+    accuracy, test_loss and test_accuracy; and `origin`, which says where the images are from
+
+    Raises
+    ------
+    ValueError
+        If an α is not positive or there are no such pictures.
+    lib.data.DataUnavailable
+        If the pictures cannot be had.
+
+    Source: figure 5 (b) and the network for the DAWN benchmark, whose settings are the defaults.
+    """
+    (inputs, labels), (test, test_labels), origin = _pictures(pictures, images, looked_at)
+    gain = 3**-0.5 if normalize else 2**0.5
+    network = SmallResNet(channels, kernel, inputs.shape[1:], normalize=normalize, gain=gain)
+    steps = epochs * -(-len(inputs) // batch_size)
+    found = []
+    for alpha in alphas:
+        first = network.initialize(seed, members, device=device)
+        run = train(
+            network,
+            unbalance(first, alpha, "weight1", "" if normalize else "weight6"),
+            inputs[:looked_at],
+            labels[:looked_at],
+            learning_rate=learning_rate,
+            steps=steps,
+            momentum=0.9,
+            nesterov=True,
+            schedule=piecewise([0, 5 / 24 * steps, steps], [0, 1, 0]),
+            draw=batches(inputs, labels, batch_size, augment, pictures != "mnist", seed),
+            loss=cross_entropy,
+            metrics={"accuracy": accuracy},
+            test=(test, test_labels),
+            record=sorted({0, steps // 24, 5 * steps // 24, steps}),
+            observe=_filters,
+            progress=True,
+        )
+        found.append(run.drop_vars("stopped"))
+    return xr.concat(found, "alpha").assign_coords(alpha=list(alphas)).assign(origin=origin)
+
+
+def _filters(parameters: dict[str, Tensor], outputs: Tensor, hidden: list[Tensor]) -> dict:
+    return {"filter": (("channel", "colour", "row", "column"), parameters["weight1"])}
+
+
+def _pictures(name: str, images: int | None, tested: int) -> tuple[tuple[NDArray, NDArray], tuple[NDArray, NDArray], str]:
+    """Return training and test images (n, colours, side, side), standardized by colour, with labels, and where they are from."""
+    if name not in ("cifar10", "mnist"):
+        raise ValueError(f"pictures {name!r}: want cifar10 or mnist")
+    if name == "mnist":
+        (train, labels), (test, test_labels), origin = data.mnist(), data.mnist(train=False), "MNIST"
+        train, test = (v.reshape(-1, 1, 28, 28) for v in (train, test))
+    else:
+        (train, labels, copy), (test, test_labels, _) = data.cifar10(), data.cifar10(train=False)
+        origin = "CIFAR-10" if copy == "standard" else f"CIFAR-10, {copy} copy"
+    train, test = (np.float32(v[:count]) for v, count in ((train, images), (test, tested)))
+    mean, spread = (f(train, axis=(0, 2, 3), keepdims=True) for f in (np.mean, np.std))
+    return ((train - mean) / spread, labels[:images]), ((test - mean) / spread, test_labels[:tested]), origin
+
+
+def batches(inputs: NDArray, labels: NDArray, size: int, augment: bool, mirror: bool, seed: int) -> Draw:
+    """Draw batches that pass through all images in an order of the member's own, anew in each epoch, changed if so asked.
+
+    Parameters
+    ----------
+    inputs, labels : (n, colours, side, side) and (n,)
+    size : of a batch; the last of an epoch may be smaller
+    augment : shift images by up to 4 pixels, cut out a square of 8 pixels
+    mirror : and mirror half of them
+    seed : with member and step it determines what is drawn
+
+    Returns
+    -------
+    for `lib.training.train`
+    """
+    each = -(-len(inputs) // size)
+
+    def draw(member: int, step: int) -> tuple[NDArray, NDArray]:
+        epoch, number = divmod(step, each)
+        order = np.random.default_rng((seed, member, epoch, 2)).permutation(len(inputs))
+        chosen = order[number * size : (number + 1) * size]
+        batch = inputs[chosen]
+        return _changed(np.random.default_rng((seed, member, step, 3)), batch, mirror) if augment else batch, labels[chosen]
+
+    return draw
+
+
+def _changed(rng: np.random.Generator, images: NDArray, mirror: bool) -> NDArray:
+    """Shift, mirror and cut images (n, colours, side, side)."""
+    count, _, side, _ = images.shape
+    padded = np.pad(images, ((0, 0), (0, 0), (4, 4), (4, 4)), mode="reflect")
+    top, left, row, column = rng.integers(0, [[9], [9], [side - 7], [side - 7]], (4, count))
+    place = np.arange(side)
+    columns = left[:, None] + np.where(mirror & (rng.random(count) < 0.5)[:, None], place[::-1], place)
+    rows = top[:, None] + place
+    images = padded[np.arange(count)[:, None, None], :, rows[:, :, None], columns[:, None]]  # (n, side, side, colours)
+    cut = ((place - row[:, None]) // 8 == 0)[:, :, None] & ((place - column[:, None]) // 8 == 0)[:, None]
+    return np.where(cut[:, None], np.float32(0), np.moveaxis(images, -1, 1))
+
+
+# What a core or two do in an hour. The source: 60,000 digits, 500 epochs, 8 seeds; 50,000 photographs, 24 epochs, 64 channels.
+_LENET = {"images": 1024, "batch_size": 32, "records": 8, "probe": 32, "tested": 1000}
+_RESNET = {"members": 2, "images": 3072, "channels": 8, "kernel": 15, "epochs": 4, "batch_size": 64, "looked_at": 1000}
+_ALPHAS = np.logspace(-1, 1, 5).tolist()
+RUNS = [
+    Run(
+        "practice/kernel_distance",
+        lenet,
+        "steps",
+        {"3e-4": {"alphas": _ALPHAS, "members": 8, "epochs": 40, "learning_rate": 3e-4, **_LENET}},
+    ),
+    Run(
+        "practice/gabor",
+        first_filters,
+        "network",
+        {"normalized": {"alphas": _ALPHAS, "normalize": True, "learning_rate": 0.1, **_RESNET}},
+    ),
+    Run(
+        "practice/gabor_plain",
+        first_filters,
+        "network",
+        {"plain": {"alphas": _ALPHAS[::2], "normalize": False, "learning_rate": 0.003, **_RESNET}},
+    ),
+]

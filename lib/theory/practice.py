@@ -1,0 +1,113 @@
+"""Unbalanced starts in practice: what can be said in closed form.
+
+Source: Kunin et al. (2024), "Get rich quick", figure 5 and appendix "Experimental details".
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lib.theory.common import finite, matrix
+
+# --- images: how rough a filter is ----------------------------------------------------------------------------------------
+
+PRINTED_LAPLACIAN = np.array([[-0.25, -0.5, -0.25], [-0.5, 2, -0.5], [-0.25, -0.5, -0.25]])
+LAPLACIAN = np.array([[-0.25, -0.5, -0.25], [-0.5, 3, -0.5], [-0.25, -0.5, -0.25]])  # whose entries sum to zero
+
+
+def power_response(kernel: ArrayLike, horizontal: ArrayLike, vertical: ArrayLike) -> NDArray:
+    r"""Return what a convolution does to the power of a plane wave.
+
+    .. math:: |\hat\Delta(\omega)|^2 = \Bigl|\sum_{rc} \Delta_{rc}\,e^{-i(\omega_v r + \omega_h c)}\Bigr|^2
+
+    Parameters
+    ----------
+    kernel : Δ (l, l)
+    horizontal, vertical : frequencies in radians per pixel, broadcast against each other
+
+    Returns
+    -------
+    of their shape. With `PRINTED_LAPLACIAN` this is (2 - cos h - cos v - cos h cos v)², with `LAPLACIAN` (3 - …)²
+
+    Raises
+    ------
+    ValueError
+        If the kernel is no matrix, or something is not finite.
+    """
+    kernel, horizontal, vertical = matrix("kernel", kernel), finite("horizontal", horizontal), finite("vertical", vertical)
+    rows, columns = (np.arange(size) for size in kernel.shape)
+    waves = np.exp(-1j * vertical[..., None] * rows)[..., :, None] * np.exp(-1j * horizontal[..., None] * columns)[..., None, :]
+    return np.abs(np.sum(kernel * waves, axis=(-2, -1))) ** 2
+
+
+def white_noise_roughness(kernel: ArrayLike) -> float:
+    r"""Return the expected :math:`\|\frac{w}{\|w\|} * \Delta\|^2` of independent normal numbers, :math:`\sum\Delta^2`.
+
+    For a filter of k × k pixels :math:`E[w_pw_q]/\|w\|^2 = \delta_{pq}/k^2`, so that each pixel passes 1/k² of the kernel's
+    power; where the convolution keeps its margin all of it arrives. 5.25 for `PRINTED_LAPLACIAN`, 10.25 for `LAPLACIAN`.
+    """
+    return float(np.sum(matrix("kernel", kernel) ** 2))
+
+
+# --- random hierarchies -----------------------------------------------------------------------------------------------------
+
+
+def rule_count(classes: int, features: int, symbols: int, levels: int) -> int:
+    """Return how many rules a random hierarchy model has, m·n_c + (L − 1)·m·v.
+
+    Parameters
+    ----------
+    classes, features, symbols, levels : n_c, m, v and L, positive integers
+
+    Raises
+    ------
+    ValueError
+        If a size is no positive integer.
+
+    Source: appendix, "Random Hierarchy Model".
+    """
+    _check_sizes(classes=classes, features=features, symbols=symbols, levels=levels)
+    return features * classes + (levels - 1) * features * symbols
+
+
+def string_count(classes: int, features: int, branches: int, levels: int) -> int:
+    r"""Return how many strings a random hierarchy model makes, :math:`n_c\,m^{1 + s + \dots + s^{L-1}}`.
+
+    One choice of m for each symbol that is replaced: one at the top, s below it, and so on.
+
+    Parameters
+    ----------
+    classes, features, branches, levels : n_c, m, s and L, positive integers
+
+    Raises
+    ------
+    ValueError
+        If a size is no positive integer.
+
+    Source: Cagnetta et al. (2024); 131,072 at the sizes of Kunin et al.
+    """
+    _check_sizes(classes=classes, features=features, branches=branches, levels=levels)
+    return classes * features ** sum(branches**level for level in range(levels))
+
+
+def sample_complexity(classes: int, features: int, levels: int) -> int:
+    r"""Return the order of the number of strings that a deep network needs, :math:`n_c\,m^L`.
+
+    Parameters
+    ----------
+    classes, features, levels : n_c, m and L, positive integers
+
+    Raises
+    ------
+    ValueError
+        If a size is no positive integer.
+
+    Source: Cagnetta et al. (2024), for deep networks without scaled layers; an order of magnitude, without its factor.
+    """
+    _check_sizes(classes=classes, features=features, levels=levels)
+    return classes * features**levels
+
+
+def _check_sizes(**sizes: int) -> None:
+    for name, size in sizes.items():
+        if not (size >= 1 and size % 1 == 0):
+            raise ValueError(f"{name} is {size}: want a positive integer")

@@ -1,0 +1,102 @@
+"""Learning curves of the random hierarchy model against a plain loop in the authors' parametrization."""
+
+import numpy as np
+import torch
+import xarray as xr
+from torch.nn import functional
+
+from lib.experiments import hierarchies as experiments
+from lib.hierarchy import RandomHierarchy
+from lib.networks import Dense
+
+
+def authors_loop(alpha, member, points, features, epochs, test, seed):
+    """N(0, 1) weights, layers that divide by √fan-in and by the width, learning rate 6.4; return the test accuracy."""
+    model = RandomHierarchy(features=features)
+    (x, y), (unseen, answers) = model.draw((seed, 1), model.rules((seed, 0)), points, test)
+    shapes = [(64, 64), (64, 64), (64, 64), (8, 64)]
+    weights = [
+        torch.tensor(np.random.default_rng((seed, 2, i)).normal(size=shape), dtype=torch.float64)
+        for i, shape in enumerate(shapes, start=1)
+    ]
+    weights[0], weights[-1] = weights[0] / alpha, weights[-1] * alpha
+    weights = [weight.requires_grad_() for weight in weights]
+
+    def network(x):
+        for weight in weights[:-1]:
+            x = torch.relu(x @ weight.T / 8)
+        return x @ weights[-1].T / 64
+
+    x, unseen, y = torch.tensor(x).double(), torch.tensor(unseen).double(), torch.tensor(y)
+    optimizer = torch.optim.SGD(weights, 6.4, momentum=0.9)
+    batches = -(-points // 128)
+    steps = epochs * batches
+    for step in range(steps):
+        epoch, number = divmod(step, batches)
+        order = np.random.default_rng((0, member, epoch + 1)).permutation(points) if points > 128 else np.arange(points)
+        chosen = order[128 * number : 128 * number + 128]
+        for group in optimizer.param_groups:
+            group["lr"] = 6.4 * (1 + np.cos(np.pi * min(step / (0.8 * steps), 1))) / 2
+        optimizer.zero_grad()
+        functional.cross_entropy(network(x[chosen]), y[chosen]).backward()
+        optimizer.step()
+    loss = functional.cross_entropy(network(x), y).item()
+    return loss, np.mean(network(unseen).argmax(1).numpy() == answers)
+
+
+def test_networks_learn_as_the_authors_do():
+    alpha, seeds = [0.5, 2.0], [3, 4]
+    found = experiments.learning_curves([100, 300], alpha, seeds, features=2, epochs=10, test=200)
+    assert found.test.dims == ("points", "alpha", "seed") and set(found) == {"train_loss", "train", "test", "epochs"}
+    for points in (100, 300):
+        for i, a in enumerate(alpha):
+            for j, seed in enumerate(seeds):
+                loss, right = authors_loop(a, 2 * i + j, points, 2, 10, 200, seed)
+                ours = found.sel(points=points, alpha=a, seed=seed)
+                np.testing.assert_allclose(ours.train_loss, loss, rtol=2e-3)
+                assert abs(ours.test - right) <= 0.011 and ours.epochs == 10
+
+
+def test_networks_stop_once_they_have_learned():
+    found = experiments.learning_curves([130], [0.3, 10.0], [0, 1], features=2, test=10)
+    learned = found.train_loss < experiments.ENOUGH
+    np.testing.assert_array_equal(found.epochs < 250, learned)
+    assert learned.any() and not learned.all() and np.all(found.epochs % 5 == 0)
+
+
+def test_alpha_moves_weight_from_the_first_layer_to_the_readout():
+    network = Dense((64, 64, 64, 64, 8), "relu", bias=False)
+    weights = experiments.initial_weights([0.1, 1.0, 10.0], [5, 6], network)
+    inputs = torch.rand(7, 64)
+    outputs, (first,) = network(weights, inputs, (0,))
+    for i, a in ((0, 0.1), (4, 10.0)):
+        torch.testing.assert_close(outputs[i : i + 2], outputs[2:4], rtol=1e-4, atol=1e-5)  # the same function
+        torch.testing.assert_close(first[i : i + 2] * a, first[2:4], rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(weights["weight4"][i : i + 2] / a, weights["weight4"][2:4])
+    for name, spread in (("weight1", 1 / 8), ("weight3", 1 / 8), ("weight4", 1 / 64)):
+        np.testing.assert_allclose(weights[name][2:4].std(), spread, rtol=0.1)
+    alone = experiments.initial_weights([1.0], [6], network)
+    assert all(torch.equal(alone[name][0], weights[name][3]) for name in weights)
+
+
+def test_strings_needed_are_read_off_where_the_error_falls_below():
+    errors = xr.DataArray(
+        [[0.8, 0.4, 0.2, 0.3], [0.8, 0.7, 0.6, 0.5], [0.1, 0.5, 0.2, 0.1]],
+        dims=("seed", "points"),
+        coords={"points": [1, 10, 100, 1000]},
+    )
+    np.testing.assert_allclose(experiments.strings_needed(errors, 0.3), [10**1.5, np.inf, 1])
+    np.testing.assert_allclose(experiments.strings_needed(errors, 0.4), [10, np.inf, 1])
+    np.testing.assert_allclose(experiments.strings_needed(errors.T, 0.65)[1], 10**1.5)
+
+
+def test_runs_are_of_the_papers_model():
+    (run,) = experiments.RUNS
+    for label, piece in run.pieces.items():
+        assert piece["points"] == [int(label)] and piece["alpha"] == [0.03, 0.1, 0.3, 1, 3, 10] and len(piece["seeds"]) == 6
+
+
+def test_a_seed_is_the_same_whatever_its_neighbours():
+    both = experiments.learning_curves([50], [1.0], [7, 8], features=2, epochs=5, test=20)
+    one = experiments.learning_curves([50], [1.0], [7], features=2, epochs=5, test=20)
+    xr.testing.assert_allclose(both.sel(seed=[7]), one, rtol=1e-4)

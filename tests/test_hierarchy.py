@@ -1,0 +1,165 @@
+"""The random hierarchy model against its definition: counts, no collisions, derivations that can be parsed back, frequencies."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lib.data import RandomHierarchy
+from lib.theory import practice
+
+PAPER = RandomHierarchy()
+
+
+@st.composite
+def models(draw):
+    """Draw a small model."""
+    branches, symbols, levels = draw(st.integers(2, 3)), draw(st.integers(2, 4)), draw(st.integers(1, 3))
+    levels = min(levels, 2) if branches == 3 else levels
+    classes = draw(st.integers(1, 4))
+    most = symbols**branches // max(classes, symbols if levels > 1 else 1)
+    features = draw(st.integers(1, min(most, 2 if levels == 3 else 3)))
+    return RandomHierarchy(classes, features, symbols, branches, levels)
+
+
+def parse(model, rules, string):
+    """Read a string from the bottom up; return its class."""
+    for features in reversed(rules):
+        table = {tuple(feature): symbol for symbol, row in enumerate(features) for feature in row}
+        string = [table[tuple(part)] for part in np.reshape(string, (-1, model.branches))]
+    (label,) = string
+    return label
+
+
+@given(model=models(), seed=st.integers(0, 1000))
+@settings(max_examples=40)
+def test_rules_are_as_many_as_they_should_be_and_never_collide(model, seed):
+    rules = model.rules(seed)
+    assert [part.shape for part in rules] == [
+        (count, model.features, model.branches) for count in [model.classes] + [model.symbols] * (model.levels - 1)
+    ]
+    assert sum(part.shape[0] * part.shape[1] for part in rules) == practice.rule_count(
+        model.classes, model.features, model.symbols, model.levels
+    )
+    for part in rules:
+        assert len(np.unique(part.reshape(-1, model.branches), axis=0)) == part.shape[0] * part.shape[1]
+        assert part.min() >= 0 and part.max() < model.symbols
+    for one, two in zip(rules, model.rules(seed), strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+@given(model=models(), seed=st.integers(0, 1000))
+@settings(max_examples=40)
+def test_strings_are_distinct_and_parse_to_their_class(model, seed):
+    """Distinct classes never give the same string, and each class gives as many."""
+    rules = model.rules(seed)
+    count = practice.string_count(model.classes, model.features, model.branches, model.levels)
+    assert model.strings == count
+    some = np.arange(count) if count < 3000 else np.unique(np.random.default_rng(0).integers(count, size=300))
+    symbols, labels = model.derive(rules, some)
+    assert symbols.shape == (len(some), model.length) and len(np.unique(symbols, axis=0)) == len(some)
+    if count < 3000:
+        np.testing.assert_array_equal(np.bincount(labels, minlength=model.classes), count // model.classes)
+    for string, label in zip(symbols[:50], labels[:50], strict=True):
+        assert parse(model, rules, string) == label
+
+
+def test_all_strings_of_the_papers_model():
+    symbols, labels = PAPER.derive(PAPER.rules(0), np.arange(PAPER.strings))
+    assert len(symbols) == 131_072 and len(np.unique(symbols @ 8 ** np.arange(8))) == 131_072
+    np.testing.assert_array_equal(np.bincount(labels), 131_072 // 8)
+
+
+@given(model=models(), seed=st.integers(0, 1000), share=st.floats(0.01, 1), test=st.integers(1, 20))
+@settings(max_examples=40)
+def test_draws_are_one_hot_and_training_and_test_do_not_meet(model, seed, share, test):
+    test = min(test, model.strings - 1)
+    if test < 1:
+        return
+    rules, train = model.rules(seed), max(1, int(share * (model.strings - test)))
+    drawn = model.draw(seed, rules, train, test)
+    everything = {tuple(string): label for string, label in zip(*model.derive(rules, np.arange(model.strings)), strict=True)}
+    seen = []
+    for (inputs, labels), count in zip(drawn, (train, test), strict=True):
+        assert inputs.shape == (count, model.length * model.symbols) and inputs.dtype == np.float32
+        hot = inputs.reshape(count, model.length, model.symbols)
+        assert np.all(hot.sum(-1) == 1) and hot.max() == 1
+        strings = [tuple(string) for string in hot.argmax(-1)]
+        assert [everything[string] for string in strings] == list(labels)
+        seen += strings
+    assert len(set(seen)) == train + test
+    again = model.draw(seed, rules, train, test)
+    np.testing.assert_array_equal(again[0][0], drawn[0][0])
+    np.testing.assert_array_equal(again[1][1], drawn[1][1])
+
+
+def test_a_smaller_training_set_is_a_part_of_a_larger_one():
+    rules = PAPER.rules(3)
+    small, large = PAPER.draw(1, rules, 100, 50), PAPER.draw(1, rules, 1000, 50)
+    np.testing.assert_array_equal(small[0][0], large[0][0][:100])
+    np.testing.assert_array_equal(small[1][0], large[1][0])
+    assert not np.array_equal(small[0][0], PAPER.draw(2, rules, 100, 50)[0][0])
+
+
+def test_every_string_is_drawn_as_often():
+    """Of 48 strings, ten each time: 1000 times, within five standard deviations."""
+    model = RandomHierarchy(classes=3, features=2, symbols=3, branches=3, levels=2)
+    assert model.strings == 48
+    rules, counts = model.rules(0), np.zeros(48)
+    index = {tuple(string): i for i, string in enumerate(model.derive(rules, np.arange(48))[0])}
+    for seed in range(1000):
+        (inputs, _), _ = model.draw(seed, rules, 10, 1)
+        for string in inputs.reshape(10, 9, 3).argmax(-1):
+            counts[index[tuple(string)]] += 1
+    mean = 1000 * 10 / 48
+    assert np.all(np.abs(counts - mean) < 5 * np.sqrt(mean * (1 - 10 / 48)))
+
+
+def test_every_tuple_is_as_likely_a_feature():
+    model = RandomHierarchy(classes=2, features=2, symbols=3, branches=2, levels=1)
+    tuples = np.concatenate([model.rules(seed)[0].reshape(-1, 2) @ [3, 1] for seed in range(2000)])
+    counts, mean = np.bincount(tuples, minlength=9), 2000 * 4 / 9
+    assert np.all(np.abs(counts - mean) < 5 * np.sqrt(mean * (1 - 4 / 9)))
+
+
+@pytest.mark.parametrize(
+    "sizes, says",
+    [
+        ({"classes": 0}, "classes is 0"),
+        ({"features": 1.5}, "features is 1.5"),
+        ({"symbols": -8}, "symbols is -8"),
+        ({"branches": 1}, "branches is 1: want an integer of at least 2"),
+        ({"levels": 0}, "levels is 0"),
+        ({"features": 9}, "9 features for each of 8 classes or symbols: there are 64 tuples of 2 symbols"),
+        ({"classes": 17}, "4 features for each of 17 classes or symbols"),
+        ({"symbols": 3, "features": 4, "classes": 1}, "there are 9 tuples"),
+    ],
+    ids=range(8),
+)
+def test_sizes_that_leave_no_room_are_refused(sizes, says):
+    with pytest.raises(ValueError, match=says):
+        RandomHierarchy(**sizes)
+
+
+def test_the_last_sizes_that_fit():
+    assert RandomHierarchy(features=8).strings == 8 * 8**7
+    assert RandomHierarchy(classes=4, features=1, symbols=2, levels=1).strings == 4
+
+
+@pytest.mark.parametrize(
+    "call, says",
+    [
+        (lambda: PAPER.derive(PAPER.rules(0), [131_072]), "want integers from 0 to 131071"),
+        (lambda: PAPER.derive(PAPER.rules(0), [-1]), "want integers"),
+        (lambda: PAPER.derive(PAPER.rules(0), [0.5]), "want integers"),
+        (lambda: PAPER.derive(PAPER.rules(0), 3), "in one dimension"),
+        (lambda: PAPER.draw(0, PAPER.rules(0), 0, 1), "train 0 and test 1"),
+        (lambda: PAPER.draw(0, PAPER.rules(0), 1, 0), "train 1 and test 0"),
+        (lambda: PAPER.draw(0, PAPER.rules(0), 131_072, 1), "together at most the 131072 strings"),
+        (lambda: PAPER.draw(0, PAPER.rules(0), 1.5, 1), "want positive integers"),
+    ],
+    ids=range(8),
+)
+def test_strings_that_do_not_exist_are_refused(call, says):
+    with pytest.raises(ValueError, match=says):
+        call()

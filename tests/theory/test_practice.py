@@ -1,0 +1,103 @@
+"""The roughness of filters against sums that are written out, Parseval's theorem and sampling; counts against counting."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lib.measures import filter_laplacian
+from lib.theory import practice
+
+frequencies = st.floats(-np.pi, np.pi)
+KERNELS = {"printed": practice.PRINTED_LAPLACIAN, "laplacian": practice.LAPLACIAN}
+
+
+@given(h=frequencies, v=frequencies)
+def test_the_response_of_both_kernels(h, v):
+    mixed = np.cos(h) + np.cos(v) + np.cos(h) * np.cos(v)
+    for kernel, centre in ((practice.PRINTED_LAPLACIAN, 2), (practice.LAPLACIAN, 3)):
+        np.testing.assert_allclose(practice.power_response(kernel, h, v), (centre - mixed) ** 2, atol=1e-12)
+
+
+def test_the_response_tells_rows_from_columns():
+    kernel = np.array([[1.0, -1.0], [0.0, 0.0]])  # a difference along a row
+    np.testing.assert_allclose(practice.power_response(kernel, [0, np.pi], 0), [0, 4], atol=1e-12)
+    np.testing.assert_allclose(practice.power_response(kernel, 0, [0, np.pi]), [0, 0], atol=1e-12)
+
+
+def test_only_the_laplacian_is_blind_to_constants_and_slopes():
+    row, column = np.mgrid[-1:2, -1:2]
+    plane = 2 + 0.3 * row - 0.7 * column
+    assert abs(np.sum(practice.LAPLACIAN * plane)) < 1e-12
+    np.testing.assert_allclose(np.sum(practice.PRINTED_LAPLACIAN * plane), -2)
+    bowl = (row**2 + column**2) / 4  # whose Laplacian is 1; the kernel is minus the Laplacian
+    np.testing.assert_allclose(np.sum(practice.LAPLACIAN * bowl), -1)
+    np.testing.assert_allclose(practice.power_response(practice.PRINTED_LAPLACIAN, np.pi / 3, 0), 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("size", [1, 4, 9])
+def test_the_roughness_is_a_mean_over_the_power_spectrum(kernel, size):
+    w = np.random.default_rng(size).normal(size=(3, size, size))
+    fine = 32  # at least as many points as the convolution has
+    omega = 2 * np.pi * np.arange(fine) / fine
+    power = np.abs(np.fft.fft2(w, (fine, fine))) ** 2
+    response = practice.power_response(KERNELS[kernel], omega[None], omega[:, None])
+    expected = np.sum(power * response, axis=(1, 2)) / np.sum(power, axis=(1, 2))
+    np.testing.assert_allclose(filter_laplacian(w, KERNELS[kernel]), expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("size", [1, 3, 9])
+def test_white_noise(kernel, size):
+    w = np.random.default_rng(0).normal(size=(20000, size, size))
+    found = filter_laplacian(w, KERNELS[kernel])
+    expected = practice.white_noise_roughness(KERNELS[kernel])
+    assert abs(found.mean() - expected) < max(4 * found.std() / np.sqrt(len(found)), 1e-12)
+    assert expected == {"printed": 5.25, "laplacian": 10.25}[kernel]
+
+
+def test_a_response_refuses_what_is_no_kernel_or_frequency():
+    with pytest.raises(ValueError, match="kernel has shape"):
+        practice.power_response([1.0], 0, 0)
+    with pytest.raises(ValueError, match="horizontal"):
+        practice.power_response(practice.LAPLACIAN, np.nan, 0)
+
+
+# --- random hierarchies
+
+
+def expand(levels, branches, features):
+    """Count the ways to replace one symbol, by recursion."""
+    return 1 if levels == 0 else features * expand(levels - 1, branches, features) ** branches
+
+
+@pytest.mark.parametrize(
+    "classes, features, branches, levels", list(itertools.product((1, 3, 8), (1, 2, 4), (1, 2, 3), (1, 2, 3)))
+)
+def test_strings_are_counted_by_recursion(classes, features, branches, levels):
+    assert practice.string_count(classes, features, branches, levels) == classes * expand(levels, branches, features)
+
+
+def test_the_papers_sizes():
+    assert practice.string_count(8, 4, 2, 3) == 131_072  # P_max in the authors' code
+    assert practice.string_count(8, 3, 2, 3) == 17_496
+    assert practice.rule_count(8, 4, 8, 3) == 32 + 64
+    assert practice.sample_complexity(8, 4, 3) == 512
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: practice.string_count(0, 1, 1, 1),
+        lambda: practice.string_count(1, 1.5, 1, 1),
+        lambda: practice.rule_count(1, 1, -1, 1),
+        lambda: practice.sample_complexity(1, 1, 0),
+    ],
+    ids=range(4),
+)
+def test_bad_input_is_refused(call):
+    with pytest.raises(ValueError, match="want"):
+        call()
