@@ -489,7 +489,7 @@ def test_a_member_that_diverges_is_reported_and_the_others_go_on(name, method):
 # --- who trains beside whom ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", METHODS, ids=str)
+@pytest.mark.parametrize("method", METHODS, ids=METHOD_NAMES)
 @pytest.mark.parametrize("name", NETWORKS)
 @pytest.mark.parametrize("own", [False, True])
 def test_one_member_is_bitwise_the_same_among_many(name, method, own):
@@ -686,7 +686,7 @@ def backwards(step):
         ({"parameters": {name: value[:0] for name, value in GOOD["parameters"].items()}}, r"has shape \(0, 4, 3\)"),
         ({"parameters": {k: v for k, v in GOOD["parameters"].items() if k != "bias1"}}, r"parameters\['bias1'\] has shape None"),
     ],
-    ids=str,
+    ids=lambda value: str(value).split(" at 0x")[0],
 )
 @pytest.mark.parametrize("torch_path", [False, True])
 def test_bad_input_gets_one_clear_error(change, message, torch_path, monkeypatch):
