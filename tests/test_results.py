@@ -229,7 +229,7 @@ def test_store_takes_a_topic_or_an_experiment(monkeypatch, capsys):
 @pytest.mark.parametrize("module", ["lib.experiments", "lib.results", "lib.__main__"])
 def test_a_bare_gpu_machine_suffices(module):
     """No notebook machinery: torch, NumPy, SciPy, xarray and tqdm."""
-    absent = ["jupytext", "papermill", "matplotlib", "nbformat", "nbclient", "IPython", "ipykernel", "sphinx", "myst_nb"]
+    absent = ["jupytext", "papermill", "matplotlib", "nbformat", "nbclient", "IPython", "ipykernel", "myst_nb", "jupyter_book"]
     code = f"import sys; sys.modules.update(dict.fromkeys({absent})); import {module}; print('fine')"
     found = subprocess.run(
         [sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": str(REPOSITORY)}, capture_output=True, text=True, timeout=60
