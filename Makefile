@@ -20,6 +20,8 @@ book: setup  ## execute every chapter, then build the site into _build/html
 	$(BIN)/python -m lib build
 	@echo "open _build/html/index.html, or type: make serve"
 
+# Two workers on two cores: with more threads they would wait for each other.
+test: export OMP_NUM_THREADS := 1
 test: setup  ## style, architecture, theory, pipeline, and the committed notebooks against a fresh execution
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
