@@ -89,6 +89,7 @@ def store(run: Run, device: str = "cpu") -> Path:
         pass
     pieces = [_piece(run, label, device) for label in run.pieces]
     joined = xr.concat(pieces, run.dimension, join="outer", combine_attrs="drop").assign_coords({run.dimension: list(run.pieces)})
+    joined = joined.drop_encoding()  # a piece from a file remembers whole numbers, and cannot be NaN where it has no entry
     joined.attrs = pieces[0].attrs | {
         "settings": run.settings(),
         "seconds": sum(piece.attrs["seconds"] for piece in pieces),

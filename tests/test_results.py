@@ -235,3 +235,18 @@ def test_a_bare_gpu_machine_suffices(module):
         [sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": str(REPOSITORY)}, capture_output=True, text=True, timeout=60
     )
     assert found.stdout == "fine\n", found.stderr
+
+
+def of_alphas(alphas, device="cpu"):
+    return xr.Dataset({"diverged": ("alpha", np.full(len(alphas), -1))}, {"alpha": alphas})
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_whole_numbers_of_pieces_that_differ_stay_what_they_are(interrupted):
+    ragged = Run("topic/ragged", of_alphas, "part", {"one": {"alphas": [1.0, 2.0]}, "two": {"alphas": [2.0]}})
+    path = store(ragged)
+    if interrupted:  # the pieces then come from their files
+        path.unlink()
+        store(ragged)
+    np.testing.assert_array_equal(load(ragged).diverged.sel(part="one"), [-1, -1])
+    np.testing.assert_array_equal(load(ragged).diverged.sel(part="two"), [np.nan, -1])
