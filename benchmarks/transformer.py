@@ -5,14 +5,13 @@ one, 125 at once, the paper's grid; against torch's modules one network at a tim
 bench`; all is measured in turn, in one run.
 """
 
-import time
-
 import numpy as np
 import torch
+from timing import against_products, in_turn, products
 from torch import nn
 
+from lib.descent import Data, Method, Stack, cross_entropy
 from lib.modular import modular
-from lib.training import _data, _learning_rates, _Method, _TorchStack, cross_entropy
 from lib.transformer import Transformer
 
 PRIME, WIDTH, HEADS, BATCH, ROUNDS = 97, 128, 4, 512, 5
@@ -52,27 +51,6 @@ def plain(x: torch.Tensor, y: torch.Tensor):
     return loop
 
 
-def products(device: str, size: int):
-    """Return a loop of large square products, the most that the machine does."""
-    left, right = torch.randn(2, size, size, device=device)
-    out = torch.empty_like(left)
-
-    def loop(steps: int) -> None:
-        for _ in range(steps):
-            torch.mm(left, right, out=out)
-
-    return loop
-
-
-def seconds(loop, steps: int, device: str) -> float:
-    """Return the time of a step."""
-    start = time.perf_counter()
-    loop(steps)
-    if device == "cuda":
-        torch.cuda.synchronize()
-    return (time.perf_counter() - start) / steps
-
-
 def least_operations() -> float:
     """Count the operations of the matrix products of one step that no way of computing avoids, forward and backward."""
     table = 4 * (PRIME + 2) * WIDTH * 2 * WIDTH  # keys and values of each token in each place
@@ -86,27 +64,16 @@ def measure(device: str, members: int, size: int, steps: int) -> None:
     half = np.random.default_rng(0).permutation(len(tokens))[: len(tokens) // 2]
     tokens, labels = (torch.from_numpy(part[half]).to(device) for part in (tokens, labels))
     parameters = network.initialize(0, members, device=device)
-    method = _Method("adam", 0.0, False, (0.9, 0.98), None, BATCH, None, cross_entropy, 0)
-    data = _data(network, tokens, labels, members, parameters["up"])
-    stack = _TorchStack(network, parameters, data, _learning_rates(1e-3, network.shapes(), members), method)
+    method = Method("adam", 0.0, False, (0.9, 0.98), None, BATCH, None, cross_entropy, 0)
+    rates = dict.fromkeys(parameters, np.full(members, 1e-3))
+    stack = Stack(network, parameters, Data(tokens, labels, False), rates, method)
     loops = {
         "plain": (plain(tokens, labels), steps),
         "ours": (stack.advance, -(-steps // members)),
         "products": (products(device, size), 10),
     }
-    for loop, _ in loops.values():
-        loop(3)
-    times = {name: [] for name in loops}
-    for _ in range(ROUNDS):
-        for name, (loop, count) in loops.items():
-            times[name].append(seconds(loop, count, device))
-    plain_loop, ours, square = (np.array(times[name]) for name in loops)
-    ours = ours / members
-    least = square * least_operations() / (2 * size**3)
-    rate, plain_rate = 1 / np.median(ours), 1 / np.median(plain_loop)
-    print(f"{device}, {members} at once: {rate:,.0f} networks·steps per second; plain loop {plain_rate:,.0f}")
-    print(f"  ours / plain loop           {np.median(plain_loop / ours):6.2f}")
-    print(f"  ours / limit of products    {np.median(least / ours):6.0%}")
+    share = least_operations() / (2 * size**3)
+    against_products(device, members, in_turn(loops, ROUNDS, device), share, ("", ""))
 
 
 def main() -> None:

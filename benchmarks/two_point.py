@@ -3,15 +3,14 @@
 Run it with `make bench`; all three are measured in turn, in one run.
 """
 
-import time
-
 import numpy as np
 import torch
 from numba import njit
+from timing import in_turn
 
+from lib.descent import half_squared_error
 from lib.fused import Stack
 from lib.networks import Dense
-from lib.training import half_squared_error
 
 ROUNDS, STEPS = 7, 40
 INPUTS, TARGETS = torch.tensor([[-1.0], [0.0]]), torch.tensor([[0.6], [1.3071]])
@@ -64,13 +63,6 @@ def traffic(weights: np.ndarray):
     return loop
 
 
-def seconds(loop, steps: int) -> float:
-    """Return the time of a step."""
-    start = time.perf_counter()
-    loop(steps)
-    return (time.perf_counter() - start) / steps
-
-
 def main() -> None:
     """Print milliseconds a step, the median of interleaved rounds, and the two ratios."""
     torch.set_num_threads(1)
@@ -79,13 +71,8 @@ def main() -> None:
     parameters = {name: value[0] for name, value in network.initialize(seed=0).items()}
     stack = Stack(network, parameters, INPUTS, TARGETS, dict.fromkeys(parameters, 0.005))
     loops = {"plain": plain(network, parameters, 0.005), "fused": stack.advance, "traffic": traffic(stack.weights.copy())}
-    for loop in loops.values():
-        loop(2)
-    times = {name: [] for name in loops}
-    for _ in range(ROUNDS):
-        for name, loop in loops.items():
-            times[name].append(seconds(loop, STEPS))
-    plain_loop, fused, floor = (np.array(times[name]) for name in ("plain", "fused", "traffic"))
+    times = in_turn({name: (loop, STEPS) for name, loop in loops.items()}, ROUNDS)
+    plain_loop, fused, floor = times.values()
     print(f"weights                       {stack.weights.size:,}")
     for name, value in times.items():
         print(f"{name:<10} {1e3 * np.median(value):8.2f} ms a step")

@@ -10,8 +10,8 @@ import torch
 from numba import njit
 from torch import Tensor
 
+from lib.descent import half_squared_error
 from lib.networks import Dense
-from lib.training import half_squared_error
 
 _REORDER = {"reassoc", "contract", "nsz", "arcp"}  # sums may be reordered; NaN and infinity keep their meaning
 _KINDS = {name: kind for kind, name in enumerate(("linear", "relu", "leaky_relu", "elu", "tanh", "swish"))}

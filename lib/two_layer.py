@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from lib.descent import half_squared_error
 from lib.networks import Dense
-from lib.training import half_squared_error
 
 
 def fits(network: Dense) -> bool:

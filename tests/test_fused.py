@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from lib import fused, training
+from lib import descent, fused, training
 from lib.networks import Convolutional, Dense
 from lib.training import half_squared_error, train
 
@@ -136,7 +136,7 @@ SGD = {"optimizer": "sgd"}
 )
 def test_which_path_is_taken(network, points, method, fast, monkeypatch):
     taken = []
-    for name, stack in (("fused", fused.Stack), ("torch", training._TorchStack)):
+    for name, stack in (("fused", fused.Stack), ("torch", descent.Stack)):
         before = stack.__init__
         monkeypatch.setattr(stack, "__init__", lambda self, *a, n=name, b=before: (taken.append(n), b(self, *a))[1])
     inputs, targets = np.linspace(-1, 1, points)[:, None], np.linspace(0, 1, points)[:, None]

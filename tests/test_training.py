@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional
 
-from lib import fused, training
+from lib import descent, fused, training
 from lib.measures import accuracy
 from lib.networks import ACTIVATIONS, Committee, Convolutional, Dense, Network
 from lib.schedules import cosine, piecewise, warm_up
@@ -449,7 +449,7 @@ def test_a_member_that_stops_is_frozen_and_the_others_go_on(name, method):
 def test_no_step_is_taken_once_all_have_stopped(optimizer, monkeypatch):
     network, (inputs, targets) = NETWORKS["dense"], data(4)
     taken = []
-    for stack in (fused.Stack, training._TorchStack):
+    for stack in (fused.Stack, descent.Stack):
         before = stack.advance
         monkeypatch.setattr(stack, "advance", lambda self, steps, before=before: (taken.append(steps), before(self, steps))[1])
     found = train(
@@ -591,8 +591,8 @@ def test_one_program_for_all_members_agrees_with_one_call_for_each(monkeypatch):
     parameters = network.initialize(0, 4, dtype=torch.float64)
     for points in ((inputs, targets), (inputs[0], targets[0])):
         kept = training._data(network, *points, 4, parameters["weight1"])
-        apart = training._call(network, parameters, kept, (0, 2))
-        together = training._mapped(network, parameters, kept, (0, 2), None)
+        apart = descent.call(network, parameters, kept, (0, 2))
+        together = descent.mapped(network, parameters, kept, (0, 2), None)
         torch.testing.assert_close(apart, together, rtol=1e-12, atol=1e-12)
 
 
