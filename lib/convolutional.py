@@ -7,7 +7,7 @@ from typing import ClassVar
 from torch import Tensor
 from torch.nn.functional import batch_norm, conv2d, linear, max_pool2d
 
-from lib.networks import Network, _check_sizes
+from lib.networks import Network, check_sizes
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class LeNet(Network):
     outputs: int = 10
 
     def __post_init__(self) -> None:
-        _check_sizes(outputs=self.outputs)
+        check_sizes(outputs=self.outputs)
 
     def shapes(self) -> dict[str, tuple[int, ...]]:  # noqa: D102
         weights = (6, 1, 5, 5), (16, 6, 5, 5), (120, 400), (84, 120), (self.outputs, 84)
@@ -96,7 +96,7 @@ class SmallResNet(Network):
     gain: float = 3**-0.5
 
     def __post_init__(self) -> None:
-        _check_sizes(channels=self.channels, kernel=self.kernel, outputs=self.outputs)
+        check_sizes(channels=self.channels, kernel=self.kernel, outputs=self.outputs)
         if self.kernel % 2 == 0:
             raise ValueError(f"kernel is {self.kernel}: want an odd side, so that a filter has a middle")
         if len(self.point) != 3 or min(self.point) < 1 or self.point[1] % 4 or self.point[2] % 4:

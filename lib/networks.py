@@ -120,7 +120,8 @@ def _check_activation(activation: str) -> None:
         raise ValueError(f"activation {activation!r}: want one of {', '.join(ACTIVATIONS)}")
 
 
-def _check_sizes(**sizes: int) -> None:
+def check_sizes(**sizes: int) -> None:
+    """Raise ValueError, with the name, unless all sizes are positive integers."""
     for name, size in sizes.items():
         if not (size >= 1 and size % 1 == 0):
             raise ValueError(f"{name} is {size}: want a positive integer")
@@ -152,7 +153,7 @@ class Dense(Network):
     def __post_init__(self) -> None:
         if len(self.widths) < 3:
             raise ValueError(f"widths {self.widths}: want inputs, at least one hidden layer, outputs")
-        _check_sizes(**{f"widths[{i}]": width for i, width in enumerate(self.widths)})
+        check_sizes(**{f"widths[{i}]": width for i, width in enumerate(self.widths)})
         _check_activation(self.activation)
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout is {self.dropout}: want a probability below 1")
@@ -224,7 +225,7 @@ class Committee(Network):
     bias: bool = False
 
     def __post_init__(self) -> None:
-        _check_sizes(inputs=self.inputs, units=self.units)
+        check_sizes(inputs=self.inputs, units=self.units)
         _check_activation(self.activation)
 
     def shapes(self) -> dict[str, tuple[int, ...]]:  # noqa: D102
@@ -265,7 +266,7 @@ class Convolutional(Network):
 
     def __post_init__(self) -> None:
         sizes = {name: value for name, value in vars(self).items() if name != "activation"}
-        _check_sizes(**sizes)
+        check_sizes(**sizes)
         _check_activation(self.activation)
         if self.convolutions < 2 or self.units <= self.convolutions * (self.kernel - 1):
             raise ValueError(
@@ -315,7 +316,7 @@ def architecture(
     ValueError
         If the name is unknown or a size is not a positive integer.
     """
-    _check_sizes(inputs=inputs, outputs=outputs, units=units, hidden_layers=hidden_layers)
+    check_sizes(inputs=inputs, outputs=outputs, units=units, hidden_layers=hidden_layers)
     widths = (inputs, *[units] * hidden_layers, outputs)
     if name == "dense":
         return Dense(widths, activation)

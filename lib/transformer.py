@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from lib.networks import Network
+from lib.networks import Network, check_sizes
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,7 @@ class Transformer(Network):
     heads: int = 4
 
     def __post_init__(self) -> None:
-        for name, size in vars(self).items():
-            if not (size >= 1 and size % 1 == 0):
-                raise ValueError(f"{name} is {size}: want a positive integer")
+        check_sizes(**vars(self))
         if self.width % self.heads:
             raise ValueError(f"width {self.width} and heads {self.heads}: want heads that divide the width")
 

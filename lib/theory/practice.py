@@ -6,7 +6,7 @@ Source: Kunin et al. (2024), "Get rich quick", figure 5 and appendix "Experiment
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lib.theory.common import finite, matrix
+from lib.theory.common import count, finite, matrix
 
 # --- images: how rough a filter is ----------------------------------------------------------------------------------------
 
@@ -65,7 +65,8 @@ def rule_count(classes: int, features: int, symbols: int, levels: int) -> int:
 
     Source: appendix, "Random Hierarchy Model".
     """
-    _check_sizes(classes=classes, features=features, symbols=symbols, levels=levels)
+    classes, features = count("classes", classes), count("features", features)
+    symbols, levels = count("symbols", symbols), count("levels", levels)
     return features * classes + (levels - 1) * features * symbols
 
 
@@ -85,7 +86,8 @@ def string_count(classes: int, features: int, branches: int, levels: int) -> int
 
     Source: Cagnetta et al. (2024); 131,072 at the sizes of Kunin et al.
     """
-    _check_sizes(classes=classes, features=features, branches=branches, levels=levels)
+    classes, features = count("classes", classes), count("features", features)
+    branches, levels = count("branches", branches), count("levels", levels)
     return classes * features ** sum(branches**level for level in range(levels))
 
 
@@ -103,11 +105,5 @@ def sample_complexity(classes: int, features: int, levels: int) -> int:
 
     Source: Cagnetta et al. (2024), for deep networks without scaled layers; an order of magnitude, without its factor.
     """
-    _check_sizes(classes=classes, features=features, levels=levels)
+    classes, features, levels = count("classes", classes), count("features", features), count("levels", levels)
     return classes * features**levels
-
-
-def _check_sizes(**sizes: int) -> None:
-    for name, size in sizes.items():
-        if not (size >= 1 and size % 1 == 0):
-            raise ValueError(f"{name} is {size}: want a positive integer")
