@@ -72,8 +72,8 @@ def errata(root: Path, records: list[dict]) -> str:
         "# Errata",
         f"What we found wrong in the four documents and in the code that goes with them: {count} statements that fail their own"
         " bound as printed, while the corrected ones hold. *As printed* is the number to which the printed statement leads,"
-        " *measured* the number for ours; both are computed in the cell that the first column links to, and the bound was set"
-        f" before looking. {BY_COMMAND}",
+        " *measured* the number for ours; both are computed in the cell that the first column links to."
+        f" {BY_COMMAND}",
     ]
     for chapter in chapters(root):
         notes = ADMONITION.findall((root / "book" / f"{chapter}.md").read_text(encoding="utf-8"))
