@@ -7,11 +7,9 @@ import gzip
 import hashlib
 import io
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,14 +23,14 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from lib import cifar
+from lib.files import remove_abandoned
 from lib.hierarchy import RandomHierarchy  # noqa: F401  strings from random rules,
 from lib.modular import modular, one_hot_pairs, split  # noqa: F401  arithmetic modulo a prime
 from lib.signals import gaussian_clone, nlgp, single_pulse, symmetric_field  # noqa: F401  and signals on a ring, under the same name
 
 SILENCE = 10  # seconds that a mirror may stay silent
 PATIENCE = 120  # seconds that npm may take
-ABANDONED = 3600.0  # seconds after which a scratch folder in the cache has no writer any more
-SCRATCH = "scratch-"
+SCRATCH = "scratch-"  # how the folder begins in which files wait until they are whole
 
 
 # --- toys -----------------------------------------------------------------------------------------------------------------
@@ -256,9 +254,7 @@ def _keep(home: Path, files: Mapping[str, bytes]) -> None:
     """Write each file beside its place, then move it there: a reader sees all of it or nothing."""
     try:
         home.mkdir(parents=True, exist_ok=True)
-        for abandoned in home.glob(f"{SCRATCH}*"):  # by a process that was killed while it wrote
-            if time.time() - abandoned.stat().st_mtime > ABANDONED:
-                shutil.rmtree(abandoned, ignore_errors=True)
+        remove_abandoned(home, f"{SCRATCH}*")
         with tempfile.TemporaryDirectory(prefix=SCRATCH, dir=home) as scratch:
             for name, data in files.items():
                 Path(scratch, name).write_bytes(data)

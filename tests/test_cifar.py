@@ -215,7 +215,8 @@ def test_a_folder_with_jpegs_is_read_and_said(tmp_path, monkeypatch):
     assert data.cifar10().copy == "standard"  # the better one, where both are
 
 
-def test_a_changed_archive_is_refused_before_it_is_read(tmp_path, monkeypatch):
+@pytest.mark.fault("spoilt data", "CIFAR-10 in CIFAR10_DIR, its last byte cut off", "the folder as it was; nothing is unpacked")
+def test_a_changed_archive_is_refused_before_it_is_read(tmp_path, monkeypatch, record_property):
     known(monkeypatch, "CIFAR10", {STANDARD: archive()})
     known(monkeypatch, "CIFAR10_JPEG", jpegs())
     monkeypatch.setattr(cifar, "read_batches", never)
@@ -223,8 +224,9 @@ def test_a_changed_archive_is_refused_before_it_is_read(tmp_path, monkeypatch):
     for name, content in ((JPEG, jpegs()[JPEG]), (STANDARD, archive())):
         folder = lay(tmp_path / name, jpegs() | {name: content[:-1]})
         monkeypatch.setenv("CIFAR10_DIR", str(folder))
-        with pytest.raises(data.DataUnavailable, match=f"CIFAR10_DIR is .*{name} is corrupt.*unset it"):
+        with pytest.raises(data.DataUnavailable, match=f"CIFAR10_DIR is .*{name} is corrupt.*unset it") as refused:
             data.cifar10()
+    record_property("said", str(refused.value).splitlines()[0])
 
 
 def test_without_the_archive_one_error_says_how_to_get_it(monkeypatch):
