@@ -9,17 +9,17 @@ import platform
 import re
 import sys
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
-from lib.results import versions
-
 ROOT = Path(__file__).parents[1]
+PACKAGES = ("torch", "numpy", "xarray", "distributed", "papermill", "jupyter-book")
 
 
 class Recorder:
-    """A plugin for pytest: prints a line for each fault, and collects them; a fault with several cases is one test function."""
+    """A plugin for pytest that collects what the tests of faults have found; a fault with several cases is one test function."""
 
     def __init__(self) -> None:
         self.faults: dict[str, dict] = {}
@@ -38,21 +38,22 @@ class Recorder:
             words = [re.sub(rf"{base}/[^/\s]+", "…", text) for key, text in report.user_properties if key == "said"]
             entry["said"] += [text for text in words if text not in entry["said"]]
             entry["outcomes"].append(report.outcome)
-            entry["seconds"] = round(entry["seconds"] + report.duration, 2)
-            print(f"\n{report.outcome}: {kind}: {done}", flush=True)
+            entry["seconds"] = round(entry["seconds"] + report.duration, 1)
         return report
 
 
 def main() -> int:
-    """Run the tests, write the table; return pytest's exit status."""
+    """Run the tests, say in a line how each fault went, write the table; return pytest's exit status."""
     recorder = Recorder()
-    status = pytest.main(["-m", "fault", "-p", "no:terminal", "-p", "no:cacheprovider", str(ROOT / "tests")], [recorder])
+    status = pytest.main(["-m", "fault", "-p", "no:cacheprovider", str(ROOT / "tests")], [recorder])
+    for fault in recorder.faults.values():
+        print(f"{', '.join(sorted(set(fault['outcomes'])))}: {fault['kind']}: {fault['done']}")
     record = {
         "date": datetime.now(UTC).date().isoformat(),
         "command": "make faults",
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
         "user": "root" if os.geteuid() == 0 else "an ordinary user",
-        "versions": f"Python {platform.python_version()}, {versions()}",
+        "versions": f"Python {platform.python_version()}, " + ", ".join(f"{name} {version(name)}" for name in PACKAGES),
         "faults": list(recorder.faults.values()),
     }
     table = ROOT / "book" / "evidence" / "faults.json"
