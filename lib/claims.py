@@ -98,7 +98,7 @@ def check(
     verdict: str = REPRODUCED,
     why: str = "",
 ) -> None:
-    """Judge a claim, print its line, record it, and insist on the declared verdict.
+    """Judge a claim, record it, print its line, and insist on the declared verdict.
 
     The verdict follows from the numbers: *reproduced* if `measured` lies in the bound; *corrected* if, besides, the source's own
     version of the number, `printed`, lies outside it; *not reproduced* if `measured` does not lie in the bound.
@@ -137,15 +137,14 @@ def check(
         found = REPRODUCED
     else:
         found = CORRECTED
-    if found != verdict:
-        beside = "" if printed is None else f", printed statement gives {printed:g}"
-        raise ClaimChanged(f"claim {id} is {found}, not {verdict}: measured {measured:g}{beside}, expected {expected}")
-
-    claim = Claim(id, statement, source, measured, str(expected), verdict, printed, why)
+    claim = Claim(id, statement, source, measured, str(expected), found, printed, why)
     _checked[id] = claim
     from IPython.display import display
 
     display(claim)
+    if found != verdict:
+        beside = "" if printed is None else f", printed statement gives {printed:g}"
+        raise ClaimChanged(f"claim {id} is {found}, not {verdict}: measured {measured:g}{beside}, expected {expected}")
 
 
 _checked: dict[str, Claim] = {}  # by this session, for `table`
