@@ -4,6 +4,7 @@ A claim is checked where the reader reads it. The check prints one line and leav
 output, so that the executed notebook is the only carrier; `collect` reads the records back.
 """
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -46,8 +47,9 @@ def at_most(high: float) -> Bound:
 
 
 def near(value: float, tolerance: float) -> Bound:
-    """Expect a number within `tolerance` (absolute) of `value`."""
-    return Bound(value - tolerance, value + tolerance, f"{value:g} ± {tolerance:g}")
+    """Expect a number within `tolerance` (absolute) of `value`, which is written as exactly as the tolerance asks."""
+    decimals = 2 - math.floor(math.log10(tolerance)) if 0 < tolerance < math.inf else 12
+    return Bound(value - tolerance, value + tolerance, f"{round(value, decimals):.15g} ± {tolerance:g}")
 
 
 @dataclass(frozen=True, repr=False)

@@ -6,6 +6,8 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from IPython.core.formatters import DisplayFormatter
 
 from lib import claims
@@ -74,6 +76,13 @@ def test_bounds_read_as_words():
         "at most 1e-09",
         "2 ± 0.1",
     ]
+
+
+@given(st.floats(-1e3, 1e3), st.floats(1e-9, 10))
+def test_a_bound_is_written_to_a_hundredth_of_its_tolerance(value, tolerance):
+    centre, width = map(float, str(near(value, tolerance)).split(" ± "))
+    assert abs(centre - value) <= tolerance / 100
+    assert width == pytest.approx(tolerance, rel=1e-5)
 
 
 @pytest.mark.parametrize(
