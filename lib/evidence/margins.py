@@ -15,13 +15,14 @@ CLOSEST = 15
 TEXT = """\
 # Margins over seeds
 
-Each of {claims} claims was checked with {seeds} seeds at the quick profile. The verdict is the same with every seed in {firm} of them.
-{still} measure a number that no seed changes, because nothing in them is drawn or because they read a stored run.
+Each of {claims} claims was checked with {seeds} seeds at the quick profile. The verdict is the same with every seed in {firm} of
+them. {still} measure a number that no seed changes, because nothing in them is drawn or because they read a stored run.
 
-*Uses* says how much of its bound the worst seed uses: measured over bound for *at most*, bound over measured for *at least*, distance
-over tolerance for *±*. At 100 % the verdict would turn. A claim that is not reproduced lies outside its bound: there the seed nearest
-to the bound counts, and the share is above 100 %. *σ* is the distance from the mean to the bound in standard deviations over the
-seeds. Neither is given where it has no meaning: a bound of zero has no scale, a number that does not move has no spread.
+*Uses* says how much of its bound the worst seed uses: measured over bound for *at most*, bound over measured for *at least*,
+distance over tolerance for *±*. At 100 % the verdict would turn. A claim that is not reproduced lies outside its bound: there the
+seed nearest to the bound counts, and the share is above 100 %. *σ* is the distance from the mean to the bound in standard
+deviations over the seeds. Neither is given where it has no meaning: a bound of zero has no scale, a number that does not move has
+no spread.
 
 Made by `make seeds`; {origin}."""
 
@@ -50,7 +51,7 @@ def page(root: Path) -> str:
 
 
 def used(row: dict) -> float | None:
-    """Return the share of its bound that the worst seed uses, for a claim not reproduced the nearest one; None without a scale."""
+    """Return the share of its bound that the worst seed uses, or, if not reproduced, the nearest; None without a scale."""
     shares = [_share(row["expected"], float(value)) for value in row["measured"]]
     if None in shares:
         return None
