@@ -144,6 +144,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ValueError as problem:
         print(f"lib {options.command}: {problem}", file=sys.stderr)
         return 2
+    except RuntimeError as failure:
+        print(f"lib {options.command}: {failure}", file=sys.stderr)
+        return 1
     except subprocess.CalledProcessError as failure:
         return failure.returncode
     return 0

@@ -20,6 +20,7 @@ from lib import book, claims
 from lib.provenance import versions
 
 TABLE = Path("book") / "evidence" / "seeds.jsonl"  # a claim in each line
+ENVIRONMENT = {"MPLBACKEND": "agg", "TQDM_DISABLE": "1", "OMP_NUM_THREADS": "1"}  # of the kernels
 
 
 def digest(root: Path, chapter: str) -> str:
@@ -48,7 +49,6 @@ def run(root: Path, names: list[str], seeds: int = 20, jobs: int | None = None) 
     for name, value in (("seeds", seeds), ("jobs", jobs)):
         if value < 1:
             raise ValueError(f"{name} {value}: want at least 1")
-    os.environ |= {"MPLBACKEND": "agg", "TQDM_DISABLE": "1", "OMP_NUM_THREADS": "1"}
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         tasks = {(name, seed): pool.submit(_one, root, name, seed) for name in selected for seed in range(seeds)}
         for _ in tqdm(as_completed(tasks.values()), total=len(tasks), unit="run", disable=None):
@@ -72,7 +72,8 @@ def _one(root: Path, chapter: str, seed: int) -> list[dict]:
     parameters = next(cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", []))
     parameters.source += f"\nseed = {seed}"
     folder = {"metadata": {"path": str(root / "book")}}
-    NotebookClient(notebook, timeout=None, allow_errors=True, resources=folder, extra_arguments=["--log-level=ERROR"]).execute()
+    client = NotebookClient(notebook, timeout=None, allow_errors=True, resources=folder, extra_arguments=["--log-level=ERROR"])
+    client.execute(env=os.environ | ENVIRONMENT)
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             if output.output_type == "error" and output.ename != claims.ClaimChanged.__name__:
