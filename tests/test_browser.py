@@ -29,7 +29,7 @@ AXE = (
     "([aside, rules]) => axe.run({exclude: aside}, {resultTypes: ['violations'], preload: false, ...(rules && {runOnly: rules})})"
 )
 ASIDE = ["mjx-container", "tbody tr:nth-child(n+9)"]  # MathJax describes formulas itself; rows are alike
-CODE = ".highlight"  # is alike, too, and judged in the first chapter
+CODE = ".highlight"  # is alike, too: in the first chapter a cell of each section is judged, and elsewhere none
 
 
 class Server(SimpleHTTPRequestHandler):
@@ -123,7 +123,8 @@ def seen(request, chromium, address):
             outside=page.outside,
         )
         page.evaluate(AXE_SCRIPT)
-        aside = ASIDE if request.param == f"book/{toc.chapters(ROOT)[0]}" else [*ASIDE, CODE]
+        first = f"book/{toc.chapters(ROOT)[0]}"
+        aside = [*ASIDE, f".cell ~ .cell {CODE}" if request.param == first else CODE]
         result.light = serious(page.evaluate(AXE, [aside, None]))
         page.set_viewport_size(LAPTOP)
         page.add_style_tag(content="* { transition: none !important; }")  # or axe sees colours on their way
