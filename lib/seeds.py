@@ -5,7 +5,6 @@ a seed gave is kept under `_build/seeds/`, so that an interrupted sweep goes on 
 `book/evidence/seeds.jsonl`.
 """
 
-import hashlib
 import json
 import os
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -17,16 +16,10 @@ from nbclient import NotebookClient
 from tqdm import tqdm
 
 from lib import book, claims
+from lib.evidence.margins import TABLE, digest, table
 from lib.provenance import versions
 
-TABLE = Path("book") / "evidence" / "seeds.jsonl"  # a claim in each line
 ENVIRONMENT = {"MPLBACKEND": "agg", "TQDM_DISABLE": "1", "OMP_NUM_THREADS": "1"}  # of the kernels
-
-
-def digest(root: Path, chapter: str) -> str:
-    """Name the code of a chapter: another text gives the same digest, another code cell a new one."""
-    code = [cell["source"] for cell in book.draft(root, chapter).cells if cell["cell_type"] == "code"]
-    return hashlib.sha256("\0".join(code).encode()).hexdigest()[:16]
 
 
 def run(root: Path, names: list[str], seeds: int = 20, jobs: int | None = None) -> Path:
@@ -55,12 +48,6 @@ def run(root: Path, names: list[str], seeds: int = 20, jobs: int | None = None) 
             pass
     _renew(root, {name: [tasks[name, seed].result() for seed in range(seeds)] for name in selected})
     return root / TABLE
-
-
-def table(root: Path) -> list[dict]:
-    """Read the table: a row for each claim, with the number and the verdict of every seed."""
-    path = root / TABLE
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
 
 
 def _one(root: Path, chapter: str, seed: int) -> list[dict]:

@@ -1,6 +1,8 @@
 """How far every claim stays from its bound, over many seeds; the table comes from `python -m lib seeds`."""
 
+import hashlib
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +10,8 @@ import numpy as np
 from lib.claims import NOT_REPRODUCED
 from lib.toc import chapters, title
 
-TABLE = Path("book") / "evidence" / "seeds.jsonl"
+TABLE = Path("book") / "evidence" / "seeds.jsonl"  # a claim in each line
+CELL = re.compile(r"^```\{code-cell\}.*\n([\s\S]*?)^```$", re.MULTILINE)
 CLOSEST = 15
 
 
@@ -29,7 +32,7 @@ Made by `make seeds`; {origin}."""
 
 def page(root: Path) -> str:
     """Write the page: what holds with every seed, the claims nearest to their bounds, and all of them."""
-    rows = [json.loads(line) for line in (root / TABLE).read_text(encoding="utf-8").splitlines()]
+    rows = table(root)
     moving = [row for row in rows if len(set(row["measured"])) > 1]
     hanging = [row for row in rows if len(set(row["verdict"])) > 1]
     text = TEXT.format(
@@ -46,8 +49,25 @@ def page(root: Path) -> str:
         parts[1:1] = ["## Verdicts that hang on the seed", _table(hanging)]
     for chapter in chapters(root):
         own = [row for row in rows if row["id"].split("/")[0] == chapter]
-        parts += [f"## {title(root, chapter)}", _table(own)]
+        parts.append(f"## {title(root, chapter)}")
+        if not own:
+            parts.append(f"Not run yet: `python -m lib seeds {chapter}`.")
+        elif own[0]["code"] != digest(root, chapter):
+            parts.append(f"The chapter's code has changed since: `python -m lib seeds {chapter}` renews the table.")
+        parts += [_table(own)] if own else []
     return "\n\n".join(parts) + "\n"
+
+
+def table(root: Path) -> list[dict]:
+    """Read the table: a row for each claim, with the number and the verdict of every seed."""
+    path = root / TABLE
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
+
+
+def digest(root: Path, chapter: str) -> str:
+    """Name the code of a chapter: another text gives the same digest, another code cell a new one."""
+    cells = CELL.findall((root / "book" / f"{chapter}.md").read_text(encoding="utf-8"))
+    return hashlib.sha256("\0".join(cells).encode()).hexdigest()[:16]
 
 
 def used(row: dict) -> float | None:
