@@ -43,7 +43,7 @@ def run(root: Path, names: list[str], seeds: int = 20, jobs: int | None = None) 
         if value < 1:
             raise ValueError(f"{name} {value}: want at least 1")
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        tasks = {(name, seed): pool.submit(_one, root, name, seed) for name in selected for seed in range(seeds)}
+        tasks = {(name, seed): pool.submit(_one, root, name, seed) for seed in range(seeds) for name in selected}
         for _ in tqdm(as_completed(tasks.values()), total=len(tasks), unit="run", disable=None):
             pass
     _renew(root, {name: [tasks[name, seed].result() for seed in range(seeds)] for name in selected})
