@@ -99,7 +99,7 @@ def execute(root: Path, chapter: str, settings: Settings, output: Path, position
         _refuse_exits(notebook)
         _tidy(notebook, settings)
         _lighten(notebook)
-        _write(output / f"{chapter}.ipynb", jupytext.writes(notebook, fmt="ipynb") + "\n")
+        write(output / f"{chapter}.ipynb", jupytext.writes(notebook, fmt="ipynb") + "\n")
         verdicts = Counter(record["verdict"] for record in claims.collect(notebook))
     except PapermillExecutionError as failure:
         error = f"{chapter}, cell {failure.cell_index} ({_first_line(failure.source)}): {failure.ename}: {failure.evalue}"
@@ -185,7 +185,7 @@ def run(root: Path, names: list[str], settings: Settings, jobs: int | None = Non
     _remove_abandoned(root)
     results = []
     with (
-        ProcessPoolExecutor(jobs, get_context("spawn"), _end_with_parent, max_tasks_per_child=1) as pool,
+        ProcessPoolExecutor(jobs, get_context("spawn"), end_with_parent, max_tasks_per_child=1) as pool,
         tqdm(total=len(selected), desc="chapters", unit="chapter", disable=None) as bar,
     ):
         tasks = {
@@ -205,7 +205,7 @@ def run(root: Path, names: list[str], settings: Settings, jobs: int | None = Non
     return sorted(results, key=lambda result: selected.index(result.chapter))
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """End this process, and so its kernel, as soon as the one that started it is gone, however that ended."""
 
     def watch() -> None:
@@ -253,12 +253,12 @@ def report(root: Path, notebooks: Path | None = None) -> list[dict]:
     if notebooks is not None and not notebooks.is_dir():
         raise ValueError(f"no folder {notebooks}")
     records = ledger(root, notebooks)
-    _write(root / "_build" / "claims.json", json.dumps(records, indent=1, ensure_ascii=False) + "\n")
+    write(root / "_build" / "claims.json", json.dumps(records, indent=1, ensure_ascii=False) + "\n")
     if notebooks is None:
         for name, text in pages.generated(root, records).items():
             page = root / name
             if not page.is_file() or page.read_text(encoding="utf-8") != text:  # a page that stays is not built again
-                _write(page, text)
+                write(page, text)
     return records
 
 
@@ -307,7 +307,7 @@ def _building(folder: Path) -> Iterator[tuple[int, bool]]:
         mark.unlink()
 
 
-def _write(path: Path, text: str) -> None:
+def write(path: Path, text: str) -> None:
     """Replace a file at once or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(f".{os.getpid()}.partial")

@@ -2,3 +2,16 @@
 
 Each module has `page(root)`, which reads its table and writes its page.
 """
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def whole(path: Path, command: str) -> Iterator[None]:
+    """Raise ValueError with the command that makes the table, if it is missing or not whole when it is read within this context."""
+    try:
+        yield
+    except (OSError, ValueError) as problem:
+        raise ValueError(f"{path} cannot be read ({problem}): make it with `{command}`") from problem

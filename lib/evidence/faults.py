@@ -5,6 +5,8 @@
 import json
 from pathlib import Path
 
+from lib.evidence import whole
+
 FAULTS = Path("book") / "evidence" / "faults.json"
 ELSEWHERE = Path("book") / "evidence" / "elsewhere.json"
 
@@ -54,10 +56,8 @@ def page(root: Path) -> str:
 
 
 def _read(path: Path, command: str) -> dict:
-    try:
+    with whole(path, command):
         return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as problem:
-        raise ValueError(f"{path} cannot be read ({problem}): make it with `{command}`") from problem
 
 
 def _survived(row: dict) -> bool:
