@@ -10,7 +10,7 @@ from pathlib import Path
 
 @contextmanager
 def whole(path: Path, command: str) -> Iterator[None]:
-    """Raise ValueError with the command that makes the table, if it is missing or not whole when it is read within this context."""
+    """Read a table within this context: raises ValueError with the command that makes it, if it is missing or not whole."""
     try:
         yield
     except (OSError, ValueError) as problem:
