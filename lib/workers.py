@@ -32,7 +32,8 @@ def cluster(workers: int | None = None, scheduler: str | None = None) -> Iterato
     Parameters
     ----------
     workers : number of processes to start on this machine, one thread each
-    scheduler : address of a running Dask scheduler, like "tcp://10.0.0.1:8786"
+    scheduler : address of a running Dask scheduler, like "tcp://10.0.0.1:8786"; Dask's processes send each other pickles, so that
+        whoever reaches their ports can run programs there
 
     Raises
     ------
