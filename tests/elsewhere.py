@@ -24,7 +24,6 @@ from lib import data
 ROOT = Path(__file__).parents[1]
 LEFT_OUT = shutil.ignore_patterns(".git", ".venv", "_build", "__pycache__", ".*_cache", "*.egg-info", "mutants")
 TESTS = [
-    "tests/test_pipeline.py",
     "tests/test_data.py",
     "tests/test_cifar.py",
     "tests/test_claims.py",
