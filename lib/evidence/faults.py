@@ -4,11 +4,13 @@
 
 import json
 from pathlib import Path
+from textwrap import shorten
 
 from lib.evidence import whole
 
 FAULTS = Path("book") / "evidence" / "faults.json"
 ELSEWHERE = Path("book") / "evidence" / "elsewhere.json"
+LONGEST = 180  # characters that are quoted
 
 TEXT = """\
 # Faults
@@ -67,7 +69,7 @@ def _survived(row: dict) -> bool:
 def _faults(rows: list[dict]) -> str:
     lines = ["| fault | done | left | said | cases | seconds | survived |", "|---|---|---|---|---|---|---|"]
     for row in sorted(rows, key=lambda row: row["kind"]):
-        said = f"`{_cell(row['said'][0])}`" if row["said"] else "–"
+        said = f"`{_cell(shorten(row['said'][0], LONGEST, placeholder=' …'))}`" if row["said"] else "–"
         survived = "yes" if _survived(row) else "**no**" if "failed" in row["outcomes"] else "not tried"
         cells = [
             row["kind"],
