@@ -12,20 +12,21 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def whole(name: str, value: int, least: int = 1, most: float = np.inf) -> int:
-    """Return `value` as an integer, or raise unless it is one from `least` to `most`."""
+    """Return `value` as an integer, or raise unless it is a whole number from `least` to `most`; 3.0 is one, too."""
     wanted = "a positive integer" if (least, most) == (1, np.inf) else f"an integer of at least {least}"
     wanted += "" if most == np.inf else f" and at most {most}"
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} is {value!r}: want {wanted}")
-    if not isinstance(value, Integral) or not least <= value <= most:
+    if not float(value).is_integer() or not least <= value <= most:
         raise ValueError(f"{name} is {value}: want {wanted}")
     return int(value)
 
 
 def sizes(**values: int) -> None:
-    """Raise unless all values are positive integers."""
+    """Raise unless all values are positive integers, by type too, so that they can be used as they are."""
     for name, value in values.items():
-        whole(name, value)
+        if not isinstance(whole(name, value) and value, Integral):
+            raise TypeError(f"{name} is {value}: want a positive integer")
 
 
 def numbers(name: str, value: ArrayLike, ndim: int | None = None) -> NDArray:

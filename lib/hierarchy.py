@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lib.checks import generator, whole
+from lib.checks import generator, sizes, whole
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ class RandomHierarchy:
     levels: int = 3
 
     def __post_init__(self) -> None:
-        for name, size in vars(self).items():
-            whole(name, size, 2 if name == "branches" else 1)
+        sizes(**vars(self))
+        whole("branches", self.branches, 2)
         tuples, most = self.symbols**self.branches, max(self.classes, self.symbols if self.levels > 1 else 1)
         if most * self.features > tuples:
             raise ValueError(
@@ -122,7 +122,8 @@ class RandomHierarchy:
         ValueError
             If there are not so many strings.
         """
-        if whole("train", train) + whole("test", test) > self.strings:
+        train, test = whole("train", train), whole("test", test)
+        if train + test > self.strings:
             raise ValueError(
                 f"train {train} and test {test}: want positive integers, together at most the {self.strings} strings"
             )

@@ -6,13 +6,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.signal import convolve
 from torch import Tensor
 
-from lib.checks import kind, number, numbers, whole
+from lib.checks import number, numbers, whole
+from lib.networks import check_tensor
 from lib.training import Observe
 
 
 def squared_distances(points: Tensor) -> Tensor:
     """Return the squared distances between all pairs of `points` (..., n, d), shape (..., n, n); NaN where a point is."""
-    _tensor("points", points, 2)
+    check_tensor("points", points, 2)
     return ((points.unsqueeze(-2) - points.unsqueeze(-3)) ** 2).sum(-1)
 
 
@@ -142,8 +143,8 @@ def gate_agreement(path: ArrayLike, inputs: ArrayLike) -> tuple[NDArray, NDArray
 
 def accuracy(outputs: Tensor, labels: Tensor) -> Tensor:
     """Return the fraction of points whose largest output is the label's, for outputs (..., n, c), labels (n,) or (..., n)."""
-    _tensor("outputs", outputs, 2)
-    _tensor("labels", labels, 1)
+    check_tensor("outputs", outputs, 2)
+    check_tensor("labels", labels, 1)
     if labels.shape != outputs.shape[-1 - labels.ndim : -1]:
         raise ValueError(
             f"outputs {tuple(outputs.shape)} and labels {tuple(labels.shape)} do not fit: want (..., n, c), (..., n)"
@@ -181,10 +182,3 @@ def filter_laplacian(filters: ArrayLike, kernel: ArrayLike) -> NDArray:
         raise ValueError("filters holds one that is zero or too large: it has no shape")
     kernel = kernel.reshape((1,) * (filters.ndim - 2) + kernel.shape)
     return np.sum(convolve(filters / norm, kernel, method="direct") ** 2, axis=(-2, -1))
-
-
-def _tensor(name: str, value: Tensor, ndim: int) -> None:
-    """Raise TypeError unless `value` is a tensor, ValueError unless it has `ndim` axes or more and is not empty."""
-    kind(name, value, Tensor)
-    if value.ndim < ndim or value.numel() == 0:
-        raise ValueError(f"{name} has shape {tuple(value.shape)}: want {ndim} axes or more, and at least one number")

@@ -28,7 +28,8 @@ def modular(p: int, operation: str = "division") -> tuple[NDArray, NDArray]:
     Source: Power et al. (2022), "Grokking"; the tokens as in the code that Kunin et al. (2024) build on, which says division and
     computes products.
     """
-    if whole("p", p) < 2 or not all(p % q for q in range(2, int(p**0.5) + 1)):
+    p = whole("p", p)
+    if p < 2 or not all(p % q for q in range(2, int(p**0.5) + 1)):
         raise ValueError(f"p is {p}: want a prime")
     one_of("operation", operation, OPERATIONS)
     x, y = (side.ravel() for side in np.meshgrid(np.arange(p), np.arange(1, p), indexing="ij"))
@@ -50,7 +51,7 @@ def one_hot_pairs(p: int, operation: str = "division") -> tuple[NDArray, NDArray
     """
     tokens, labels = modular(p, operation)
     unit = tokens[:, 0] > 0
-    eye = np.eye(p - 1, dtype=np.float32)
+    eye = np.eye(int(p) - 1, dtype=np.float32)
     return np.concatenate([eye[tokens[unit, 0] - 1], eye[tokens[unit, 2] - 1]], axis=1), labels[unit] - 1
 
 
@@ -62,6 +63,7 @@ def split(seed: ArrayLike, count: int, first: int) -> tuple[NDArray, NDArray]:
     ValueError
         If one of the two parts would be empty.
     """
-    whole("first", first, 1, whole("count", count, 2) - 1)  # so that both parts hold something
+    count = whole("count", count, 2)
+    first = whole("first", first, 1, count - 1)  # so that both parts hold something
     order = generator(seed).permutation(count)
     return order[:first], order[first:]

@@ -120,10 +120,18 @@ class Network:
 
 def check_device(device: str) -> None:
     """Raise ValueError unless torch can put numbers on this device."""
+    kind("device", device, str, torch.device)
     try:
         torch.empty(0, device=device)
-    except (RuntimeError, AssertionError, TypeError) as error:  # torch has no one error for it
+    except (RuntimeError, AssertionError) as error:  # torch has no one error for it
         raise ValueError(f"device is {device!r}: want cpu, or cuda where there is a GPU ({error})") from None
+
+
+def check_tensor(name: str, value: Tensor, ndim: int) -> None:
+    """Raise TypeError unless `value` is a tensor, ValueError unless it has `ndim` axes or more and is not empty."""
+    kind(name, value, Tensor)
+    if value.ndim < ndim or value.numel() == 0:
+        raise ValueError(f"{name} has shape {tuple(value.shape)}: want {ndim} axes or more, and at least one number")
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from scipy.special import erf, ndtr, ndtri
 from lib.checks import generator, numbers, one_of, positive, sizes
 
 
-def nlgp(seed: int, samples: int, n: int, xi: tuple[float, float], gain: float) -> tuple[NDArray, NDArray]:
+def nlgp(seed: int | tuple[int, ...], samples: int, n: int, xi: tuple[float, float], gain: float) -> tuple[NDArray, NDArray]:
     r"""Draw from the nonlinear Gaussian process x = erf(g z)/Z(g) on a ring, of variance 1.
 
     z is Gaussian with correlation :math:`e^{-d(i,j)^2/\xi^2}`, d the distance around the ring, and
@@ -22,7 +22,7 @@ def nlgp(seed: int, samples: int, n: int, xi: tuple[float, float], gain: float) 
 
     Parameters
     ----------
-    seed : draws everything
+    seed : draws everything; several numbers are one seed, too
     samples : how many
     n : sites on the ring
     xi : (ξ₁, ξ₀), the correlation lengths in sites of the classes y = 1 and y = 0, positive
@@ -49,7 +49,7 @@ def nlgp(seed: int, samples: int, n: int, xi: tuple[float, float], gain: float) 
     return erf(gain * z) / spread, labels.astype(float)
 
 
-def gaussian_clone(seed: int, samples: int, sigma1: ArrayLike, sigma0: ArrayLike) -> tuple[NDArray, NDArray]:
+def gaussian_clone(seed: int | tuple[int, ...], samples: int, sigma1: ArrayLike, sigma0: ArrayLike) -> tuple[NDArray, NDArray]:
     """Draw Gaussian inputs with given covariances: the control that shares the first two moments with another data set.
 
     Parameters
@@ -76,7 +76,7 @@ def gaussian_clone(seed: int, samples: int, sigma1: ArrayLike, sigma0: ArrayLike
 
 
 def single_pulse(
-    seed: int,
+    seed: int | tuple[int, ...],
     samples: int,
     n: int,
     xi: tuple[tuple[float, float], tuple[float, float]] = ((0.1, 0.2), (0.0, 0.1)),

@@ -48,6 +48,11 @@ def call(*, may=None, also=None, positive="", broadcast="", opaque="", on=None, 
     return Call(arguments, may or {}, also or {}, tuple(positive.split()), tuple(broadcast.split()), tuple(opaque.split()), on)
 
 
+def room(module: str, **calls: Call) -> dict[str, Call]:
+    """Give the calls of one module their full names."""
+    return {f"lib.{module}.{name}": one for name, one in calls.items()}
+
+
 def spoilt(call: Call, name: str, parameter: inspect.Parameter) -> dict[str, dict[str, Any]]:
     """Return the arguments with one of them spoilt, by the name of the way."""
     value, annotation = call.arguments[name], parameter.annotation

@@ -2,7 +2,7 @@
 
 import numpy as np
 import torch
-from bad_input.calls import call
+from bad_input.calls import call, room
 
 from lib.networks import Dense
 from lib.theory.synthesis import Neuron
@@ -29,10 +29,6 @@ EXEMPT = {
     "lib.theory.two_point_curves.same_shape": INNER,
     "lib.theory.two_point_curves.dataset": INNER,
 }
-
-
-def room(module, **calls):
-    return {f"lib.{module}.{name}": one for name, one in calls.items()}
 
 
 def checks(opaque="", **extra):
