@@ -43,6 +43,24 @@ def numbers(name: str, value: ArrayLike, ndim: int | None = None) -> NDArray:
     return array
 
 
+def real(name: str, value: float) -> float:
+    """Return `value` as a float, or raise TypeError unless it is one real number; it may be infinite or NaN."""
+    try:
+        if isinstance(value, str | bytes) or np.ndim(value):
+            raise TypeError
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} is {value!r}: want one real number") from None
+
+
+def limit(name: str, value: float) -> float:
+    """Return `value` as a float, or raise unless it is one number, finite or infinite."""
+    found = real(name, value)
+    if np.isnan(found):
+        raise ValueError(f"{name} is nan: want a number, finite or infinite")
+    return found
+
+
 def number(name: str, value: float, low: float = -np.inf, high: float = np.inf) -> float:
     """Return `value` as a float, or raise unless it is one finite number from `low` to `high`, both included."""
     found = float(numbers(name, value, ndim=0))
@@ -85,3 +103,25 @@ def generator(seed: int | Sequence[int]) -> np.random.Generator:
     if parts.dtype.kind not in "iu" or parts.size == 0 or np.any(parts < 0):
         raise ValueError(f"seed is {seed!r}: want a whole number of at least 0, or several")
     return np.random.default_rng(seed)
+
+
+def labelled(name: str, value: Any, *labels: str) -> None:
+    """Raise ValueError unless `value`, of xarray, has these variables or dimensions."""
+    known = {*getattr(value, "dims", ()), *getattr(value, "data_vars", ())}
+    if missing := [label for label in labels if label not in known]:
+        raise ValueError(f"{name} lacks {', '.join(missing)}: want a Dataset or DataArray that has them")
+
+
+def wholes(name: str, values: Sequence[int], least: int = 0) -> list[int]:
+    """Return a sequence of whole numbers as a list, or raise if one is less than `least`, or there is none."""
+    if isinstance(values, str) or np.ndim(values) != 1 or len(values) == 0:
+        raise ValueError(f"{name} is {values!r}: want a list of whole numbers, one at least")
+    return [whole(f"{name}[{i}]", value, least) for i, value in enumerate(values)]
+
+
+def positives(name: str, values: ArrayLike) -> NDArray:
+    """Return `values` as an array (k,) of floats, or raise unless they are positive numbers, one at least."""
+    found = numbers(name, values, ndim=1)
+    if np.any(found <= 0):
+        raise ValueError(f"{name} is {found.tolist()}: want positive numbers")
+    return found

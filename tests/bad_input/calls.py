@@ -19,7 +19,8 @@ follow from its value, each of which has a name:
 
 `may={"times": "inf scalar"}` says that a spoilt argument is good input here: then the call must succeed. `also={"gamma": (1.0,)}`
 adds values that must be refused. `opaque="network"` names arguments that are not spoilt: functions, generators and other objects
-whose methods are called; flags are never spoilt, since anything is true or false. `on` is the object of a method.
+whose methods are called; flags are never spoilt, since anything is true or false. `on` is the object of a method. `untried` says
+why good input is not tried here; bad input always is, unless `may` allows it.
 """
 
 import inspect
@@ -41,11 +42,13 @@ class Call:
     broadcast: tuple[str, ...]
     opaque: tuple[str, ...]
     on: Any
+    untried: str
 
 
-def call(*, may=None, also=None, positive="", broadcast="", opaque="", on=None, **arguments) -> Call:
+def call(*, may=None, also=None, positive="", broadcast="", opaque="", on=None, untried="", **arguments) -> Call:
     """Describe a public name by one valid call."""
-    return Call(arguments, may or {}, also or {}, tuple(positive.split()), tuple(broadcast.split()), tuple(opaque.split()), on)
+    lists = (tuple(names.split()) for names in (positive, broadcast, opaque))
+    return Call(arguments, may or {}, also or {}, *lists, on, untried)
 
 
 def room(module: str, **calls: Call) -> dict[str, Call]:
@@ -78,7 +81,7 @@ def _spoilt(value: Any, single: bool, positive: bool) -> dict[str, Any]:
         ways |= {"nan": np.nan, "inf": np.inf}
         if positive:
             ways |= {"negative": -value, "zero": 0.0}
-    elif isinstance(value, Mapping):
+    elif isinstance(value, dict):
         ways["empty"] = {}
         for key, part in value.items():
             ways |= {f"{way} in {key}": value | {key: bad} for way, bad in _inside(part).items()}
@@ -100,6 +103,8 @@ def _inside(part: Any) -> dict[str, Any]:
 
 def _numeric(value: Any) -> bool:
     try:
+        if not (isinstance(value, list | tuple | np.ndarray) or hasattr(value, "new_tensor")):
+            return False
         return np.asarray(value).dtype.kind in "biuf"
     except (TypeError, ValueError, RuntimeError):
         return False

@@ -17,7 +17,8 @@ INSIDE = "the inside of lib.training.train, which has checked what comes in"
 SHAPE = "called by initialize, with the shapes that the network itself names"
 
 EXEMPT = {
-    "lib.checks.kind": "takes anything; half of the tests below see it at work",
+    "lib.checks.kind": "takes anything; half of the tests see it at work",
+    "lib.checks.labelled": "takes anything; the experiments' tests see it at work",
     "lib.networks.Network.variance": SHAPE,
     "lib.convolutional.LeNet.variance": SHAPE,
     "lib.convolutional.SmallResNet.variance": SHAPE,
@@ -42,6 +43,10 @@ CALLS = {
         positive=call(name="value", value=0.5, opaque="name", positive="value"),
         one_of=call(name="value", value="sgd", allowed=("sgd", "adam"), opaque="name allowed"),
         text=call(words="some words", may={"words": "unknown"}, also={"words": ("", " ")}),
+        real=call(name="value", value=1.0, opaque="name", may={"value": "nan inf"}),
+        limit=call(name="value", value=1.0, opaque="name", may={"value": "inf"}),
+        positives=call(name="values", values=[1.0, 2.0], opaque="name", positive="values", may={"values": "longer"}),
+        wholes=call(name="values", values=[1, 2], opaque="name", also={"values": ([0.5], [-1], ["x"])}, may={"values": "longer"}),
         generator=call(seed=3, may={"seed": "zero"}, also={"seed": ((1, -1), ())}),
     ),
     **room(
