@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8000
 .DEFAULT_GOAL := book
-.PHONY: setup book test chapter pdf bench serve clean
+.PHONY: setup book test chapter pdf bench faults audit serve clean
 
 setup: $(VENV)/.ready
 
@@ -41,6 +41,15 @@ bench: setup  ## speed beside the plain loop and the limit of memory
 	$(BIN)/python benchmarks/two_point.py
 	$(BIN)/python benchmarks/teacher_student.py
 	$(BIN)/python benchmarks/transformer.py
+
+faults: setup  ## kill, fill, close and spoil what the library works with, and see what is left: book/evidence/faults.json
+	$(BIN)/python tests/faults.py
+
+audit:  ## ask whether a pinned package has a known vulnerability; needs the network
+	$(PYTHON) -m venv _build/audit
+	_build/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit==2.10.1
+	grep == requirements.txt > _build/audit/pins.txt
+	_build/audit/bin/pip-audit --strict --no-deps --disable-pip --requirement _build/audit/pins.txt
 
 serve: setup  ## read the book at http://localhost:8000
 	$(BIN)/python -m http.server --directory _build/html $(PORT)

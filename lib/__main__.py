@@ -5,14 +5,20 @@ they are called.
 """
 
 import argparse
+import errno
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from lib import claims, results
+from lib.data import DataUnavailable
 from lib.provenance import PROFILES, resolve_device
-from lib.workers import cluster
+from lib.results import StaleResult
+from lib.workers import TaskError, cluster
+
+# A disk that is full and a folder that may not be written to: no traceback, since it is not our fault.
+DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -113,8 +119,9 @@ def store(names: Sequence[str], device: str) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; return the exit status."""
+    """Run one command; return the exit status: 1 if something failed on the way, 2 for a mistake, each said in a line."""
     options, root = parser().parse_args(arguments), Path.cwd()
+    sys.stdout.reconfigure(errors="backslashreplace")  # a Greek letter must not stop what was to be said
     try:
         if options.command == "store":
             with cluster(options.workers, options.scheduler):
@@ -144,8 +151,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ValueError as problem:
         print(f"lib {options.command}: {problem}", file=sys.stderr)
         return 2
-    except RuntimeError as failure:
-        print(f"lib {options.command}: {failure}", file=sys.stderr)
+    except (TaskError, StaleResult, DataUnavailable) as problem:
+        print(f"lib {options.command}: {problem}", file=sys.stderr)
+        return 1
+    except OSError as problem:
+        if problem.errno not in DISK:
+            raise
+        place = f"{problem.filename}: " if problem.filename else ""
+        print(
+            f"lib {options.command}: {place}{problem.strerror}; mend that and start again: what was finished is kept",
+            file=sys.stderr,
+        )
         return 1
     except subprocess.CalledProcessError as failure:
         return failure.returncode

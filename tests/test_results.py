@@ -1,5 +1,6 @@
 """Stored runs: kept, resumed, refused when stale, and never half-written."""
 
+import errno
 import json
 import os
 import signal
@@ -13,9 +14,11 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from lib import results
+from lib import experiments, results
 from lib.__main__ import main
+from lib.data import DataUnavailable
 from lib.results import Run, StaleResult, load, store
+from lib.workers import TaskError
 
 REPOSITORY = Path(__file__).parents[1]
 MESSAGE = "python -m lib store topic/experiment"
@@ -133,7 +136,10 @@ def test_a_corrupt_run_is_refused_and_made_anew():
     assert load(run()).sizes["row"] == 2
 
 
-def test_a_truncated_run_is_refused():
+@pytest.mark.fault(
+    "truncated NetCDF", "a stored run, cut at every 17th byte", "nothing is shown; the command that makes it anew is said"
+)
+def test_a_truncated_run_is_refused(record_property):
     path = store(run())
     whole = path.read_bytes()
     for length in range(0, len(whole), 17):
@@ -141,10 +147,12 @@ def test_a_truncated_run_is_refused():
         with pytest.raises(StaleResult):
             load(run())
     path.write_bytes(whole[:-1])
-    with pytest.raises(StaleResult):
+    with pytest.raises(StaleResult) as refused:
         load(run())
+    record_property("said", str(refused.value))
 
 
+@pytest.mark.fault("full disk", "`lib store`, when it writes", "the stored run and the pieces as they were, nothing half-written")
 def test_a_failed_writing_leaves_nothing_and_keeps_what_was_there(root, monkeypatch):
     path = store(run())
     before, kept = path.read_bytes(), files(root)
@@ -158,6 +166,17 @@ def test_a_failed_writing_leaves_nothing_and_keeps_what_was_there(root, monkeypa
         with pytest.raises(OSError, match="no space"):
             store(changed)
         assert files(root) == kept and path.read_bytes() == before
+
+
+def test_what_a_killed_run_left_half_written_is_removed_in_time(root):
+    path = store(run())
+    old, new = (path.with_name(f".{path.name}.{number}") for number in (1, 2))
+    for half in (old, new):
+        half.write_bytes(b"half")
+    os.utime(old, 2 * (time.time() - 4000,))
+    path.unlink()
+    store(run())
+    assert not old.exists() and new.exists()  # the new one may be in the hands of another run
 
 
 def test_an_argument_must_be_plain():
@@ -185,6 +204,9 @@ print(results.load(run).value.values.tolist())
 """
 
 
+@pytest.mark.fault(
+    "kill -9", "`lib store`, in the second of two pieces", "the first piece; started again, it goes on to the same numbers"
+)
 def test_a_killed_run_goes_on_where_it_stopped(tmp_path):
     def start(root, mode):
         root.mkdir(exist_ok=True)
@@ -215,9 +237,43 @@ def test_an_unknown_experiment_is_one_line(capsys):
     assert err.startswith("lib store: no such experiment: two_point/none, unknown; there are two_point/dynamics, ")
 
 
-def test_store_takes_a_topic_or_an_experiment(monkeypatch, capsys):
-    from lib import experiments
+def missing(device):
+    raise DataUnavailable("No route gave mnist. Set MNIST_DIR")
 
+
+def failing(device):
+    raise TaskError("topic/plane, shard seed=1: RuntimeError: the power is gone")
+
+
+def refusing(device):
+    raise PermissionError(errno.EACCES, "Permission denied", "/a/file")
+
+
+@pytest.mark.parametrize(
+    "function, said",
+    [
+        (missing, "No route gave mnist. Set MNIST_DIR"),
+        (failing, "topic/plane, shard seed=1: RuntimeError: the power is gone"),
+        (refusing, "/a/file: Permission denied; mend that and start again: what was finished is kept"),
+    ],
+    ids=["data", "task", "disk"],
+)
+def test_what_stops_an_experiment_is_said_in_a_line(monkeypatch, capsys, function, said):
+    monkeypatch.setattr(experiments, "RUNS", [Run("topic/stops", function, "row", {"all": {}})])
+    assert main(["store", "--device", "cpu"]) == 1
+    assert capsys.readouterr().err == f"lib store: {said}\n"
+
+
+def test_an_error_of_ours_keeps_its_traceback(monkeypatch):
+    def wrong(device):
+        raise FileNotFoundError(errno.ENOENT, "No such file", "/a/file")
+
+    monkeypatch.setattr(experiments, "RUNS", [Run("topic/wrong", wrong, "row", {"all": {}})])
+    with pytest.raises(FileNotFoundError):
+        main(["store", "--device", "cpu"])
+
+
+def test_store_takes_a_topic_or_an_experiment(monkeypatch, capsys):
     runs = [Run(name, experiment, "row", run().pieces) for name in ("a/x", "a/y", "b/x")]
     monkeypatch.setattr(experiments, "RUNS", runs)
     for names, made in ((["a/y"], ["a/y"]), (["a"], ["a/x", "a/y"]), ([], ["a/x", "a/y", "b/x"]), (["a/y", "b"], ["a/y", "b/x"])):

@@ -159,7 +159,8 @@ def flip(data, at):
     return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
 
 
-def test_a_spoilt_shard_is_computed_again(tmp_path, log, capfd):
+@pytest.mark.fault("truncated NetCDF", "a sweep's shard, cut, altered, exchanged", "the other shards; this one is computed anew")
+def test_a_spoilt_shard_is_computed_again(tmp_path, log, capfd, record_property):
     one = run(sweep(log=str(log)), tmp_path / "shards", shard_size=6)
     first, second = shards(tmp_path / "shards")
     whole = first.read_bytes()
@@ -176,6 +177,7 @@ def test_a_spoilt_shard_is_computed_again(tmp_path, log, capfd):
         error = capfd.readouterr().err
         assert error.startswith(f"{first} cannot be used (") and error.endswith("): computed anew\n") and error.count("\n") == 1
         assert first.read_bytes() == whole and len(calls(log)) == 12 + 6 * (number + 1)
+    record_property("said", error.strip())
 
 
 def test_no_flipped_byte_goes_unnoticed_or_matters(tmp_path, log, capfd):
@@ -187,6 +189,7 @@ def test_no_flipped_byte_goes_unnoticed_or_matters(tmp_path, log, capfd):
         assert same(one, run(sweep(log=str(log)), tmp_path / "shards", shard_size=12)), at
 
 
+@pytest.mark.fault("full disk", "a sweep, at its fifth shard", "four shards, nothing half-written; started again, it goes on")
 def test_a_full_disk_is_one_clear_error_and_leaves_nothing_half_written(tmp_path, log, monkeypatch):
     write, written = Path.write_bytes, []
 
@@ -275,6 +278,9 @@ def start(tmp_path, log):
         process.wait()
 
 
+@pytest.mark.fault(
+    "kill -9", "a sweep, in one process and with two workers", "finished shards; started again, it goes on to the same bits"
+)
 @pytest.mark.parametrize("count", [0, 2], ids=["here", "workers"])
 def test_a_killed_sweep_goes_on_where_it_stopped(tmp_path, log, start, count):
     killed, hold = start(count), tmp_path / "hold"
@@ -291,6 +297,7 @@ def test_a_killed_sweep_goes_on_where_it_stopped(tmp_path, log, start, count):
     assert same(found, run(sweep(), tmp_path / "whole")) and len(calls(log)) == len(again)
 
 
+@pytest.mark.fault("two at once", "one sweep in one folder, twice", "both end well, in the same bits")
 def test_two_runs_at_once_share_a_folder(tmp_path, log, start):
     both, hold = [start(), start()], tmp_path / "hold"
     wait_for(lambda: calls(log).count("0.2-2.0-0") == 2)  # both have the same shard in hand
@@ -307,7 +314,8 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (400, 400))
 """
 
 
-def test_a_file_that_the_system_refuses_is_one_clear_error(tmp_path, log):
+@pytest.mark.fault("full disk", "a sweep that may write no file of more than 400 bytes", "nothing half-written")
+def test_a_file_that_the_system_refuses_is_one_clear_error(tmp_path, log, record_property):
     (script := tmp_path / "script.py").write_text(LIMITED + SCRIPT)
     command = [sys.executable, script, tmp_path / "shards", log, tmp_path / "hold", "0"]
     found = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=60)
@@ -315,6 +323,16 @@ def test_a_file_that_the_system_refuses_is_one_clear_error(tmp_path, log):
     last = f"OSError: [Errno {errno.EFBIG}] a shard cannot be written to {folder}: {os.strerror(errno.EFBIG)}; finished"
     assert found.stderr.splitlines()[-1].startswith(last), found.stderr
     assert shards(tmp_path / "shards") == []
+    record_property("said", found.stderr.splitlines()[-1])
+
+
+@pytest.mark.fault("clock", "a sweep's shards dated 1970, and 2100", "every shard, as it was: dates do not matter")
+@pytest.mark.parametrize("year", [1970, 2100])
+def test_the_date_of_a_shard_does_not_matter(tmp_path, log, year):
+    one = run(sweep(log=str(log)), tmp_path / "shards")
+    for path in shards(tmp_path / "shards"):
+        os.utime(path, 2 * ((year - 1970) * 365.25 * 86400,))
+    assert same(one, run(sweep(log=str(log)), tmp_path / "shards")) and calls(log) == ALL
 
 
 # what is refused

@@ -57,6 +57,7 @@ def test_workers_compute_what_one_process_does(address, tmp_path, size):
     assert [path.name for path in sorted(shards(tmp_path / "here"))] == [path.name for path in sorted(shards(tmp_path / "there"))]
 
 
+@pytest.mark.fault("kill -9", "a worker of a sweep", "every shard; the one in its hands goes to another worker")
 def test_a_worker_that_dies_costs_its_shard_only(address, tmp_path, log):
     with cluster(scheduler=address):
         found = run(sweep(functions.dies_once, mark=str(log / "mark")), tmp_path / "shards")
@@ -65,11 +66,13 @@ def test_a_worker_that_dies_costs_its_shard_only(address, tmp_path, log):
     assert {path.name.rsplit("-", 1)[0] for path in log.iterdir()} >= {"0.2-1.0-0", "0.3-2.0-1"}
 
 
-def test_a_shard_that_kills_its_workers_is_named_and_the_others_kept(address, tmp_path, log):
+@pytest.mark.fault("kill -9", "every worker that takes one certain shard", "all other shards")
+def test_a_shard_that_kills_its_workers_is_named_and_the_others_kept(address, tmp_path, log, record_property):
     message = r"^topic/plane, shard tau=0.2, delta=2.0, seed=1: workers died on it again and again, the last one tcp://.*memory"
-    with cluster(scheduler=address), pytest.raises(TaskError, match=message):
+    with cluster(scheduler=address), pytest.raises(TaskError, match=message) as named:
         run(sweep(functions.dies, log=str(log)), tmp_path / "shards")
     assert len(shards(tmp_path / "shards")) == 11
+    record_property("said", str(named.value))
 
 
 def test_an_error_of_the_function_is_told(address, tmp_path, log):

@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -22,8 +23,36 @@ def steps(path):
     return [step for job in jobs for step in job["steps"]]
 
 
-def test_there_is_a_workflow_for_the_checks_the_gpu_and_the_site():
-    assert [path.stem for path in WORKFLOWS] == ["ci", "gpu", "site"]
+def test_there_is_a_workflow_for_the_audit_the_checks_the_gpu_and_the_site():
+    assert [path.stem for path in WORKFLOWS] == ["audit", "ci", "gpu", "site"]
+
+
+@each_workflow
+def test_a_workflow_may_read_and_nothing_else_but_for_the_publication(path):
+    workflow = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert workflow["permissions"] == {"contents": "read"}
+    wider = {name: job["permissions"] for name, job in workflow["jobs"].items() if "permissions" in job}
+    assert wider == ({"publish": {"pages": "write", "id-token": "write"}} if path.stem == "site" else {})
+
+
+@each_workflow
+def test_only_actions_of_github_itself_are_used_and_no_token_stays(path):
+    used = [step for step in steps(path) if "uses" in step]
+    assert used and all(re.fullmatch(r"actions/[\w-]+@v\d+", step["uses"]) for step in used)
+    checkouts = [step for step in used if step["uses"].startswith("actions/checkout@")]
+    assert all(step["with"] == {"persist-credentials": False} for step in checkouts)
+
+
+@each_workflow
+def test_no_input_is_pasted_into_a_script(path):
+    assert not [step for step in steps(path) if "${{" in step.get("run", "")]
+
+
+def test_the_checks_run_on_the_oldest_and_the_newest_python():
+    (job,) = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8"))["jobs"].values()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    oldest, newest = job["strategy"]["matrix"]["python"]
+    assert project["requires-python"] == f">={oldest}" and newest == "3.13"
 
 
 @each_workflow

@@ -1,0 +1,383 @@
+"""Faults of the command line, on a small throw-away book: what is killed, full, closed, spoilt or in another language.
+
+The faults of sweeps, stored runs and data are in their own tests, with the same mark; `make faults` runs all of them.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from functools import cache
+from pathlib import Path
+
+import jupytext
+import psutil
+import pytest
+
+from lib import book
+from lib.__main__ import main
+
+REPOSITORY = Path(__file__).parents[1]
+TOC = """\
+format: jb-book
+root: book/index
+chapters:
+  - file: book/one.ipynb
+  - file: book/two.ipynb
+"""
+CONFIG = """\
+title: Small
+only_build_toc_files: true
+execute: {execute_notebooks: "off"}
+"""
+CHAPTER = """\
+---
+jupytext:
+  text_representation: {extension: .md, format_name: myst}
+kernelspec: {name: python3, display_name: Python 3, language: python}
+---
+
+# Chapter NAME: δ → 0
+
+```{code-cell} ipython3
+:tags: [parameters]
+profile = "quick"
+device = "auto"
+seed = 0
+```
+
+```{code-cell} ipython3
+print("α ≤ β")
+```
+"""
+WAITS = """\
+import time
+from pathlib import Path
+
+Path("../started").touch()
+while Path("../hold").exists():
+    time.sleep(0.02)
+"""
+KILLS = "import os; os.kill(os.getppid(), 9)  # the process that executes chapters\n"
+
+
+@pytest.fixture
+def small(tmp_path):
+    """A book of two chapters, each with a notebook from before."""
+    root = tmp_path / "book of faults"
+    (root / "book").mkdir(parents=True)
+    (root / "_toc.yml").write_text(TOC)
+    (root / "_config.yml").write_text(CONFIG)
+    (root / "book" / "index.md").write_text("# Small\n\nA page.\n")
+    for name in ("one", "two"):
+        (root / "book" / f"{name}.md").write_text(CHAPTER.replace("NAME", name), encoding="utf-8")
+        last_good = jupytext.writes(book.draft(root, name), fmt="ipynb") + "\n"
+        (root / "book" / f"{name}.ipynb").write_text(last_good, encoding="utf-8")
+    return root
+
+
+def insert(root, chapter, code):
+    """Put code before what the chapter prints."""
+    path = root / "book" / f"{chapter}.md"
+    path.write_text(path.read_text(encoding="utf-8").replace("print(", f"{code}print("), encoding="utf-8")
+
+
+def start(root, *arguments, **environment):
+    """Start `python -m lib` in the book's root."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "lib", *arguments],
+        cwd=root,
+        env=os.environ | {"PYTHONPATH": str(REPOSITORY)} | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def end(process, seconds=120):
+    """Wait for `lib run`; return its exit status and the last line of its summary."""
+    out, _ = process.communicate(timeout=seconds)
+    return process.returncode, out.decode().splitlines()[-1]
+
+
+def lib(root, *arguments, **environment):
+    return end(start(root, *arguments, **environment))
+
+
+def files(folder):
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def wait_for(condition, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.02)
+
+
+def running(processes):
+    return [each for each in processes if each.is_running() and each.status() != psutil.STATUS_ZOMBIE]
+
+
+# run
+
+
+@pytest.mark.fault("kill -9", "`lib run`, while a cell runs", "every notebook as it was, no process; run again, it ends well")
+def test_a_killed_run_leaves_the_last_good_notebook_and_no_process(small):
+    insert(small, "one", WAITS)
+    (small / "hold").touch()
+    before, process = files(small / "book"), start(small, "run", "one")
+    wait_for((small / "started").exists)
+    family = psutil.Process(process.pid).children(recursive=True)
+    process.kill()
+    process.communicate()
+    wait_for(lambda: not running(family))
+    assert files(small / "book") == before and len(list((small / "_build" / "run").iterdir())) == 2  # its drafts
+    (small / "hold").unlink()
+    assert lib(small, "run", "one")[0] == 0
+    assert files(small / "book")["one.ipynb"] != before["one.ipynb"] and not list((small / "_build" / "run").iterdir())
+
+
+@pytest.mark.fault("kill -9", "the process that executes a chapter", "every notebook as it was")
+def test_a_killed_process_fails_its_chapter(small, record_property):
+    insert(small, "one", KILLS)
+    before = files(small / "book")
+    status, said = lib(small, "run", "one")
+    record_property("said", said)
+    assert status == 1 and said.startswith("failed: one: the process that executes it was killed, most likely for want of memory")
+    assert files(small / "book") == before
+
+
+@pytest.mark.slow
+@pytest.mark.fault("two at once", "`lib run`, twice on one checkout", "both end well, in the notebooks of one run alone")
+def test_two_runs_at_once_end_in_the_notebooks_of_one(small):
+    other = shutil.copytree(small, small.with_name("alone"))
+    assert [end(process)[0] for process in [start(small, "run"), start(small, "run")]] == [0, 0]
+    assert lib(other, "run")[0] == 0
+    assert files(small) == files(other)
+
+
+# what a disk refuses
+
+MOUNTING = ["unshare", "--mount", "--map-root-user", "sh", "-c"]
+
+
+@cache
+def mounts():
+    """Say whether we may mount in a namespace of our own, as root or as a user."""
+    try:
+        return subprocess.run([*MOUNTING, "mount -t tmpfs none /mnt"], capture_output=True).returncode == 0
+    except OSError:
+        return False
+
+
+needs_mounts = pytest.mark.skipif("not mounts()", reason="the system lets nobody mount in a namespace of his own")
+
+
+def mounted(script, *arguments):
+    """Run a shell script that mounts, then does things, where nobody else sees it."""
+    return subprocess.run(
+        [*MOUNTING, f"set -e; {script}", "sh", *map(str, arguments)],
+        env=os.environ | {"PYTHONPATH": str(REPOSITORY)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+# $1 size, $2 where to mount, $3 what to begin with, $4 what is left, then the command; its exit status is ours
+FULL = """
+size=$1 place=$2 from=$3 left=$4; shift 4
+mount -t tmpfs -o size=$size none "$place"; cp -r "$from/." "$place"; cd "$place"
+status=0; "$@" || status=$?; cp -r . "$left"; exit $status
+"""
+
+
+@needs_mounts
+@pytest.mark.fault("full disk", "`lib run`, with room for its drafts only", "every notebook as it was, and nothing half-written")
+def test_a_full_disk_leaves_the_last_good_notebook(small, tmp_path, record_property):
+    insert(small, "one", "print(20_000 * 'x')\n")
+    (place := tmp_path / "disk").mkdir()
+    (left := tmp_path / "left").mkdir()
+    done = mounted(FULL, "64k", place, small, left, sys.executable, "-m", "lib", "run", "one")
+    record_property("said", said := done.stdout.splitlines()[-1])
+    assert done.returncode == 1 and said == "failed: one: OSError: [Errno 28] No space left on device"
+    assert files(left / "book") == files(small / "book") and not list((left / "_build" / "run").iterdir())
+
+
+STORING = """
+import sys
+from pathlib import Path
+import numpy as np, xarray as xr
+from lib import experiments, results
+from lib.__main__ import main
+
+def count(size, device):
+    return xr.Dataset({"value": ("step", np.arange(float(size)))})
+
+results.ROOT = Path.cwd()
+experiments.RUNS = [results.Run("topic/count", count, "row", {"small": {"size": 10}, "large": {"size": 20000}})]
+sys.exit(main(["store", "--device", "cpu"]))
+"""
+
+
+@needs_mounts
+@pytest.mark.slow
+@pytest.mark.fault("full disk", "`lib store`, in the second of two pieces", "the first piece, and nothing half-written")
+def test_a_full_disk_keeps_the_pieces_of_a_stored_run(tmp_path, record_property):
+    for name in ("disk", "from", "left"):
+        (tmp_path / name).mkdir()
+    folders = [tmp_path / name for name in ("disk", "from", "left")]
+    done = mounted(FULL, "60k", *folders, sys.executable, "-c", STORING)
+    record_property("said", done.stderr.strip())
+    said = "lib store: No space left on device; mend that and start again: what was finished is kept\n"
+    assert (done.returncode, done.stderr) == (1, said)
+    (piece,) = files(tmp_path / "left")
+    assert piece.startswith("_build/store/topic/count/") and piece.endswith(".nc")
+
+
+CLOSED = 'mount --bind "$1" "$1"; mount -o remount,bind,ro "$1"; cd "$1"; shift; exec "$@"'
+
+
+@needs_mounts
+@pytest.mark.fault("read-only folder", "`lib run`, `lib report` and `lib build`", "every file as it was")
+@pytest.mark.parametrize("command", ["run", "report", "build"])
+def test_a_folder_that_is_read_only_is_one_clear_line(small, record_property, command):
+    before = files(small)
+    done = mounted(CLOSED, small, sys.executable, "-m", "lib", command)
+    record_property("said", done.stderr.strip())
+    assert done.returncode == 1 and done.stderr.startswith(f"lib {command}: {small}/_build")
+    assert done.stderr.endswith(": Read-only file system; mend that and start again: what was finished is kept\n")
+    assert done.stderr.count("\n") == 1
+    assert files(small) == before
+
+
+# what is spoilt
+
+
+@pytest.mark.fault(
+    "truncated notebook", "`lib report` and `lib build` with half of book/one.ipynb", "the other files as they were"
+)
+@pytest.mark.parametrize("command", ["report", "build"])
+def test_a_notebook_that_is_not_whole_is_named(small, monkeypatch, capsys, record_property, command):
+    path = small / "book" / "one.ipynb"
+    whole, pages = path.read_bytes(), files(small)
+    monkeypatch.chdir(small)
+    for spoilt in (whole[: len(whole) // 2], b"", b"null", b"[]", b"{}", b'{"metadata": [], "cells": [1]}', whole[:-9], b"\xff"):
+        path.write_bytes(spoilt)
+        assert main([command]) == 2
+        out, err = capsys.readouterr()
+        assert out == "" and err.count("\n") == 1 and err.startswith(f"lib {command}: {path} is no whole notebook (")
+        assert err.endswith("): run `python -m lib run one`\n")
+        assert files(small) == pages | {"book/one.ipynb": spoilt}
+    record_property("said", err.strip())
+
+
+# build
+
+
+def built(monkeypatch, root, status=0):
+    """Call `lib build` with a stand-in for Jupyter Book that ends with this status; return whether it built every page."""
+    calls = []
+
+    def jupyter_book(command, check, pass_fds):
+        calls.append("--all" in command)
+        if status:
+            raise subprocess.CalledProcessError(status, command)
+
+    monkeypatch.setattr(book.subprocess, "run", jupyter_book)
+    monkeypatch.chdir(root)
+    assert main(["build"]) == status
+    return calls[0]
+
+
+@pytest.mark.fault("failed build", "`lib build`, with a warning", "a mark: the next build does every page, not what has changed")
+def test_a_build_that_failed_is_not_built_upon(small, monkeypatch, capsys, record_property):
+    assert not built(monkeypatch, small)
+    assert not built(monkeypatch, small, status=1)
+    assert built(monkeypatch, small)
+    said = capsys.readouterr().err.strip()
+    record_property("said", said)
+    assert said == f"the last build in {small}/_build did not succeed: every page is built anew"
+    assert not built(monkeypatch, small)
+
+
+@pytest.mark.fault("clock", "moved back after `lib build`", "the site; the next build does every page, since changes look older")
+def test_a_build_from_the_future_is_not_built_upon(small, monkeypatch, capsys, record_property):
+    memory = small / "_build" / ".doctrees" / "environment.pickle"
+    memory.parent.mkdir(parents=True)
+    memory.touch()
+    assert not built(monkeypatch, small)
+    os.utime(memory, (time.time() + 3600, time.time() + 3600))
+    assert built(monkeypatch, small)
+    record_property("said", capsys.readouterr().err.strip())
+
+
+@pytest.mark.fault("two at once", "`lib build`, while another one builds", "the first build goes on")
+def test_two_builds_do_not_meet(small, monkeypatch, capsys, record_property):
+    monkeypatch.chdir(small)
+    with book._building(small / "_build"):
+        assert main(["build"]) == 2
+    said = capsys.readouterr().err.strip()
+    record_property("said", said)
+    assert said == f"lib build: another build is at work in {small}/_build: wait until it has finished"
+
+
+def pages(root):
+    """Read the built pages, without what Sphinx numbers by chance."""
+    html = root / "_build" / "html"
+    return {path.relative_to(html).as_posix(): path.read_bytes() for path in html.rglob("*.html")}
+
+
+@pytest.mark.slow
+@pytest.mark.fault("kill -9", "`lib build`, while pages are written", "the notebooks; built again, the site of one build alone")
+def test_a_killed_build_is_made_anew(small, record_property):
+    other = shutil.copytree(small, small.with_name("alone"))
+    before, process = files(small / "book"), start(small, "build")
+    half = small / "_build" / "html" / "book" / "one.html"
+    wait_for(half.exists)
+    family = psutil.Process(process.pid).children(recursive=True)
+    for each in [psutil.Process(process.pid), *family]:
+        each.kill()
+    process.communicate()
+    assert files(small / "book") == before
+    half.write_bytes(half.read_bytes()[:2000])  # where it may have been killed
+    again = start(small, "build")
+    out, err = again.communicate(timeout=120)
+    record_property("said", said := err.decode().splitlines()[0])
+    assert again.returncode == 0, out.decode()
+    assert said == f"the last build in {small}/_build did not succeed: every page is built anew"
+    assert end(start(other, "build"))[0] == 0
+    assert pages(small) == pages(other) and len(pages(small)) > 3
+
+
+# in other languages
+
+
+@pytest.mark.fault("locale", "LC_ALL=C without UTF-8, a chapter with Greek letters that fails", "every notebook as it was")
+def test_a_greek_letter_does_not_stop_what_is_said(small, record_property):
+    insert(small, "one", "1 / 0  # δ\n")
+    before = files(small / "book")
+    status, said = lib(small, "run", "one", LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
+    record_property("said", said)
+    assert status == 1 and said == "failed: one, cell 3 (1 / 0  # \\u03b4): ZeroDivisionError: division by zero"
+    assert files(small / "book") == before
+
+
+def locale(name):
+    """Say whether the system knows a locale."""
+    return subprocess.run(["locale", "-a"], capture_output=True, text=True, check=False).stdout.count(name)
+
+
+@pytest.mark.slow
+@pytest.mark.fault(
+    "locale", "LC_ALL=C without UTF-8, and Turkish where it is installed: `lib run`", "the notebooks of any other locale"
+)
+@pytest.mark.parametrize("language", ["C", "tr_TR.utf8"])
+def test_a_locale_changes_nothing(small, language):
+    if not locale(language):
+        pytest.skip("not installed here")
+    other = shutil.copytree(small, small.with_name("alone"))
+    assert lib(small, "run", LC_ALL=language, LANG=language, PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")[0] == 0
+    assert lib(other, "run", LC_ALL="C.UTF-8")[0] == 0
+    assert files(small) == files(other)
