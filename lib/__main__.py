@@ -12,8 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lib import claims, results
+from lib.data import DataUnavailable
 from lib.provenance import PROFILES, resolve_device
-from lib.workers import cluster
+from lib.results import StaleResult
+from lib.workers import TaskError, cluster
 
 # A disk that is full and a folder that may not be written to: no traceback, since it is not our fault.
 DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
@@ -149,8 +151,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ValueError as problem:
         print(f"lib {options.command}: {problem}", file=sys.stderr)
         return 2
-    except RuntimeError as failure:
-        print(f"lib {options.command}: {failure}", file=sys.stderr)
+    except (TaskError, StaleResult, DataUnavailable) as problem:
+        print(f"lib {options.command}: {problem}", file=sys.stderr)
         return 1
     except OSError as problem:
         if problem.errno not in DISK:

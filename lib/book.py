@@ -34,6 +34,7 @@ from PIL import Image
 from tqdm import tqdm
 
 from lib import claims, pages
+from lib.checks import kind, one_of, text, whole
 from lib.provenance import PROFILES
 from lib.toc import chapters
 
@@ -59,16 +60,22 @@ class Result:
 
 def select(root: Path, names: list[str]) -> list[str]:
     """Check that `names` are chapters; no names means all of them."""
+    kind("names", names, list, tuple)
     known = chapters(root)
-    unknown = sorted(set(names) - set(known))
+    unknown = sorted(set(names) - set(known), key=str)
     if unknown:
-        raise ValueError(f"no such chapter: {', '.join(unknown)}; the book has {', '.join(known)}")
+        raise ValueError(f"names: no such chapter: {', '.join(unknown)}; the book has {', '.join(known)}")
     return [name for name in known if name in names] if names else known
 
 
 def draft(root: Path, chapter: str) -> NotebookNode:
     """Read a chapter's source as a notebook without outputs, with cell ids that do not change from day to day."""
-    notebook = jupytext.read(root / "book" / f"{chapter}.md")
+    kind("root", root, Path)
+    text(chapter=chapter)
+    source = root / "book" / f"{chapter}.md"
+    if not source.is_file():
+        raise ValueError(f"chapter {chapter!r}: there is no {source}")
+    notebook = jupytext.read(source)
     for number, cell in enumerate(notebook.cells):
         cell["id"] = f"cell-{number:03}"
     notebook.metadata.pop("jupytext", None)
@@ -80,6 +87,10 @@ def execute(root: Path, chapter: str, settings: Settings, output: Path, position
 
     Runs in a process of its own, so that the peak memory is this chapter's.
     """
+    kind("root", root, Path)
+    text(chapter=chapter)
+    kind("settings", settings, Settings)
+    kind("output", output, Path)
     start = time.perf_counter()
     work = root / "_build" / "run"
     work.mkdir(parents=True, exist_ok=True)
@@ -169,16 +180,19 @@ def run(root: Path, names: list[str], settings: Settings, jobs: int | None = Non
     ValueError
         For an unknown chapter or profile, or `jobs` < 1.
     """
+    kind("settings", settings, Settings)
+    if jobs is not None:
+        jobs = whole("jobs", jobs)
+    if output is not None:
+        kind("output", output, Path)
     selected = select(root, names)
     missing = [f"book/{name}.md" for name in selected if not (root / "book" / f"{name}.md").is_file()]
     if missing:
         raise ValueError(f"_toc.yml names a chapter without a source: {', '.join(missing)}")
-    if settings.profile not in PROFILES:
-        raise ValueError(f"profile {settings.profile!r}: want {' or '.join(PROFILES)}")
+    one_of("profile", settings.profile, PROFILES)
+    whole("seed", settings.seed, 0)
     cores = os.cpu_count() or 1
     jobs = min(cores, len(selected)) if jobs is None else jobs
-    if jobs < 1:
-        raise ValueError(f"jobs {jobs}: want at least 1")
 
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, cores // jobs)))
     os.environ["TQDM_DISABLE"] = "1"  # bars inside a chapter would end up in its outputs
@@ -236,6 +250,8 @@ def ledger(root: Path, notebooks: Path | None = None) -> list[dict]:
         If a notebook is not whole.
     """
     records = []
+    if notebooks is not None:
+        kind("notebooks", notebooks, Path)
     for chapter in chapters(root):
         path = (notebooks or root / "book") / f"{chapter}.ipynb"
         if path.is_file():
@@ -251,7 +267,7 @@ def ledger(root: Path, notebooks: Path | None = None) -> list[dict]:
 def report(root: Path, notebooks: Path | None = None) -> list[dict]:
     """Write the ledger to `_build/claims.json`; for the book's own notebooks renew the pages written from it, too."""
     if notebooks is not None and not notebooks.is_dir():
-        raise ValueError(f"no folder {notebooks}")
+        raise ValueError(f"notebooks: there is no folder {notebooks}")
     records = ledger(root, notebooks)
     write(root / "_build" / "claims.json", json.dumps(records, indent=1, ensure_ascii=False) + "\n")
     if notebooks is None:
@@ -275,6 +291,8 @@ def build(root: Path, output: Path | None = None) -> None:
     subprocess.CalledProcessError
         If Jupyter Book reports a warning or an error.
     """
+    if output is not None:
+        kind("output", output, Path)
     missing = [name for name in chapters(root) if not (root / "book" / f"{name}.ipynb").is_file()]
     if missing:
         raise ValueError(f"not executed yet: {', '.join(missing)}; run `python -m lib run {' '.join(missing)}` first")

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from lib.checks import kind
+
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 BATCHES = {True: [f"data_batch_{number}.bin" for number in range(1, 6)], False: ["test_batch.bin"]}
 MOST = 256 * 2**20  # bytes that a file from elsewhere may have, packed or not; the largest that we want has 170 million
@@ -55,7 +57,11 @@ def read_jpegs(archive: bytes, labels: bytes, train: bool) -> tuple[NDArray, NDA
     """
     from PIL import Image  # only this copy needs it
 
-    labels = np.load(io.BytesIO(labels), allow_pickle=False).astype(np.int64)
+    kind("labels", labels, bytes)
+    try:
+        labels = np.load(io.BytesIO(labels), allow_pickle=False).astype(np.int64)
+    except (ValueError, EOFError) as error:
+        raise ValueError(f"labels are no NumPy file: {error}") from error
     numbers = np.empty_like(labels)
     for label in range(len(CLASSES)):
         numbers[labels == label] = np.arange(np.sum(labels == label))
@@ -83,6 +89,7 @@ def members(archive: bytes, names: Iterable[str]) -> dict[str, bytes]:
     ValueError
         If it is no whole archive, or if it lacks one of the files as a plain file of at most `MOST` bytes.
     """
+    kind("archive", archive, bytes)
     wanted = set(names)
     try:
         with tarfile.open(fileobj=io.BytesIO(archive)) as tar:

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from lib import checks
+
 REPRODUCED, CORRECTED, NOT_REPRODUCED = VERDICTS = ("reproduced", "corrected", "not reproduced")
 _MARK = {REPRODUCED: "✓", CORRECTED: "✎", NOT_REPRODUCED: "✗"}
 
@@ -28,26 +30,34 @@ class Bound:
     high: float
     text: str
 
+    def __post_init__(self) -> None:
+        checks.kind("text", self.text, str)
+        if not checks.limit("low", self.low) <= checks.limit("high", self.high):
+            raise ValueError(f"low {self.low} and high {self.high}: want an interval")
+
     def __str__(self) -> str:
         return self.text
 
     def holds(self, value: float) -> bool:
         """Say whether `value` lies in the interval (NaN never does)."""
-        return bool(self.low <= value <= self.high)
+        return bool(self.low <= checks.real("value", value) <= self.high)
 
 
 def at_least(low: float) -> Bound:
     """Expect a number of at least `low`."""
-    return Bound(low, np.inf, f"at least {low:g}")
+    return Bound(checks.limit("low", low), np.inf, f"at least {low:g}")
 
 
 def at_most(high: float) -> Bound:
     """Expect a number of at most `high`."""
-    return Bound(-np.inf, high, f"at most {high:g}")
+    return Bound(-np.inf, checks.limit("high", high), f"at most {high:g}")
 
 
 def near(value: float, tolerance: float) -> Bound:
     """Expect a number within `tolerance` (absolute) of `value`, which is written as exactly as the tolerance asks."""
+    checks.number("value", value)
+    if checks.limit("tolerance", tolerance) < 0:
+        raise ValueError(f"tolerance is {tolerance}: want a number of at least 0")
     decimals = 2 - math.floor(math.log10(tolerance)) if 0 < tolerance < math.inf else 12
     return Bound(value - tolerance, value + tolerance, f"{round(value, decimals):.15g} ± {tolerance:g}")
 
@@ -122,6 +132,10 @@ def check(
     ClaimChanged
         If the numbers lead to another verdict than the declared one.
     """
+    checks.kind("id", id, str)
+    checks.text(statement=statement, source=source)
+    checks.kind("expected", expected, Bound)
+    checks.kind("why", why, str)
     if not re.fullmatch(r"[a-z_]+/[a-z0-9-]+", id):
         raise ValueError(f"claim id {id!r}: want chapter/name, as in products/growth-quadratic")
     if verdict not in VERDICTS:
@@ -131,8 +145,8 @@ def check(
     if (verdict == CORRECTED) != (printed is not None):
         raise ValueError(f"claim {id}: `printed` goes with the verdict {CORRECTED!r}, and only with it")
 
-    measured = float(measured)
-    printed = None if printed is None else float(printed)
+    measured = checks.real("measured", measured)
+    printed = None if printed is None else checks.real("printed", printed)
     if not expected.holds(measured):
         found = NOT_REPRODUCED
     elif printed is None or expected.holds(printed):

@@ -22,6 +22,8 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
+from lib.checks import kind, number, numbers, text
+
 MOST_BYTES = 300_000
 CONTENTS = ""  # stands for an element's contents where others name an attribute
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
@@ -77,8 +79,10 @@ def figure(
         result exceeds 300 kB.
     """
     values = _checked(values)
-    if not label.strip() or not alt.strip():
-        raise ValueError("label and alt must say, in words, what the slider changes and what the picture shows")
+    kind("fig", fig, Figure)
+    text(label=label, alt=alt, format=format)
+    if start is not None:
+        number("start", start)
     first = 0 if start is None else int(np.argmin(np.abs(values - start)))
     if start is not None and not np.isclose(values[first], start):
         raise ValueError(f"start {start:g} is not one of the values; the nearest is {values[first]:g}")
@@ -108,8 +112,8 @@ def figure(
 
 
 def _checked(values: ArrayLike) -> NDArray:
-    values = np.asarray(values, float)
-    if values.ndim != 1 or len(values) < 2 or not np.all(np.isfinite(values)):
+    values = numbers("values", values)
+    if values.ndim != 1 or len(values) < 2:
         raise ValueError(f"values must be at least two finite numbers, shape (K,); got {values}")
     return values
 

@@ -12,9 +12,10 @@ from pathlib import Path
 import yaml
 
 from lib import claims
+from lib.checks import kind, text
 from lib.claims import CORRECTED, NOT_REPRODUCED, REPRODUCED, VERDICTS
 from lib.evidence import margins
-from lib.toc import chapters, pages, title
+from lib.toc import chapters, pages, source, title
 
 BY_COMMAND = "This page is written from the executed notebooks by `python -m lib report`."
 ADMONITION = re.compile(r"^([:`]{3,})\{admonition\} (Printed.*)\n(?::.*\n)*\n?([\s\S]*?)^\1$", re.MULTILINE)
@@ -41,6 +42,7 @@ def generated(root: Path, records: list[dict]) -> dict[str, str]:
 
 def what_replicates(root: Path, records: list[dict]) -> str:
     """Write the ledger, chapter by chapter, each row linked to its cell; a script filters it where there is JavaScript."""
+    kind("root", root, Path)
     parts = [
         "# What replicates",
         f"{summary(records)} Each links to the cell that checks it. {BY_COMMAND}",
@@ -69,6 +71,7 @@ def summary(records: list[dict]) -> str:
 
 def errata(root: Path, records: list[dict]) -> str:
     """Write what is wrong in the documents, as printed and as it should be, with the cells that show it."""
+    kind("root", root, Path)
     corrected = _by_chapter([record for record in records if record["verdict"] == CORRECTED])
     count = sum(map(len, corrected.values()))
     parts = [
@@ -79,13 +82,13 @@ def errata(root: Path, records: list[dict]) -> str:
         f" {BY_COMMAND}",
     ]
     for chapter in chapters(root):
-        notes = ADMONITION.findall((root / "book" / f"{chapter}.md").read_text(encoding="utf-8"))
+        notes = ADMONITION.findall(source(root, chapter))
         rows = corrected.get(chapter, [])
         if notes or rows:
             parts.append(f"## {title(root, chapter)}")
-        for _, heading, text in notes:
+        for _, heading, note in notes:
             lead = "" if heading == "Printed and true" else f"**{heading}** "
-            parts.append("> " + (lead + text.strip()).replace("\n", "\n> "))
+            parts.append("> " + (lead + note.strip()).replace("\n", "\n> "))
         if rows:
             parts.append(_errata_table(rows))
     return "\n\n".join(parts) + "\n"
@@ -104,8 +107,9 @@ def cite(root: Path, records: list[dict]) -> str:
     """Write how to cite the book, from `CITATION.cff`: BibTeX, APA and the licences."""
     from cffconvert import Citation  # slow to import, and only this page needs it
 
-    text = (root / "CITATION.cff").read_text(encoding="utf-8")
-    citation, facts = Citation(text), yaml.safe_load(text)
+    kind("root", root, Path)
+    cff = (root / "CITATION.cff").read_text(encoding="utf-8")
+    citation, facts = Citation(cff), yaml.safe_load(cff)
     bibtex = citation.as_bibtex(reference="executable_learning_dynamics").strip()
     for author in facts["authors"]:
         if "name" in author:  # no person, so BibTeX must not look for a surname
@@ -138,6 +142,7 @@ def cite(root: Path, records: list[dict]) -> str:
 
 def course(root: Path, records: list[dict]) -> str:
     """Write the course guide from `book/course.yml`: what it says of each chapter, and the exercises of the chapter."""
+    kind("root", root, Path)
     guide, known = yaml.safe_load((root / "book" / "course.yml").read_text(encoding="utf-8")), chapters(root)
     weeks = [week | {"chapters": [name for name in week["chapters"] if name in known]} for week in guide["weeks"]]
     weeks = [week for week in weeks if week["chapters"]]
@@ -159,7 +164,8 @@ def course(root: Path, records: list[dict]) -> str:
 
 def exercises(root: Path, chapter: str) -> list[tuple[str, str, str]]:
     """List a chapter's exercises: title, label and grade, one of `GRADES`."""
-    return EXERCISE.findall((root / "book" / f"{chapter}.md").read_text(encoding="utf-8"))
+    text(chapter=chapter)
+    return EXERCISE.findall(source(root, chapter))
 
 
 def _exercises(root: Path, chapter: str) -> str:
@@ -168,6 +174,7 @@ def _exercises(root: Path, chapter: str) -> str:
 
 def substitutions(root: Path, records: list[dict]) -> dict[str, str]:
     """Return what the front page takes from the ledger: `claims`, the count of each verdict, `first_chapter`, `chapter_list`."""
+    kind("root", root, Path)
     count = Counter(record["verdict"] for record in records)
     guide = root / "book" / "course.yml"
     entries = yaml.safe_load(guide.read_text(encoding="utf-8"))["chapters"] if guide.is_file() else {}

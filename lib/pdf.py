@@ -19,6 +19,7 @@ from pypdf import PdfReader, PdfWriter
 from pypdf.generic import ArrayObject, DictionaryObject, NameObject, NullObject
 
 from lib import toc
+from lib.checks import kind
 
 VARIABLE = "CHROMIUM"  # environment variable with the path of a Chromium or Chrome
 NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -71,10 +72,12 @@ def write(root: Path, site: Path, output: Path) -> int:
         If a page has not been built, or there is no Chromium.
     """
     names = toc.pages(root)
+    kind("site", site, Path)
+    kind("output", output, Path)
     files = {name: (site / f"{name}.html").resolve() for name in names}
     missing = [name for name, file in files.items() if not file.is_file()]
     if missing:
-        raise ValueError(f"not built yet: {', '.join(missing)}; run `python -m lib build` first")
+        raise ValueError(f"site: not built yet: {', '.join(missing)}; run `python -m lib build` first")
     anchors = _linked(files)
     with chromium() as browser:
         page = browser.new_context(color_scheme="light").new_page()

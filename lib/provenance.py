@@ -2,6 +2,8 @@
 
 from importlib.metadata import version
 
+from lib.checks import one_of, whole
+
 PROFILES = ("quick", "paper")
 
 
@@ -13,8 +15,7 @@ def resolve_device(device: str) -> str:
     ValueError
         If the device is unknown, or "cuda" is asked for where there is none.
     """
-    if device not in ("auto", "cpu", "cuda"):
-        raise ValueError(f"device {device!r}: want auto, cpu or cuda")
+    one_of("device", device, ("auto", "cpu", "cuda"))
     if device == "cpu":
         return device
     import torch
@@ -28,6 +29,8 @@ def resolve_device(device: str) -> str:
 
 def stamp(profile: str, device: str, seed: int) -> None:
     """Print profile, device, seed and the versions that a result may depend on."""
+    one_of("profile", profile, PROFILES)
+    whole("seed", seed, 0)
     print(f"profile {profile}, device {resolve_device(device)}, seed {seed}; {versions()}")
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import xarray as xr
 
+from lib.checks import kind, one_of, text
 from lib.files import remove_abandoned
 
 ROOT = Path(__file__).parents[1]
@@ -43,8 +44,19 @@ class Run:
     dimension: str
     pieces: Mapping[str, Mapping[str, Any]]
 
+    def __post_init__(self) -> None:
+        text(name=self.name, dimension=self.dimension)
+        kind("function", self.function, Callable)
+        kind("pieces", self.pieces, Mapping)
+        for label, piece in self.pieces.items():
+            kind(f"pieces[{label!r}]", piece, Mapping)
+        if not self.pieces:
+            raise ValueError("pieces is empty: want the arguments of one piece at least")
+
     def settings(self, label: str | None = None) -> str:
         """Write down, as JSON, what determines the result: of one piece or of all."""
+        if label is not None:
+            one_of("label", label, self.pieces)
         pieces = self.pieces if label is None else {label: self.pieces[label]}
         call = f"{self.function.__module__}.{self.function.__qualname__}"
         return json.dumps({"function": call, "dimension": self.dimension, "pieces": pieces}, default=_plain)
@@ -69,6 +81,7 @@ def load(run: Run) -> xr.Dataset:
     StaleResult
         If it is not there, cannot be read, or was made with other settings than `run` has now.
     """
+    kind("run", run, Run)
     remedy = f"make it with: python -m lib store {run.name}"
     if not run.path.is_file():
         raise StaleResult(f"there is no stored run {run.name}; {remedy}")
@@ -84,6 +97,7 @@ def load(run: Run) -> xr.Dataset:
 
 def store(run: Run, device: str = "cpu") -> Path:
     """Compute what is missing of a run, keep it, and return where; a run that is there with the same settings is left alone."""
+    text(device=device)
     try:
         load(run)
         return run.path
@@ -143,4 +157,6 @@ def _write(found: xr.Dataset, path: Path) -> None:
 
 def describe(found: xr.Dataset) -> str:
     """Say in a line where a stored run comes from."""
+    if lacking := [name for name in ("device", "seconds", "versions") if name not in getattr(found, "attrs", {})]:
+        raise ValueError(f"found has no {', '.join(lacking)}: want a Dataset that `load` has read")
     return f"stored run: {found.attrs['device']}, {found.attrs['seconds'] / 60:.0f} min; {found.attrs['versions']}"

@@ -1,7 +1,7 @@
 """Every claim over many seeds, so that no verdict hangs on a lucky one.
 
-Each chapter runs once for each seed, from its source, without drawing its figures and without stopping where a claim fails. What
-a seed gave is kept under `_build/seeds/`, so that an interrupted sweep goes on where it stopped; all of it goes into
+Each chapter runs once for each seed, from its source to its last claim, without its figures and without stopping where a claim
+fails. What a seed gave is kept under `_build/seeds/`, so that an interrupted sweep goes on where it stopped; all of it goes into
 `book/evidence/seeds.jsonl`.
 """
 
@@ -16,8 +16,10 @@ from nbclient import NotebookClient
 from tqdm import tqdm
 
 from lib import book, claims
+from lib.checks import whole
 from lib.evidence.margins import TABLE, digest, table
 from lib.provenance import versions
+from lib.workers import TaskError
 
 ENVIRONMENT = {"MPLBACKEND": "agg", "TQDM_DISABLE": "1", "OMP_NUM_THREADS": "1"}  # of the kernels
 
@@ -34,14 +36,11 @@ def run(root: Path, names: list[str], seeds: int = 20, jobs: int | None = None) 
     ------
     ValueError
         For an unknown chapter, or `seeds` or `jobs` < 1.
-    RuntimeError
+    lib.workers.TaskError
         If a chapter fails for another reason than a claim; what the other runs gave is kept.
     """
-    selected = book.select(root, names)
-    jobs = (os.cpu_count() or 1) if jobs is None else jobs
-    for name, value in (("seeds", seeds), ("jobs", jobs)):
-        if value < 1:
-            raise ValueError(f"{name} {value}: want at least 1")
+    selected, seeds = book.select(root, names), whole("seeds", seeds)
+    jobs = (os.cpu_count() or 1) if jobs is None else whole("jobs", jobs)
     with ProcessPoolExecutor(jobs, get_context("spawn"), book.end_with_parent) as pool:
         tasks = {(name, seed): pool.submit(_one, root, name, seed) for seed in range(seeds) for name in selected}
         for _ in tqdm(as_completed(tasks.values()), total=len(tasks), unit="run", disable=None):
@@ -58,13 +57,15 @@ def _one(root: Path, chapter: str, seed: int) -> list[dict]:
     notebook = book.draft(root, chapter)
     parameters = next(cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", []))
     parameters.source += f"\nseed = {seed}"
+    last = max((number for number, cell in enumerate(notebook.cells) if "claims.check(" in cell.source), default=-1)
+    del notebook.cells[last + 1 :]  # solutions of exercises
     folder = {"metadata": {"path": str(root / "book")}}
     client = NotebookClient(notebook, timeout=None, allow_errors=True, resources=folder, extra_arguments=["--log-level=ERROR"])
     client.execute(env=os.environ | ENVIRONMENT)
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             if output.output_type == "error" and output.ename != claims.ClaimChanged.__name__:
-                raise RuntimeError(f"{chapter}, seed {seed}: {output.ename}: {output.evalue}")
+                raise TaskError(f"{chapter}, seed {seed}: {output.ename}: {output.evalue}")
     records = list(claims.collect(notebook))
     book.write(path, json.dumps(records))
     return records

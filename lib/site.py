@@ -14,6 +14,7 @@ from sphinx.config import Config
 from sphinx.util.docutils import SphinxDirective
 
 from lib import book, pages
+from lib.checks import kind
 from lib.claims import measured_text
 
 REPOSITORY = "BOOK_REPOSITORY"  # environment variable with the repository's web address
@@ -56,6 +57,7 @@ def repository_address(folder: Path) -> str:
 
     The environment variable BOOK_REPOSITORY comes first, then the git origin, if it is a GitHub or GitLab address.
     """
+    kind("folder", folder, Path)
     address = os.environ.get(REPOSITORY, "")
     if not address and shutil.which("git"):
         origin = subprocess.run(

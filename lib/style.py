@@ -1,7 +1,10 @@
 """One look for all figures: theory is a line, an experiment is points or a band."""
 
+import numpy as np
 import seaborn as sns
 from matplotlib.axes import Axes
+
+from lib.checks import kind, sizes
 
 BLUE, ORANGE, GREEN, RED, PURPLE, BROWN, PINK, GREY, YELLOW, SKY = sns.color_palette("colorblind").as_hex()
 
@@ -33,11 +36,15 @@ def use() -> None:
 
 def sequence(count: int) -> list:
     """Return `count` colours that run from dark to light, for an ordered family of curves."""
+    sizes(count=count)
     return sns.color_palette("viridis", count)
 
 
 def label_panels(axes: list[Axes]) -> None:
     """Letter the panels of a figure, (a), (b), and so on, before their titles."""
+    axes = list(axes) if np.iterable(axes) else [axes]
+    for i, axis in enumerate(axes):
+        kind(f"axes[{i}]", axis, Axes)
     for letter, axis in zip("abcdefghij", axes, strict=False):
         title = axis.get_title()
         axis.set_title("")
@@ -46,4 +53,5 @@ def label_panels(axes: list[Axes]) -> None:
 
 def diverging(count: int) -> list:
     """Return `count` colours from dark blue over grey to dark orange, for a parameter that changes sign."""
+    sizes(count=count)
     return sns.blend_palette(["#08306b", BLUE, "#a0a0a0", ORANGE, "#7f3b08"], count)

@@ -25,6 +25,7 @@ import xarray as xr
 from tqdm import tqdm
 
 from lib import workers
+from lib.checks import kind, text, whole
 from lib.files import remove_abandoned
 
 
@@ -55,20 +56,26 @@ class Sweep:
     fixed: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if not self.name or Path(self.name).is_absolute() or ".." in Path(self.name).parts:
+        text(name=self.name)
+        kind("grid", self.grid, Mapping)
+        kind("fixed", self.fixed, Mapping)
+        if Path(self.name).is_absolute() or ".." in Path(self.name).parts:
             raise ValueError(f"name {self.name!r}: want topic/experiment")
         if "<" in getattr(self.function, "__qualname__", "<none>"):
-            raise ValueError(f"{self.function!r} has no name that a worker could find: want a function from a module's top level")
+            raise ValueError(
+                f"function {self.function!r} has no name that a worker could find: want a function from a module's top level"
+            )
         taken = [*self.grid, "seed", "member"]
         if twice := {name for name in [*taken, *self.fixed] if [*taken, *self.fixed].count(name) > 1}:
             raise ValueError(f"{', '.join(sorted(twice))}: want each name once among grid, fixed, seed and member")
         for name, values in self.coordinates.items():
+            argument = "seeds" if name == "seed" else f"grid, {name}"
             whole = values.dtype.kind in ("iu" if name == "seed" else "biufU")
             if not whole or values.ndim != 1 or not values.size or len(np.unique(values)) < values.size:
-                kind = "whole numbers" if name == "seed" else "numbers or texts"
-                raise ValueError(f"{name} is {values.tolist()}: want at least one value, {kind}, each once")
+                wanted = "whole numbers" if name == "seed" else "numbers or texts"
+                raise ValueError(f"{argument} is {values.tolist()}: want at least one value, {wanted}, each once")
             if values.dtype.kind == "f" and not np.all(np.isfinite(values)):
-                raise ValueError(f"{name} is {values.tolist()}: want finite numbers")
+                raise ValueError(f"{argument} is {values.tolist()}: want finite numbers")
         try:
             json.dumps(dict(self.fixed), sort_keys=True)
         except TypeError as problem:
@@ -125,12 +132,13 @@ def run(sweep: Sweep, folder: Path | str, *, shard_size: int = 1, progress: bool
     OSError
         If a shard cannot be written, as on a full disk. After each of these errors the shards that were finished are there.
     """
-    if not (shard_size >= 1 and shard_size % 1 == 0):
-        raise ValueError(f"shard_size is {shard_size}: want a positive integer")
+    kind("sweep", sweep, Sweep)
+    kind("folder", folder, Path, str)
+    shard_size = whole("shard_size", shard_size)
     home, members = Path(folder) / sweep.name, sweep.members()
     count = math.prod(sweep.shape)
-    starts = range(0, count, int(shard_size))
-    cuts = [{name: values[k : k + int(shard_size)] for name, values in members.items()} for k in starts]
+    starts = range(0, count, shard_size)
+    cuts = [{name: values[k : k + shard_size] for name, values in members.items()} for k in starts]
     shards = [_Shard(sweep, home, coordinates) for coordinates in cuts]
     remove_abandoned(home, ".*.nc.*")
     contents = {shard: content for shard in shards if (content := shard.read()) is not None}

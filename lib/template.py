@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from lib import toc
+from lib.checks import kind
 
 PLACES = {"chapter.md": "book/NAME.md", "theory.py": "lib/theory/NAME.py", "tests.py": "tests/theory/test_NAME.py"}
 WEEK = """\
@@ -29,6 +30,8 @@ def new(root: Path, name: str) -> list[Path]:
     ValueError
         If the name is malformed or taken, or a file exists.
     """
+    kind("root", root, Path)
+    kind("name", name, str)
     if not re.fullmatch(r"[a-z]+(_[a-z]+)*", name):
         raise ValueError(f"chapter name {name!r}: want small letters, words joined by _, as in two_point")
     if name in toc.chapters(root):

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import yaml
 
+from lib.checks import kind, text
+
 
 def pages(root: Path) -> list[str]:
     """Name every page, as `_toc.yml` does, without the extension; the front page comes first.
@@ -35,17 +37,27 @@ def chapters(root: Path) -> list[str]:
     return names
 
 
+def source(root: Path, name: str) -> str:
+    """Return the text of a page in `book/`; a ValueError if there is none."""
+    kind("root", root, Path)
+    text(name=name)
+    path = root / "book" / f"{name}.md"
+    if not path.is_file():
+        raise ValueError(f"chapter name {name!r}: there is no {path}")
+    return path.read_text(encoding="utf-8")
+
+
 def title(root: Path, name: str) -> str:
     """Return the heading of a page in `book/`, or its name if it has none."""
-    source = (root / "book" / f"{name}.md").read_text(encoding="utf-8")
-    heading = re.search(r"^# (.+)$", source, re.MULTILINE)
+    heading = re.search(r"^# (.+)$", source(root, name), re.MULTILINE)
     return heading[1] if heading else name
 
 
 def _files(root: Path) -> list[str]:
+    kind("root", root, Path)
     toc = root / "_toc.yml"
     if not toc.is_file():
-        raise ValueError(f"no _toc.yml in {root.resolve()}: run this from the folder that holds the book")
+        raise ValueError(f"root: no _toc.yml in {root.resolve()}: run this from the folder that holds the book")
 
     def walk(node: dict | list) -> Iterator[str]:
         if isinstance(node, dict):

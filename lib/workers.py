@@ -15,6 +15,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypeVar
 
+from lib.checks import kind, text, whole
+
 Key = TypeVar("Key", bound=Hashable)
 
 PACKAGES = ("numpy", "scipy", "torch", "numba", "xarray")  # a result may depend on their versions
@@ -45,8 +47,10 @@ def cluster(workers: int | None = None, scheduler: str | None = None) -> Iterato
         return
     if workers is not None and scheduler is not None:
         raise ValueError("workers and scheduler: want one of them, processes here or a cluster that is running")
-    if workers is not None and not (workers >= 1 and workers % 1 == 0):
-        raise ValueError(f"workers is {workers}: want a positive integer")
+    if workers is not None:
+        workers = whole("workers", workers)
+    if scheduler is not None:
+        text(scheduler=scheduler)
     try:
         from distributed import Client, LocalCluster
     except ImportError as problem:
@@ -99,6 +103,10 @@ def compute(function: Callable[..., Any], tasks: Mapping[Key, Mapping[str, Any]]
     TaskError
         If the function raises, workers keep dying on a task, or the scheduler is lost. The other tasks are cancelled.
     """
+    kind("function", function, Callable)
+    kind("tasks", tasks, Mapping)
+    for key, arguments in tasks.items():
+        kind(f"tasks[{key}]", arguments, Mapping)
     client = _client()
     if client is None or not tasks:
         for key, arguments in tasks.items():

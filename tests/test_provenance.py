@@ -29,7 +29,7 @@ def test_resolve_device_refuses_a_gpu_that_is_not_there(monkeypatch):
 
 @pytest.mark.parametrize("device", ["", "gpu", "CPU", "cuda:0", "mps"])
 def test_resolve_device_refuses_what_it_does_not_know(device):
-    with pytest.raises(ValueError, match=f"device '{device}': want auto, cpu or cuda"):
+    with pytest.raises(ValueError, match=f"device is '{device}': want one of auto, cpu, cuda"):
         provenance.resolve_device(device)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 @contextmanager
-def whole(path: Path, command: str) -> Iterator[None]:
+def reading(path: Path, command: str) -> Iterator[None]:
     """Read a table within this context: raises ValueError with the command that makes it, if it is missing or not whole."""
     try:
         yield

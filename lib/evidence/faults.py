@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from textwrap import shorten
 
-from lib.evidence import whole
+from lib.evidence import reading
 
 FAULTS = Path("book") / "evidence" / "faults.json"
 ELSEWHERE = Path("book") / "evidence" / "elsewhere.json"
@@ -58,7 +58,7 @@ def page(root: Path) -> str:
 
 
 def _read(path: Path, command: str) -> dict:
-    with whole(path, command):
+    with reading(path, command):
         return json.loads(path.read_text(encoding="utf-8"))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from lib.claims import NOT_REPRODUCED
-from lib.evidence import whole
+from lib.evidence import reading
 from lib.toc import chapters, title
 
 TABLE = Path("book") / "evidence" / "seeds.jsonl"  # a claim in each line
@@ -62,7 +62,7 @@ def page(root: Path) -> str:
 def table(root: Path) -> list[dict]:
     """Read the table: a row for each claim, with the number and the verdict of every seed."""
     path = root / TABLE
-    with whole(path, "make seeds"):
+    with reading(path, "make seeds"):
         return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
 
 

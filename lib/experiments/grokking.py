@@ -11,9 +11,10 @@ import torch
 import xarray as xr
 from torch import Tensor
 
+from lib.checks import labelled, number, positives, sizes, wholes
 from lib.measures import accuracy
 from lib.modular import modular, one_hot_pairs, split
-from lib.networks import Dense
+from lib.networks import Dense, check_device
 from lib.results import Run
 from lib.schedules import warm_up
 from lib.training import cross_entropy, train
@@ -52,9 +53,12 @@ def transformers(
 
     Source: appendix, "Grokking"; learning rate 1e-3, β = (.9, .98) and ten steps of warm-up from the code it names.
     """
-    over = {"alpha": list(alpha), "tau": list(tau), "seed": list(seeds)}
+    sizes(steps=steps, every=every)
+    over = {"alpha": list(positives("alpha", alpha)), "tau": list(positives("tau", tau)), "seed": wholes("seeds", seeds)}
     a, t, s = (np.array(values) for values in zip(*product(*over.values()), strict=True))
-    network, (tokens, labels) = Transformer(p + 2), modular(p, operation)
+    tokens, labels = modular(p, operation)
+    network = Transformer(p + 2)
+    number("fraction", fraction, 0, 1)
     first = int(fraction * len(tokens))
     drawn = {seed: _drawn(network, seed, len(tokens), first, device) for seed in seeds}
     parameters = {name: torch.stack([drawn[seed][0][name] for seed in s]) for name in network.shapes()}
@@ -121,9 +125,11 @@ def two_layers(
 
     Source: new; a stand-in for the transformer that trains in seconds. Half squared error, learning rate .01, β = (.9, .98).
     """
-    over = {"alpha": list(alpha), "scale": list(scale), "seed": list(seeds)}
+    sizes(steps=steps, every=every, width=width)
+    check_device(device)
+    over = {"alpha": list(positives("alpha", alpha)), "scale": list(positives("scale", scale)), "seed": wholes("seeds", seeds)}
     a, c, s = (np.array(values) for values in zip(*product(*over.values()), strict=True))
-    units, (inputs, labels) = p - 1, one_hot_pairs(p, operation)
+    (inputs, labels), units = one_hot_pairs(p, operation), p - 1
     network, targets = Dense((2 * units, width, units), "relu", bias=False), np.eye(units, dtype=np.float32)[labels]
     halves = [split((seed, 0), len(inputs), 3 * len(inputs) // 4) for seed in s]
     first, others = (np.stack(part) for part in zip(*halves, strict=True))
@@ -166,6 +172,8 @@ def steps_until(accuracies: xr.DataArray, threshold: float = 0.99) -> xr.DataArr
     -------
     without it
     """
+    labelled("accuracies", accuracies, "step")
+    number("threshold", threshold)
     reached = accuracies >= threshold
     return xr.where(reached.any("step"), accuracies.step[reached.argmax("step")], np.inf).drop_vars("step", errors="ignore")
 

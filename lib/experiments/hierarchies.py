@@ -10,9 +10,10 @@ import torch
 import xarray as xr
 from tqdm import tqdm
 
+from lib.checks import kind, labelled, number, positives, sizes, wholes
 from lib.hierarchy import RandomHierarchy
 from lib.measures import accuracy
-from lib.networks import Dense
+from lib.networks import Dense, check_device
 from lib.results import Run
 from lib.schedules import cosine
 from lib.training import cross_entropy, train
@@ -49,11 +50,14 @@ def learning_curves(
 
     Source: appendix, "Random Hierarchy Model"; batches, momentum and parametrization from the authors' code.
     """
-    model, alpha, curves = RandomHierarchy(features=features), np.asarray(alpha, float), []
+    points, alpha, seeds = wholes("points", points, 1), positives("alpha", alpha), wholes("seeds", seeds)
+    sizes(epochs=epochs, test=test)
+    check_device(device)
+    model, curves = RandomHierarchy(features=features), []
     for count in tqdm(points, desc="training sets", disable=None):
         drawn = [model.draw((seed, 1), model.rules((seed, 0)), count, test) for seed in seeds]
         train, unseen = (tuple(np.stack(parts) for parts in zip(*pairs, strict=True)) for pairs in zip(*drawn, strict=True))
-        curves.append(_trained(train, unseen, alpha, seeds, epochs, device))
+        curves.append(_trained(train, unseen, model.classes, alpha, seeds, epochs, device))
     return xr.concat(curves, "points").assign_coords(points=list(points))
 
 
@@ -69,6 +73,8 @@ def strings_needed(error: xr.DataArray, level: float) -> xr.DataArray:
     -------
     without that dimension; where the first error is low enough already, the first number of points
     """
+    labelled("error", error, "points")
+    number("level", level)
 
     def first(errors: np.ndarray) -> float:
         below = np.flatnonzero(errors <= level)
@@ -91,11 +97,13 @@ def initial_weights(alpha: Sequence[float], seeds: Sequence[int], network: Dense
     -------
     by name, (α · seed, out, in), seeds running faster
     """
+    alpha, seeds = positives("alpha", alpha), wholes("seeds", seeds)
+    kind("network", network, Dense)
     layers, drawn = network.depth + 1, {}
     for i, (name, shape) in enumerate(network.shapes().items(), start=1):
         scale = 1 / shape[1] if i == layers else shape[1] ** -0.5
         draws = scale * np.stack([np.random.default_rng((seed, 2, i)).normal(size=shape) for seed in seeds])
-        shift = {1: 1 / np.asarray(alpha), layers: np.asarray(alpha)}.get(i, np.ones(len(alpha)))
+        shift = {1: 1 / alpha, layers: alpha}.get(i, np.ones(len(alpha)))
         drawn[name] = torch.tensor((shift[:, None, None, None] * draws).reshape(-1, *shape), dtype=torch.float32)
     return drawn
 
@@ -103,6 +111,7 @@ def initial_weights(alpha: Sequence[float], seeds: Sequence[int], network: Dense
 def _trained(
     strings: tuple[np.ndarray, np.ndarray],
     unseen: tuple[np.ndarray, np.ndarray],
+    classes: int,
     alpha: np.ndarray,
     seeds: Sequence[int],
     epochs: int,
@@ -110,7 +119,7 @@ def _trained(
 ) -> xr.Dataset:
     """Train on each seed's inputs (seed, n, d) and labels (seed, n), test on those unseen; over (alpha, seed)."""
     _, points, inputs = strings[0].shape
-    network = Dense((inputs, WIDTH, WIDTH, WIDTH, int(strings[1].max()) + 1), "relu", bias=False)
+    network = Dense((inputs, WIDTH, WIDTH, WIDTH, classes), "relu", bias=False)
     parameters = {name: value.to(device) for name, value in initial_weights(alpha, seeds, network).items()}
     batch = min(BATCH, points)
     steps = epochs * -(-points // batch)

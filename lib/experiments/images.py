@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from lib import data
+from lib.checks import kind, one_of, positive, positives, sizes, whole
 from lib.convolutional import LeNet, SmallResNet
 from lib.kernels import kernel_distance, ntk
 from lib.measures import accuracy
-from lib.networks import Network
+from lib.networks import Network, check_device, check_tensor
 from lib.results import Run
 from lib.schedules import piecewise
 from lib.training import Draw, cross_entropy, log_steps, train
@@ -30,11 +31,14 @@ def unbalance(parameters: Mapping[str, Tensor], alpha: float, first: str, last: 
     ValueError
         If α is not positive and finite, or there are no such parameters.
     """
-    if not 0 < alpha < np.inf:
-        raise ValueError(f"alpha is {alpha}: want a positive number")
-    for name in filter(None, (first, last)):
-        if name not in parameters:
-            raise ValueError(f"no parameter {name!r}: want one of {', '.join(parameters)}")
+    kind("parameters", parameters, Mapping)
+    for name, value in parameters.items():
+        kind(f"parameters[{name!r}]", value, Tensor)
+    if not parameters:
+        raise ValueError("parameters is empty")
+    positive("alpha", alpha)
+    one_of("first", first, parameters)
+    one_of("last", last, (*parameters, ""))
     changed = {first: parameters[first] / alpha} | ({last: parameters[last] * alpha} if last else {})
     return {**parameters, **changed}
 
@@ -46,7 +50,11 @@ def states(parameters: dict[str, Tensor], outputs: Tensor, hidden: list[Tensor])
 
 def unpack(network: Network, theta: Tensor) -> dict[str, Tensor]:
     """Give the parameters in `theta` (..., parameters) their names and shapes back."""
+    kind("network", network, Network)
+    check_tensor("theta", theta, 1)
     shapes = network.shapes()
+    if theta.shape[-1] != sum(int(np.prod(shape)) for shape in shapes.values()):
+        raise ValueError(f"theta has shape {tuple(theta.shape)}: it does not fit the network's parameters")
     parts = theta.split([int(np.prod(shape)) for shape in shapes.values()], dim=-1)
     return {name: part.unflatten(-1, shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
 
@@ -56,6 +64,7 @@ def digits(count: int, train: bool = True) -> tuple[Tensor, Tensor]:
 
     Paper is thus not zero: on zeros a unit without a bias would be neither on nor off.
     """
+    sizes(count=count)
     images, labels = data.mnist(train)
     images = (images[:count] - 0.1307) / 0.3081  # mean and standard deviation of all training images
     return torch.from_numpy(images).view(-1, 1, 28, 28), torch.from_numpy(labels[:count])
@@ -107,6 +116,13 @@ def lenet(
     Source: figure 5 (a), with 10 % of the images as probe and a learning rate of 1e-4 for 500 epochs of batches of 512; the text
     names no optimizer.
     """
+    positives("alphas", alphas)
+    sizes(members=members, images=images, epochs=epochs, records=records, probe=probe, tested=tested)
+    whole("batch_size", batch_size, 1, images)
+    positive("learning_rate", learning_rate)
+    one_of("optimizer", optimizer, ("sgd", "adam"))
+    whole("seed", seed, 0)
+    check_device(device)
     network = LeNet()
     inputs, labels = digits(images)
     test, test_labels = digits(tested, train=False)
@@ -204,6 +220,15 @@ def first_filters(
 
     Source: figure 5 (b) and the network for the DAWN benchmark, whose settings are the defaults.
     """
+    positives("alphas", alphas)
+    sizes(members=members, epochs=epochs, batch_size=batch_size, looked_at=looked_at)
+    positive("learning_rate", learning_rate)
+    one_of("pictures", pictures, ("cifar10", "mnist"))
+    if images is not None:
+        sizes(images=images)
+    SmallResNet(channels, kernel)
+    whole("seed", seed, 0)
+    check_device(device)
     (inputs, labels), (test, test_labels), origin = _pictures(pictures, images, looked_at)
     gain = 3**-0.5 if normalize else 2**0.5
     network = SmallResNet(channels, kernel, inputs.shape[1:], normalize=normalize, gain=gain)
@@ -239,8 +264,6 @@ def _filters(parameters: dict[str, Tensor], outputs: Tensor, hidden: list[Tensor
 
 def _pictures(name: str, images: int | None, tested: int) -> tuple[tuple[NDArray, NDArray], tuple[NDArray, NDArray], str]:
     """Return training and test images (n, colours, side, side), standardized by colour, with labels, and where they are from."""
-    if name not in ("cifar10", "mnist"):
-        raise ValueError(f"pictures {name!r}: want cifar10 or mnist")
     if name == "mnist":
         (train, labels), (test, test_labels), origin = data.mnist(), data.mnist(train=False), "MNIST"
         train, test = (v.reshape(-1, 1, 28, 28) for v in (train, test))
@@ -267,6 +290,10 @@ def batches(inputs: NDArray, labels: NDArray, size: int, augment: bool, mirror: 
     -------
     for `lib.training.train`
     """
+    if np.ndim(inputs) != 4 or np.shape(labels) != np.shape(inputs)[:1] or len(inputs) == 0:
+        raise ValueError(f"inputs {np.shape(inputs)} and labels {np.shape(labels)}: want (n, colours, side, side) and (n,)")
+    sizes(size=size)
+    whole("seed", seed, 0)
     each = -(-len(inputs) // size)
 
     def draw(member: int, step: int) -> tuple[NDArray, NDArray]:

@@ -9,6 +9,7 @@ import xarray as xr
 from torch import Tensor
 
 from lib import data
+from lib.checks import numbers, one_of, positive, sizes, whole
 from lib.measures import inverse_participation_ratio
 from lib.networks import Committee
 from lib.results import Run
@@ -37,8 +38,13 @@ def signals(
     ValueError
         If the kind is unknown.
     """
-    if kind not in SIGNALS:
-        raise ValueError(f"signals {kind!r}: want one of {', '.join(SIGNALS)}")
+    one_of("kind", kind, SIGNALS)
+    sizes(sites=sites, batch=batch)
+    whole("seed", seed, 0)
+    positive("gain", gain)
+    lengths, targets = numbers("xi", xi), numbers("targets", targets, 1)
+    if lengths.shape != ((2, 2) if kind == "pulse" else (2,)) or targets.shape != (2,):
+        raise ValueError(f"xi {lengths.shape} and targets {targets.shape}: want two, of pulses two intervals, and two")
     covariances = [nlgp_covariance(sites, length, gain) for length in xi] if kind == "clone" else None
 
     def draw(member: int, step: int) -> tuple[np.ndarray, np.ndarray]:
@@ -88,6 +94,8 @@ def receptive_fields(
     over (trial, step): loss, the error without ½ on 10,000 signals; w (…, neuron, site), its ipr (…, neuron), and b (…, neuron)
     if there are biases
     """
+    sizes(neurons=neurons, sites=sites, steps=steps, trials=trials, records=records)
+    positive("learning_rate", learning_rate)
     network = Committee(sites, neurons, activation, bias)
     inputs, wanted = signals(kind, sites, xi, gain, 10_000, seed, targets)(trials, 0)  # a member's number that no trial has
     found = train(
@@ -128,7 +136,7 @@ def predicted_field(inputs: np.ndarray, labels: np.ndarray) -> xr.Dataset:
 
     Source: ours; towards section 3.2 of the localization notes, which is empty.
     """
-    n = inputs.shape[1]
+    n = numbers("inputs", inputs, 2).shape[1]
     ring = np.minimum(np.arange(n), n - np.arange(n))
     bumps = np.exp(-(ring**2) / (2 * WIDTHS[:, None] ** 2))
     waves = np.cos(2 * np.pi * np.outer(np.arange(n // 2 + 1), np.arange(n)) / n + 0.3)
@@ -141,6 +149,11 @@ def predicted_field(inputs: np.ndarray, labels: np.ndarray) -> xr.Dataset:
 
 def scores(inputs: np.ndarray, labels: np.ndarray, w: np.ndarray) -> np.ndarray:
     """Return `symmetric_score` (k,) of the neurons w (k, n) on samples (samples, n) with labels 1 or 0."""
+    inputs, labels, w = numbers("inputs", inputs, 2), numbers("labels", labels, 1), numbers("w", w, 2)
+    if labels.shape != inputs.shape[:1] or w.shape[1:] != inputs.shape[1:]:
+        raise ValueError(f"inputs {inputs.shape}, labels {labels.shape} and w {w.shape} do not fit: want (s, n), (s,), (k, n)")
+    if not np.array_equal(np.unique(labels), [0, 1]):
+        raise ValueError("labels must be 0 and 1, both of them")
     projections = inputs @ w.T
     one, zero = projections[labels == 1], projections[labels == 0]
     return symmetric_score(np.abs(one).mean(axis=0), (one**2).mean(axis=0), (zero**2).mean(axis=0))

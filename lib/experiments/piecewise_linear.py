@@ -13,28 +13,35 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from lib import sweeps
+from lib.checks import numbers, positives, sizes, whole, wholes
 from lib.kernels import two_layer_ntk
-from lib.networks import Dense
+from lib.networks import Dense, check_device
 from lib.results import ROOT, Run
 from lib.sweeps import Sweep
+from lib.theory.common import broadcastable
 from lib.theory.piecewise_linear import scale_initialization
 from lib.training import log_steps, train
 
 
 def sphere(rng: np.random.Generator, count: int, dimension: int) -> NDArray:
     """Draw points uniformly from the unit sphere, (count, dimension)."""
+    sizes(count=count, dimension=dimension)
     points = rng.normal(size=(count, dimension))
     return points / np.linalg.norm(points, axis=1, keepdims=True)
 
 
 def relu_network(w: NDArray, a: NDArray, inputs: NDArray) -> NDArray:
     """Return the outputs (n,) of Σ a_k relu(w_k·x), for w (h, d), a (h,) and inputs (n, d)."""
+    w, a, inputs = numbers("w", w, 2), numbers("a", a, 1), numbers("inputs", inputs, 2)
+    if a.shape != w.shape[:1] or inputs.shape[1:] != w.shape[1:]:
+        raise ValueError(f"w {w.shape}, a {a.shape} and inputs {inputs.shape} do not fit: want (h, d), (h,) and (n, d)")
     return np.maximum(inputs @ w.T, 0) @ a
 
 
 def balanced_student(rng: np.random.Generator, units: int, dimension: int) -> tuple[NDArray, NDArray]:
     """Draw w (units, dimension) on the sphere and a = ±1; the second half repeats the first with opposite a, so that f = 0."""
-    if units < 2 or units % 2:
+    sizes(units=units, dimension=dimension)
+    if units % 2:
         raise ValueError(f"units is {units}: want an even number, since each neuron has a twin")
     half = units // 2
     w, a = sphere(rng, half, dimension), rng.choice([-1.0, 1.0], half)
@@ -71,7 +78,9 @@ def students(
 
     Source: figure 1(a) and the text about figure 1; the error is without ½ in the authors' code.
     """
-    tau, delta, seed = np.broadcast_arrays(np.atleast_1d(tau), delta, seed)
+    tau, delta, seed, learning_rate = _members(tau, delta, seed, learning_rate)
+    sizes(dimension=dimension, units=units, teachers=teachers, points=points)
+    check_device(device)
     problems = [_problem(int(s), dimension, units, teachers, points) for s in seed]
     x, y, w, a = (np.stack(parts) for parts in zip(*problems, strict=True))
     w, a = scale_initialization(w, a, tau, delta)
@@ -83,7 +92,7 @@ def students(
         parameters,
         x,
         y[..., None],
-        learning_rate=2 * np.broadcast_to(learning_rate, tau.shape),  # `train` halves the error
+        learning_rate=2 * learning_rate,  # `train` halves the error
         steps=steps,
         record=record,
         observe=_weights,
@@ -91,6 +100,16 @@ def students(
     )
     data = {"x": (("member", "point", "input"), x), "y": (("member", "point"), y), "train": 2 * found.loss}
     return found.assign(data).drop_vars(["loss", "stopped"])
+
+
+def _members(tau: ArrayLike, delta: ArrayLike, seed: ArrayLike, learning_rate: ArrayLike) -> tuple[NDArray, ...]:
+    """Return them (m,), one entry for each student."""
+    given = {"tau": tau, "delta": delta, "learning_rate": learning_rate}
+    given = {name: numbers(name, np.atleast_1d(value), 1) for name, value in given.items()}
+    seed = np.array(wholes("seed", np.atleast_1d(seed)))
+    broadcastable(**given, seed=seed)
+    tau, delta, learning_rate, seed = np.broadcast_arrays(*given.values(), seed)
+    return tau, delta, seed, learning_rate
 
 
 def _problem(seed: int, dimension: int, units: int, teachers: int, points: int) -> tuple[NDArray, NDArray, NDArray, NDArray]:
@@ -102,6 +121,8 @@ def _problem(seed: int, dimension: int, units: int, teachers: int, points: int) 
 
 def teacher(seed: int, dimension: int, neurons: int = 3) -> tuple[NDArray, NDArray]:
     """Return the w (neurons, dimension) on the sphere and the a = ±1 of the teacher that goes with a seed."""
+    whole("seed", seed, 0)
+    sizes(dimension=dimension, neurons=neurons)
     rng = np.random.default_rng((seed, 1))
     return sphere(rng, neurons, dimension), rng.choice([-1.0, 1.0], neurons)
 
@@ -127,8 +148,8 @@ def distances(
 
     Source: figure 1(b) and its supporting figure.
     """
-    tau, delta, seed = np.broadcast_arrays(np.atleast_1d(tau), delta, seed)
-    found = students(tau, delta, seed, learning_rate=5e-3 / np.square(tau), steps=steps, record=record, device=device)
+    tau, delta, seed, rate = _members(tau, delta, seed, 5e-3 / positives("tau", np.atleast_1d(tau)) ** 2)
+    found = students(tau, delta, seed, learning_rate=rate, steps=steps, record=record, device=device)
     compared = [_compare(found.isel(member=m), int(s), device) for m, s in enumerate(seed)]
     return xr.concat(compared, "member").assign(train=found.train, diverged=found.diverged).drop_vars("member")
 
@@ -161,6 +182,9 @@ def plane(*, seeds: Sequence[int], every: int = 1, steps: int = 100_000, device:
 
     With a current Dask client its workers share the points. On a GPU all networks of the grid train in one program.
     """
+    seeds = wholes("seeds", seeds)
+    sizes(every=every, steps=steps)
+    check_device(device)
     sweep = Sweep(
         "piecewise_linear/plane",
         distances,

@@ -12,7 +12,8 @@ import torch
 import xarray as xr
 
 from lib import data, measures
-from lib.networks import Network, architecture
+from lib.checks import kind, labelled, numbers, one_of, positive, sizes, whole
+from lib.networks import ACTIVATIONS, Network, architecture, check_device
 from lib.results import Run
 from lib.theory import two_point
 from lib.training import train
@@ -32,6 +33,14 @@ class Setting:
     units: int = 500
     hidden_layers: int = 20
     optimizer: str = "sgd"
+
+    def __post_init__(self) -> None:
+        one_of("architecture", self.architecture, ("dense", "skip", "dropout", "convolutional"))
+        one_of("activation", self.activation, ACTIVATIONS)
+        one_of("optimizer", self.optimizer, ("sgd", "adam"))
+        sizes(epochs=self.epochs, units=self.units, hidden_layers=self.hidden_layers)
+        positive("gain", self.gain)
+        positive("learning_rate", self.learning_rate)
 
     def network(self, inputs: int = 1, outputs: int = 1) -> Network:
         """Return the network."""
@@ -95,6 +104,8 @@ def dynamics(
 
     Source: Section 3.1, Appendix B.1.
     """
+    kind("setting", setting, Setting)
+    sizes(trials=trials, every=every)
     network = setting.network()
     inputs, targets = data.two_points(input_distance, target_distance)
     found = train(
@@ -129,6 +140,7 @@ def fit(found: xr.Dataset, input_distance: float = INPUT_DISTANCE, target_distan
 
     Source: Appendix B.1, "Fitting Procedure".
     """
+    labelled("found", found, "trial", "step", "dh2", "dy2", "w", "loss")
     return xr.concat([_fit(found.sel(trial=trial), input_distance, target_distance) for trial in found.trial], "trial")
 
 
@@ -170,6 +182,10 @@ def final_distance(
 
     Source: Appendix B.1, "Final Representational Distance"; where to stop is the authors' code's.
     """
+    kind("setting", setting, Setting)
+    for name, distances in (("input_distances", input_distances), ("target_distances", target_distances)):
+        if len(set(numbers(name, distances, ndim=1).tolist())) < len(distances) or min(distances) < 0:
+            raise ValueError(f"{name} are {distances}: want distances of at least 0, each once")
     network = setting.network()
     pairs = pd.MultiIndex.from_product([input_distances, target_distances], names=["input_distance", "target_distance"])
     inputs, targets = (np.stack(arrays) for arrays in zip(*(data.two_points(*pair) for pair in pairs), strict=True))
@@ -206,6 +222,8 @@ def xor(setting: Setting, *, trials: int = 1, seed: int = 0, device: str = "cpu"
 
     Source: Section 4.4, Appendix B.2.
     """
+    kind("setting", setting, Setting)
+    sizes(trials=trials)
     inputs, targets = data.xor()
     network = setting.network(inputs=2)
     found = train(
@@ -230,6 +248,7 @@ def merging(found: xr.Dataset) -> xr.DataArray:
 
     `found` is of `xor`; the result has its dimensions, with `pair` (00–11, 10–01) in place of point and other.
     """
+    labelled("found", found, "distance2", "point", "other")
     between = [found.distance2.isel(point=i, other=j) for i, j in ((0, 1), (0, 2), (3, 1), (3, 2))]
     within = [found.distance2.isel(point=i, other=j) for i, j in ((0, 3), (1, 2))]
     return xr.concat(within, "pair") / xr.concat(between, "between").mean("between")
@@ -246,13 +265,16 @@ def blobs(setting: Setting, *, side: int = 30, trials: int = 1, seed: int = 0, d
 
     Source: Sections 4.5 and C.2, Appendix B.3; the batch size is the authors' code's.
     """
+    kind("setting", setting, Setting)
+    sizes(trials=trials)
     inputs, targets, _ = data.blobs(side)
     network = setting.network(inputs=inputs.shape[1])
 
     def observe(parameters: dict, outputs: torch.Tensor, hidden: list) -> dict:
         return {"hidden": (("point", "unit"), hidden[0])}
 
-    steps = setting.epochs * ceil(len(inputs) / 64)
+    batch = min(64, len(inputs))
+    steps = setting.epochs * ceil(len(inputs) / batch)
     found = train(
         network,
         network.initialize(seed, trials, setting.gain, device=device),
@@ -261,7 +283,7 @@ def blobs(setting: Setting, *, side: int = 30, trials: int = 1, seed: int = 0, d
         learning_rate=setting.learning_rate,
         steps=steps,
         optimizer=setting.optimizer,
-        batch_size=64,
+        batch_size=batch,
         record=[0, steps],
         observe=observe,
         layers=setting.hidden_layers // 2,
@@ -306,6 +328,10 @@ def mnist(
 
     Source: Sections 3.4 and 4.6, Appendix B.4. Neither text nor code gives the batch size; 64 is that of the blobs.
     """
+    kind("setting", setting, Setting)
+    sizes(images=images, shown=shown, records=records, trials=trials)
+    whole("seed", seed, 0)
+    check_device(device)
     inputs, labels = data.mnist()
     inputs, labels = inputs[:images], labels[:images]
     targets = np.eye(10, dtype=np.float32)[labels]
@@ -320,7 +346,8 @@ def mnist(
         ends["end"] = seen
         return pair(parameters, outputs, hidden)
 
-    steps = setting.epochs * ceil(images / 64)
+    batch = min(64, images)
+    steps = setting.epochs * ceil(images / batch)
     found = train(
         network,
         network.initialize(seed, trials, setting.gain, device=device),
@@ -329,7 +356,7 @@ def mnist(
         learning_rate=setting.learning_rate,
         steps=steps,
         optimizer=setting.optimizer,
-        batch_size=64,
+        batch_size=batch,
         record=np.unique(np.linspace(0, steps, records + 1).astype(int)),
         observe=observe,
         layers=setting.hidden_layers // 2,
@@ -351,11 +378,13 @@ def mnist(
 
 def slowed(setting: Setting) -> Setting:
     """Return the setting with which the final distance is measured: a fifth of the learning rate, five times the epochs."""
+    kind("setting", setting, Setting)
     return replace(setting, learning_rate=setting.learning_rate / 5, epochs=5 * setting.epochs)
 
 
 def with_adam(setting: Setting, learning_rate: float, epochs: int) -> Setting:
     """Return the setting with Adam; the paper gives no learning rates for it, so they are ours."""
+    kind("setting", setting, Setting)
     return replace(setting, optimizer="adam", learning_rate=learning_rate, epochs=epochs)
 
 

@@ -1,6 +1,6 @@
 """What the theory modules share: arguments are checked, flows integrated and interpolators found in one way."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,34 +9,85 @@ from scipy.optimize import minimize
 
 
 def finite(name: str, value: ArrayLike) -> NDArray:
-    """Return `value` as an array of floats, or raise ValueError if one of them is not finite."""
-    value = np.asarray(value, float)
+    """Return `value` as an array of floats; raise TypeError unless it is numbers, ValueError if none or one not finite."""
+    try:
+        value = np.asarray(value).astype(float, casting="same_kind", copy=False)
+    except (TypeError, ValueError):  # text, None, lists of unequal length, complex numbers
+        raise TypeError(f"{name} is of type {type(value).__name__}: want real numbers, one or an array of them") from None
+    if value.size == 0:
+        raise ValueError(f"{name} is empty, of shape {value.shape}: want at least one number")
     if not np.all(np.isfinite(value)):
-        raise ValueError(f"{name} must be finite")
+        raise ValueError(f"{name} must be finite, not {value[~np.isfinite(value)].flat[0]}")
     return value
 
 
 def positive(name: str, value: ArrayLike) -> NDArray:
-    """Return `value` as an array of floats, or raise ValueError if one of them is not finite and positive."""
+    """Return `value` as `finite` does, or raise ValueError if one of the numbers is not positive."""
     value = finite(name, value)
     if np.any(value <= 0):
-        raise ValueError(f"{name} must be positive")
+        raise ValueError(f"{name} must be positive, not {value.min():g}")
     return value
 
 
 def non_negative(name: str, value: ArrayLike) -> NDArray:
-    """Return `value` as an array of floats, or raise ValueError if one of them is not finite or negative."""
+    """Return `value` as `finite` does, or raise ValueError if one of the numbers is negative."""
     value = finite(name, value)
     if np.any(value < 0):
-        raise ValueError(f"{name} must not be negative")
+        raise ValueError(f"{name} must not be negative, but {value.min():g} is")
     return value
 
 
-def count(name: str, value: int) -> int:
-    """Return `value` as an integer of at least 1, or raise ValueError."""
-    if value != int(value) or value < 1:
-        raise ValueError(f"{name} is {value}: want a positive integer")
+def number(name: str, value: float, check: Callable[[str, ArrayLike], NDArray] = finite) -> float:
+    """Return `value` as one float, checked by `finite`, `positive` or `non_negative`; raise ValueError if it is an array."""
+    value = check(name, value)
+    if value.ndim:
+        raise ValueError(f"{name} has shape {value.shape}: want one number")
+    return float(value)
+
+
+def count(name: str, value: int, least: int = 1) -> int:
+    """Return `value` as an integer of at least `least`, or raise ValueError."""
+    if isinstance(value, bool) or not number(name, value).is_integer() or value < least:
+        raise ValueError(f"{name} is {value}: want {'a positive integer' if least == 1 else f'an integer of at least {least}'}")
     return int(value)
+
+
+def numbers(**values: float) -> None:
+    """Raise ValueError unless each of these is one number; whether it is finite is checked too."""
+    for name, value in values.items():
+        number(name, value)
+
+
+def binary(name: str, value: ArrayLike) -> NDArray:
+    """Return `value` as an array of booleans, or raise ValueError if one of them is neither 0 nor 1."""
+    value = finite(name, value)
+    if not np.all((value == 0) | (value == 1)):
+        raise ValueError(f"{name} must be 0 or 1, True or False")
+    return value == 1
+
+
+def arrays(name: str, values: Sequence[ArrayLike], check: Callable[[str, ArrayLike], NDArray] = finite) -> list[NDArray]:
+    """Return a sequence of arrays, each of them checked; raise TypeError if it is none, ValueError if it is empty."""
+    if isinstance(values, str) or not np.iterable(values):
+        raise TypeError(f"{name} is of type {type(values).__name__}: want a list of arrays")
+    if len(values) == 0:
+        raise ValueError(f"{name} is empty: want at least one array")
+    return [check(f"{name}[{i}]", value) for i, value in enumerate(values)]
+
+
+def broadcastable(**values: NDArray) -> None:
+    """Raise ValueError unless the shapes of these arrays broadcast."""
+    shapes = {name: np.shape(value) for name, value in values.items()}
+    try:
+        np.broadcast_shapes(*shapes.values())
+    except ValueError:
+        given = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        raise ValueError(f"{given} do not fit each other: want shapes that broadcast") from None
+
+
+def generator(seed: int) -> np.random.Generator:
+    """Return the random numbers of a seed, or raise ValueError unless it is a non-negative integer."""
+    return np.random.default_rng(count("seed", seed, 0))
 
 
 def vector(name: str, value: ArrayLike) -> NDArray:
@@ -47,10 +98,18 @@ def vector(name: str, value: ArrayLike) -> NDArray:
     return value
 
 
+def rows(name: str, value: ArrayLike) -> NDArray:
+    """Return `value` as a vector or an array of them (..., d), or raise ValueError if it is one number."""
+    value = finite(name, value)
+    if value.ndim < 1:
+        raise ValueError(f"{name} is one number: want vectors (..., d)")
+    return value
+
+
 def matrix(name: str, value: ArrayLike) -> NDArray:
     """Return `value` as a matrix or a batch of them (..., m, n), or raise ValueError."""
     value = finite(name, value)
-    if value.ndim < 2 or 0 in value.shape:
+    if value.ndim < 2:
         raise ValueError(f"{name} has shape {value.shape}: want a matrix, or a batch of them")
     return value
 
@@ -65,48 +124,52 @@ def square(name: str, value: ArrayLike) -> NDArray:
 
 def orthogonal(n: int, rng: np.random.Generator) -> NDArray:
     """Draw an orthogonal matrix (n, n), uniformly."""
+    n = count("n", n)
     q, r = np.linalg.qr(rng.normal(size=(n, n)))
     return q * np.sign(np.diag(r))
 
 
 def learning_rates(eta_a: float, eta_w: float) -> None:
     """Raise ValueError unless both learning rates are positive and finite."""
-    for name, eta in (("eta_a", eta_a), ("eta_w", eta_w)):
-        if not 0 < eta < np.inf:
-            raise ValueError(f"{name} is {eta}: want a positive learning rate")
+    number("eta_a", eta_a, positive)
+    number("eta_w", eta_w, positive)
 
 
 def ascending(times: ArrayLike) -> NDArray:
     """Return `times` as an array (T,), or raise ValueError unless they ascend from 0 or later."""
     times = np.atleast_1d(finite("times", times))
-    if times.ndim != 1 or times.size == 0 or times[0] < 0 or np.any(np.diff(times) < 0):
+    if times.ndim != 1 or times[0] < 0 or np.any(np.diff(times) < 0):
         raise ValueError("times must ascend from 0 or later, shape (T,)")
     return times
 
 
-def integrate(velocity: Callable[[float, NDArray], NDArray], start: NDArray, times: ArrayLike) -> tuple[NDArray, NDArray]:
+def integrate(velocity: Callable[[float, NDArray], NDArray], start: ArrayLike, times: ArrayLike) -> tuple[NDArray, NDArray]:
     """Integrate a flow from `start` (n,) at time 0, to about nine digits.
 
     Returns
     -------
     times (T,), states (T, n)
     """
-    times = ascending(times)
+    times, start = ascending(times), finite("start", start)
+    if start.ndim != 1:
+        raise ValueError(f"start has shape {start.shape}: want (n,)")
     span = (0.0, max(times[-1], 1e-9))  # a span that the solver can step in
-    return times, solve_ivp(velocity, span, start, "DOP853", times, rtol=1e-11, atol=1e-13).y.T
+    different, place = np.unique(times, return_inverse=True)  # the solver takes no time twice
+    path = solve_ivp(velocity, span, start, "DOP853", different, rtol=1e-11, atol=1e-13).y.T
+    return times, path[place]
 
 
-def normal_equations(xtx: ArrayLike, xty: ArrayLike, shape: tuple[int, ...]) -> tuple[NDArray, NDArray]:
-    """Check XᵀX (d, d), symmetric and positive semidefinite, and Xᵀy of the given shape, (d,) or (d, c)."""
+def normal_equations(xtx: ArrayLike, xty: ArrayLike, shape: tuple[int, ...], owner: str) -> tuple[NDArray, NDArray]:
+    """Check XᵀX (d, d), symmetric and positive semidefinite, and Xᵀy, whose shape (d,) or (d, c) is that of the `owner`."""
     xtx, xty = finite("xtx", xtx), finite("xty", xty)
-    if xty.shape != shape or xtx.shape != (shape[0], shape[0]):
-        raise ValueError(f"xtx {xtx.shape} and xty {xty.shape} do not fit: want {(shape[0], shape[0])} and {shape}")
+    if xty.shape != shape or xtx.shape != shape[:1] * 2 or xtx.ndim != 2:
+        raise ValueError(f"xtx {xtx.shape} and xty {xty.shape} do not fit {owner}: want (d, d) and {shape or '(d,)'}")
     if not np.allclose(xtx, xtx.T) or np.linalg.eigvalsh(xtx)[0] < -1e-10 * np.abs(xtx).max():
         raise ValueError("xtx must be symmetric and positive semidefinite; pass X.T @ X")
     return xtx, xty
 
 
-def interpolators(xtx: NDArray, xty: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+def interpolators(xtx: ArrayLike, xty: ArrayLike) -> tuple[NDArray, NDArray, NDArray]:
     """Describe all β with XᵀXβ = Xᵀy.
 
     Returns
@@ -118,6 +181,7 @@ def interpolators(xtx: NDArray, xty: NDArray) -> tuple[NDArray, NDArray, NDArray
     ValueError
         If there are none.
     """
+    xtx, xty = normal_equations(xtx, xty, np.shape(xty), "each other")
     strengths, modes = np.linalg.eigh(xtx)
     seen = strengths > 1e-10 * strengths[-1]
     visible, strengths = modes[:, seen], strengths[seen]
@@ -128,10 +192,12 @@ def interpolators(xtx: NDArray, xty: NDArray) -> tuple[NDArray, NDArray, NDArray
 
 
 def best_interpolator(
-    objective: Callable[[NDArray], tuple[float, NDArray]], xtx: NDArray, xty: NDArray, start: NDArray
+    objective: Callable[[NDArray], tuple[float, NDArray]], xtx: ArrayLike, xty: ArrayLike, start: ArrayLike
 ) -> NDArray:
     """Minimize a convex objective (value and gradient) over all interpolators, from the one nearest to `start`."""
-    shortest, null, _ = interpolators(xtx, xty)
+    (shortest, null, _), start = interpolators(xtx, xty), finite("start", start)
+    if start.shape != shortest.shape:
+        raise ValueError(f"start has shape {start.shape}: want {shortest.shape}, as that of xty")
     if null.shape[1] == 0:
         return shortest
 

@@ -1,0 +1,397 @@
+"""Valid calls of the experiments, of stored runs, sweeps and workers, and of the pipeline that writes the book."""
+
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import torch
+import xarray as xr
+from bad_input.calls import call, room
+from matplotlib.figure import Figure
+
+from lib.book import Settings
+from lib.claims import at_least
+from lib.experiments.two_point import Setting
+from lib.networks import Dense
+from lib.results import Run
+from lib.sweeps import Sweep
+
+ROOT = Path(__file__).parents[2]
+NO_BOOK = Path("/no/such/book")
+CHAPTER = "products"
+ROWS = np.array([[1.0, 0.0], [0.6, 0.8]])
+SAMPLES, LABELS = np.array([[1.0, 0.5, 0.2], [0.3, -0.2, 1.0], [-1.0, 0.4, 0.1]]), np.array([1.0, 0.0, 1.0])
+WEIGHTS = {"weight1": torch.ones(1, 2, 2), "weight2": torch.ones(1, 1, 2)}
+SMALL = Setting(units=3, hidden_layers=2, epochs=2)
+NETWORK = Dense((2, 3, 1), bias=False)
+WAVE = import_module("sweep_functions").wave
+RUN = Run("topic/experiment", WAVE, "row", {"one": {"tau": [0.1]}})
+SWEEP = Sweep("topic/plane", WAVE, {"tau": [0.1]}, [0])
+FOUND = xr.Dataset(
+    {name: (("trial", "step"), [[1.0, 0.8, 0.7, 0.65, 0.6]]) for name in ("dh2", "dy2", "loss")}
+    | {"w": (("trial", "step"), [[0.4, 0.2, 0.1, 0.05, 0.02]])},
+    {"trial": [0], "step": [0, 1, 2, 3, 4]},
+)
+DISTANCES = xr.Dataset({"distance2": (("point", "other"), np.ones((4, 4)))})
+CURVE = xr.DataArray([0.1, 0.5, 1.0], {"step": [0, 1, 2]})
+ERRORS = xr.DataArray([0.5, 0.2, 0.1], {"points": [10, 20, 40]})
+STAMPED = xr.Dataset(attrs={"device": "CPU", "seconds": 60, "versions": "torch 2"})
+
+RECORD = "a record of what a function has found"
+SPHINX = "called by Sphinx, with objects of its own"
+LEDGER = "reads the records that lib.claims has written into a notebook"
+
+EXEMPT = {
+    "lib.book.Result": RECORD,
+    "lib.claims.Claim": RECORD,
+    "lib.moving.Moving": RECORD,
+    "lib.claims.as_table": LEDGER,
+    "lib.claims.measured_text": LEDGER,
+    "lib.claims.collect": LEDGER,
+    "lib.experiments.images.states": "an observer, called by lib.training.train",
+    **{f"lib.site.{name}": SPHINX for name in ("configure", "count", "say_how_to_run", "mend", "setup")},
+    "lib.site.MovingFigure": SPHINX,
+    "lib.site.ClaimRenderer.handle_mime": SPHINX,
+}
+
+MNIST = "needs the digits; tests/experiments run it"
+TRAINS = "trains for seconds; tests/experiments run it"
+COMMAND = "executes, prints or builds a book; tests/test_pipeline.py and its like do so"
+
+CALLS = {
+    **room(
+        "experiments.two_point",
+        Setting=call(
+            architecture="dense",
+            activation="relu",
+            gain=1.0,
+            learning_rate=0.1,
+            epochs=2,
+            units=3,
+            hidden_layers=2,
+            optimizer="sgd",
+            positive="gain learning_rate",
+        ),
+        dynamics=call(
+            setting=SMALL,
+            trials=1,
+            every=1,
+            input_distance=1.0,
+            target_distance=0.5,
+            seed=0,
+            device="cpu",
+            may={"seed": "zero"},
+        ),
+        fit=call(found=FOUND, input_distance=1.0, target_distance=0.5, positive="input_distance", also={"found": (FOUND.dh2,)}),
+        final_distance=call(
+            setting=SMALL, input_distances=(1.0,), target_distances=(0.5, 1.0), seed=0, device="cpu", may={"seed": "zero"}
+        ),
+        xor=call(setting=SMALL, trials=1, seed=0, device="cpu", may={"seed": "zero"}),
+        merging=call(found=DISTANCES, also={"found": (FOUND,)}),
+        blobs=call(setting=SMALL, side=2, trials=1, seed=0, device="cpu", may={"seed": "zero"}),
+        mnist=call(
+            setting=SMALL, images=64, shown=2, records=1, trials=1, seed=0, device="cpu", may={"seed": "zero"}, untried=MNIST
+        ),
+        slowed=call(setting=SMALL),
+        with_adam=call(setting=SMALL, learning_rate=0.1, epochs=3, positive="learning_rate"),
+    ),
+    "lib.experiments.two_point.Setting.network": call(on=SMALL, inputs=2, outputs=1),
+    **room(
+        "experiments.piecewise_linear",
+        sphere=call(rng=np.random.default_rng(0), count=2, dimension=3, opaque="rng"),
+        relu_network=call(w=ROWS, a=[1.0, -1.0], inputs=ROWS),
+        balanced_student=call(rng=np.random.default_rng(0), units=4, dimension=3, opaque="rng", also={"units": (3,)}),
+        students=call(
+            tau=[0.5, 1.0],
+            delta=[0.1, 0.2],
+            seed=[0, 1],
+            learning_rate=0.1,
+            steps=1,
+            record=[0, 1],
+            dimension=3,
+            units=2,
+            teachers=1,
+            points=4,
+            device="cpu",
+            positive="tau learning_rate",
+            may={"tau": "scalar", "delta": "scalar", "seed": "scalar", "record": "none"},
+        ),
+        teacher=call(seed=0, dimension=3, neurons=2, may={"seed": "zero"}),
+        distances=call(
+            tau=0.5,
+            delta=0.1,
+            seed=0,
+            steps=1,
+            record=[0, 1],
+            device="cpu",
+            positive="tau",
+            may={"seed": "zero", "record": "none"},
+            untried=TRAINS,
+        ),
+        plane=call(seeds=[0], every=16, steps=1, device="cpu", untried=TRAINS),
+    ),
+    **room(
+        "experiments.images",
+        unbalance=call(
+            parameters=WEIGHTS, alpha=2.0, first="weight1", last="weight2", positive="alpha", may={"parameters": "nan inf"}
+        ),
+        unpack=call(network=NETWORK, theta=torch.ones(9), may={"theta": "nan inf deeper"}),
+        digits=call(count=2, train=False, untried=MNIST),
+        lenet=call(
+            alphas=[1.0],
+            members=1,
+            images=64,
+            epochs=1,
+            batch_size=32,
+            learning_rate=0.1,
+            optimizer="sgd",
+            records=1,
+            probe=2,
+            tested=2,
+            seed=0,
+            device="cpu",
+            positive="alphas learning_rate",
+            may={"alphas": "longer", "seed": "zero"},
+            untried=MNIST,
+        ),
+        first_filters=call(
+            alphas=[1.0],
+            members=1,
+            pictures="mnist",
+            images=64,
+            channels=2,
+            kernel=3,
+            epochs=1,
+            batch_size=32,
+            learning_rate=0.1,
+            looked_at=2,
+            seed=0,
+            device="cpu",
+            positive="alphas learning_rate",
+            may={"alphas": "longer", "seed": "zero"},
+            untried=MNIST,
+        ),
+        batches=call(
+            inputs=np.ones((3, 1, 8, 8)),
+            labels=np.array([0, 1, 2]),
+            size=2,
+            augment=True,
+            mirror=False,
+            seed=0,
+            may={"seed": "zero", "inputs": "nan inf longer"},
+        ),
+    ),
+    **room(
+        "experiments.localization",
+        signals=call(
+            kind="nlgp",
+            sites=4,
+            xi=(2.0, 1.0),
+            gain=3.0,
+            batch=2,
+            seed=0,
+            targets=(1.0, 0.0),
+            positive="gain",
+            may={"seed": "zero"},
+        ),
+        receptive_fields=call(
+            kind="nlgp",
+            neurons=1,
+            xi=(2.0, 1.0),
+            gain=3.0,
+            activation="relu",
+            targets=(1.0, 0.0),
+            learning_rate=0.1,
+            steps=1,
+            batch=2,
+            sites=4,
+            trials=1,
+            records=1,
+            record=np.array([0, 1]),
+            seed=0,
+            device="cpu",
+            positive="gain learning_rate xi",
+            may={"seed": "zero"},
+        ),
+        predicted_field=call(inputs=SAMPLES, labels=LABELS, may={"inputs": "longer"}),
+        scores=call(inputs=SAMPLES, labels=LABELS, w=np.eye(3)),
+    ),
+    **room(
+        "experiments.grokking",
+        transformers=call(
+            alpha=[1.0],
+            tau=[1.0],
+            seeds=[0],
+            steps=1,
+            every=1,
+            p=3,
+            operation="division",
+            fraction=0.5,
+            device="cpu",
+            positive="alpha tau",
+            may={"alpha": "longer", "tau": "longer", "seeds": "longer"},
+            also={"fraction": (1.5, -0.5)},
+        ),
+        two_layers=call(
+            alpha=[1.0],
+            scale=[1.0],
+            seeds=[0],
+            steps=1,
+            every=1,
+            p=3,
+            operation="division",
+            width=2,
+            device="cpu",
+            positive="alpha scale",
+            may={"alpha": "longer", "scale": "longer", "seeds": "longer"},
+        ),
+        steps_until=call(accuracies=CURVE, threshold=0.5, also={"accuracies": (ERRORS,)}),
+    ),
+    **room(
+        "experiments.hierarchies",
+        learning_curves=call(
+            points=[4],
+            alpha=[1.0],
+            seeds=[0],
+            features=2,
+            epochs=5,
+            test=3,
+            device="cpu",
+            positive="alpha",
+            may={"points": "longer", "alpha": "longer", "seeds": "longer"},
+        ),
+        strings_needed=call(error=ERRORS, level=0.3, also={"error": (CURVE,)}),
+        initial_weights=call(
+            alpha=[1.0], seeds=[0], network=NETWORK, positive="alpha", may={"alpha": "longer", "seeds": "longer"}
+        ),
+    ),
+    **room(
+        "results",
+        Run=call(
+            name="topic/experiment",
+            function=WAVE,
+            dimension="row",
+            pieces={"one": {}},
+            may={"name": "unknown", "dimension": "unknown"},
+        ),
+        load=call(run=RUN, untried="reads a stored run"),
+        store=call(run=RUN, device="cpu", untried="computes for hours"),
+        describe=call(found=STAMPED, also={"found": (FOUND,)}),
+    ),
+    "lib.results.Run.settings": call(on=RUN, label="one"),
+    **room(
+        "sweeps",
+        Sweep=call(
+            name="topic/plane",
+            function=WAVE,
+            grid={"tau": [0.1]},
+            seeds=[0],
+            fixed={"steps": 2},
+            may={"name": "unknown", "grid": "empty"},
+            also={"name": ("", "/absolute"), "fixed": ("x", None, {"steps": WAVE})},
+            opaque="fixed",
+        ),
+        run=call(sweep=SWEEP, folder=NO_BOOK, shard_size=1, may={"folder": "text"}, untried=TRAINS),
+    ),
+    **room(
+        "workers",
+        cluster=call(workers=1, scheduler=None, untried="starts processes; tests/test_workers.py does", opaque="scheduler"),
+        compute=call(function=dict, tasks={"one": {"a": 1.0}}, may={"tasks": "empty"}),
+    ),
+    **room(
+        "claims",
+        Bound=call(low=0.0, high=1.0, text="between", also={"high": (-1.0,)}, may={"high": "inf", "text": "unknown"}),
+        at_least=call(low=0.5, may={"low": "inf"}),
+        at_most=call(high=0.5, may={"high": "inf"}),
+        near=call(value=1.0, tolerance=0.1, also={"tolerance": (-0.1,)}, may={"tolerance": "inf"}),
+        check=call(
+            id="chapter/name",
+            statement="it holds",
+            source="Eq. 1",
+            measured=1.0,
+            expected=at_least(0.5),
+            printed=0.1,
+            verdict="corrected",
+            why="",
+            untried="shows its line in a notebook; tests/test_claims.py does",
+            may={"statement": "unknown", "source": "unknown", "why": "unknown", "measured": "nan inf", "printed": "nan inf"},
+            also={"id": ("Upper/Case",)},
+        ),
+    ),
+    "lib.claims.Bound.holds": call(on=at_least(0.5), value=1.0, may={"value": "nan inf"}),
+    **room(
+        "style",
+        sequence=call(count=3),
+        diverging=call(count=3),
+        label_panels=call(axes=[Figure().subplots()], may={"axes": "empty"}),
+    ),
+    "lib.moving.figure": call(
+        fig=Figure(),
+        update=print,
+        values=[0.0, 1.0],
+        label="time",
+        alt="a curve",
+        start=0.0,
+        format="{:g}",
+        opaque="update",
+        also={"start": (0.5,), "values": ([1.0],), "label": ("",), "alt": (" ",)},
+        may={"values": "longer", "label": "unknown", "alt": "unknown", "format": "unknown"},
+        untried="draws; tests/test_moving.py does",
+    ),
+    **room(
+        "toc",
+        pages=call(root=ROOT, also={"root": (NO_BOOK,)}),
+        chapters=call(root=ROOT, also={"root": (NO_BOOK,)}),
+        source=call(root=ROOT, name=CHAPTER),
+        title=call(root=ROOT, name=CHAPTER),
+    ),
+    **room(
+        "provenance",
+        resolve_device=call(device="cpu"),
+        stamp=call(profile="quick", device="cpu", seed=0, may={"seed": "zero"}),
+    ),
+    "lib.template.new": call(root=ROOT, name="new", untried=COMMAND),
+    **room(
+        "book",
+        select=call(root=ROOT, names=[CHAPTER], may={"names": "empty"}, also={"root": (NO_BOOK,)}),
+        draft=call(root=ROOT, chapter=CHAPTER),
+        execute=call(
+            root=NO_BOOK,
+            chapter=CHAPTER,
+            settings=Settings(),
+            output=NO_BOOK,
+            position=0,
+            opaque="settings position",
+            may={"chapter": "unknown"},
+            also={"settings": ("quick", None)},
+            untried=COMMAND,
+        ),
+        run=call(
+            root=NO_BOOK,
+            names=[CHAPTER],
+            settings=Settings(),
+            jobs=1,
+            output=NO_BOOK,
+            opaque="settings",
+            may={"names": "empty"},
+            also={"settings": (None, "quick")},
+            untried=COMMAND,
+        ),
+        ledger=call(root=ROOT, notebooks=NO_BOOK),
+        report=call(root=NO_BOOK, notebooks=NO_BOOK, untried=COMMAND),
+        build=call(root=NO_BOOK, output=NO_BOOK, untried=COMMAND),
+    ),
+    **room(
+        "pages",
+        generated=call(root=ROOT, records=[], opaque="records"),
+        what_replicates=call(root=ROOT, records=[], opaque="records"),
+        summary=call(records=[], opaque="records"),
+        errata=call(root=ROOT, records=[], opaque="records"),
+        cite=call(root=ROOT, records=[], opaque="records"),
+        course=call(root=ROOT, records=[], opaque="records"),
+        exercises=call(root=ROOT, chapter=CHAPTER),
+        substitutions=call(root=ROOT, records=[], opaque="records"),
+    ),
+    "lib.pdf.write": call(root=ROOT, site=NO_BOOK, output=NO_BOOK, untried=COMMAND, also={"site": (NO_BOOK,)}),
+    "lib.site.repository_address": call(folder=ROOT),
+}
