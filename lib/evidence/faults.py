@@ -2,11 +2,9 @@
 `python tests/elsewhere.py`.
 """
 
-import json
 from pathlib import Path
 
-FAULTS = Path("book") / "evidence" / "faults.json"
-ELSEWHERE = Path("book") / "evidence" / "elsewhere.json"
+from lib.evidence import read
 
 TEXT = """\
 # Faults
@@ -39,7 +37,7 @@ def page(root: Path) -> str:
     ValueError
         If a table is missing or not whole.
     """
-    faults, elsewhere = _read(root / FAULTS, "make faults"), _read(root / ELSEWHERE, "python tests/elsewhere.py")
+    faults, elsewhere = read(root, "faults", "make faults"), read(root, "elsewhere", "python tests/elsewhere.py")
     rows = faults["faults"]
     tried = [row for row in rows if set(row["outcomes"]) != {"skipped"}]
     skipped = [row["done"] for row in rows if row not in tried]
@@ -51,13 +49,6 @@ def page(root: Path) -> str:
         **faults,
     )
     return "\n\n".join([text, _faults(rows), OTHERS.format(**elsewhere), _places(elsewhere["places"]), LEFT]) + "\n"
-
-
-def _read(path: Path, command: str) -> dict:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as problem:
-        raise ValueError(f"{path} cannot be read ({problem}): make it with `{command}`") from problem
 
 
 def _survived(row: dict) -> bool:

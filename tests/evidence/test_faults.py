@@ -29,8 +29,8 @@ def write(tmp_path):
     (tmp_path / "book" / "evidence").mkdir(parents=True)
 
     def write(table=TABLE, places=PLACES):
-        for path, record in ((faults.FAULTS, table), (faults.ELSEWHERE, places)):
-            (tmp_path / path).write_text(json.dumps(record))
+        for name, record in (("faults", table), ("elsewhere", places)):
+            (tmp_path / "book" / "evidence" / f"{name}.json").write_text(json.dumps(record))
         return tmp_path
 
     return write
@@ -54,15 +54,16 @@ def test_what_failed_and_what_was_skipped_is_said(write):
 
 
 @pytest.mark.fault("truncated table", "the tables under book/evidence, cut or missing", "the other files; the command is named")
-@pytest.mark.parametrize("path", [faults.FAULTS, faults.ELSEWHERE], ids=lambda path: path.stem)
-def test_a_table_that_is_not_whole_is_named(write, path, record_property):
+@pytest.mark.parametrize("name", ["faults", "elsewhere"])
+def test_a_table_that_is_not_whole_is_named(write, name, record_property):
     root = write()
-    whole = (root / path).read_text()
+    path = root / "book" / "evidence" / f"{name}.json"
+    whole = path.read_text()
     for spoilt in (whole[:-9], "", None):
-        (root / path).unlink() if spoilt is None else (root / path).write_text(spoilt)
+        path.unlink() if spoilt is None else path.write_text(spoilt)
         with pytest.raises(
             ValueError, match=r"\.json cannot be read \(.*\): make it with `(make faults|python tests/el.*)`"
         ) as named:
             faults.page(root)
-        assert str(root / path) in str(named.value)
+        assert str(path) in str(named.value)
     record_property("said", str(named.value))
