@@ -266,9 +266,9 @@ def ledger(root: Path, notebooks: Path | None = None) -> list[dict]:
 
 def report(root: Path, notebooks: Path | None = None) -> list[dict]:
     """Write the ledger to `_build/claims.json`; for the book's own notebooks renew the pages written from it, too."""
+    records = ledger(root, notebooks)
     if notebooks is not None and not notebooks.is_dir():
         raise ValueError(f"notebooks: there is no folder {notebooks}")
-    records = ledger(root, notebooks)
     write(root / "_build" / "claims.json", json.dumps(records, indent=1, ensure_ascii=False) + "\n")
     if notebooks is None:
         for name, text in pages.generated(root, records).items():
@@ -327,6 +327,8 @@ def _building(folder: Path) -> Iterator[tuple[int, bool]]:
 
 def write(path: Path, text: str) -> None:
     """Replace a file at once or not at all."""
+    kind("path", path, Path)
+    kind("text", text, str)
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(f".{os.getpid()}.partial")
     try:

@@ -3,15 +3,17 @@
 Each module has `page(root)`, which reads its table and writes its page.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import json
 from pathlib import Path
 
+from lib.checks import kind
 
-@contextmanager
-def reading(path: Path, command: str) -> Iterator[None]:
-    """Read a table within this context: raises ValueError with the command that makes it, if it is missing or not whole."""
+
+def read(root: Path, name: str, command: str) -> dict:
+    """Read a table of `book/evidence/`, or raise ValueError with the command that makes it."""
+    kind("root", root, Path)
+    path = root / "book" / "evidence" / f"{name}.json"
     try:
-        yield
+        return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:
         raise ValueError(f"{path} cannot be read ({problem}): make it with `{command}`") from problem

@@ -2,14 +2,11 @@
 `python tests/elsewhere.py`.
 """
 
-import json
 from pathlib import Path
 from textwrap import shorten
 
-from lib.evidence import reading
+from lib.evidence import read
 
-FAULTS = Path("book") / "evidence" / "faults.json"
-ELSEWHERE = Path("book") / "evidence" / "elsewhere.json"
 LONGEST = 180  # characters that are quoted
 
 TEXT = """\
@@ -43,7 +40,7 @@ def page(root: Path) -> str:
     ValueError
         If a table is missing or not whole.
     """
-    faults, elsewhere = _read(root / FAULTS, "make faults"), _read(root / ELSEWHERE, "python tests/elsewhere.py")
+    faults, elsewhere = read(root, "faults", "make faults"), read(root, "elsewhere", "python tests/elsewhere.py")
     rows = faults["faults"]
     tried = [row for row in rows if set(row["outcomes"]) != {"skipped"}]
     skipped = [row["done"] for row in rows if row not in tried]
@@ -55,11 +52,6 @@ def page(root: Path) -> str:
         **faults,
     )
     return "\n\n".join([text, _faults(rows), OTHERS.format(**elsewhere), _places(elsewhere["places"]), LEFT]) + "\n"
-
-
-def _read(path: Path, command: str) -> dict:
-    with reading(path, command):
-        return json.loads(path.read_text(encoding="utf-8"))
 
 
 def _survived(row: dict) -> bool:

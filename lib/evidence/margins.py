@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
+from lib.checks import kind
 from lib.claims import NOT_REPRODUCED
-from lib.evidence import reading
-from lib.toc import chapters, title
+from lib.toc import chapters, source, title
 
 TABLE = Path("book") / "evidence" / "seeds.jsonl"  # a claim in each line
 CELL = re.compile(r"^```\{code-cell\}.*\n([\s\S]*?)^```$", re.MULTILINE)
@@ -61,14 +61,17 @@ def page(root: Path) -> str:
 
 def table(root: Path) -> list[dict]:
     """Read the table: a row for each claim, with the number and the verdict of every seed."""
+    kind("root", root, Path)
     path = root / TABLE
-    with reading(path, "make seeds"):
+    try:
         return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
+    except ValueError as problem:
+        raise ValueError(f"{path} cannot be read ({problem}): make it with `make seeds`") from problem
 
 
 def digest(root: Path, chapter: str) -> str:
     """Name the code of a chapter: another text gives the same digest, another code cell a new one."""
-    cells = CELL.findall((root / "book" / f"{chapter}.md").read_text(encoding="utf-8"))
+    cells = CELL.findall(source(root, chapter))
     return hashlib.sha256("\0".join(cells).encode()).hexdigest()[:16]
 
 

@@ -48,6 +48,7 @@ EXEMPT = {
     "lib.claims.as_table": LEDGER,
     "lib.claims.measured_text": LEDGER,
     "lib.claims.collect": LEDGER,
+    "lib.evidence.margins.used": "reads a row of the table that lib.seeds has written",
     "lib.experiments.images.states": "an observer, called by lib.training.train",
     **{f"lib.site.{name}": SPHINX for name in ("configure", "count", "say_how_to_run", "mend", "setup")},
     "lib.site.MovingFigure": SPHINX,
@@ -350,6 +351,17 @@ CALLS = {
         resolve_device=call(device="cpu"),
         stamp=call(profile="quick", device="cpu", seed=0, may={"seed": "zero"}),
     ),
+    "lib.files.remove_abandoned": call(folder=NO_BOOK, pattern="*.nc", may={"pattern": "unknown"}),
+    "lib.evidence.read": call(root=ROOT, name="seeds", command="make faults", also={"root": (NO_BOOK,)}, opaque="name command"),
+    **{f"lib.evidence.{name}.page": call(root=ROOT, also={"root": (NO_BOOK,)}) for name in ("margins",)},
+    **room(
+        "evidence.margins",
+        table=call(root=ROOT),
+        digest=call(root=ROOT, chapter=CHAPTER),
+    ),
+    "lib.seeds.run": call(
+        root=ROOT, names=[CHAPTER], seeds=1, jobs=1, may={"names": "empty"}, also={"root": (NO_BOOK,)}, untried=COMMAND
+    ),
     "lib.template.new": call(root=ROOT, name="new", untried=COMMAND),
     **room(
         "book",
@@ -377,6 +389,7 @@ CALLS = {
             also={"settings": (None, "quick")},
             untried=COMMAND,
         ),
+        write=call(path=NO_BOOK, text="words", may={"text": "unknown"}, untried="writes a file; tests/test_pipeline.py does so"),
         ledger=call(root=ROOT, notebooks=NO_BOOK),
         report=call(root=NO_BOOK, notebooks=NO_BOOK, untried=COMMAND),
         build=call(root=NO_BOOK, output=NO_BOOK, untried=COMMAND),

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from lib.evidence import faults, margins
+from lib.evidence import faults
 
 ROW = {
     "kind": "kill -9",
@@ -29,8 +29,8 @@ def write(tmp_path):
     (tmp_path / "book" / "evidence").mkdir(parents=True)
 
     def write(table=TABLE, places=PLACES):
-        for path, record in ((faults.FAULTS, table), (faults.ELSEWHERE, places)):
-            (tmp_path / path).write_text(json.dumps(record))
+        for name, record in (("faults", table), ("elsewhere", places)):
+            (tmp_path / "book" / "evidence" / f"{name}.json").write_text(json.dumps(record))
         return tmp_path
 
     return write
@@ -53,16 +53,17 @@ def test_what_failed_and_what_was_skipped_is_said(write):
     assert "| 2 | 2 | **no** |" in page and "| 1 | 2 | not tried |" in page and "**failed**: `1 failed`" in page
 
 
-@pytest.mark.fault("truncated table", "the tables under book/evidence, cut or empty", "the other files; the command is named")
-@pytest.mark.parametrize("path", [faults.FAULTS, faults.ELSEWHERE, margins.TABLE], ids=lambda path: path.stem)
-def test_a_table_that_is_not_whole_is_named(write, path, record_property):
-    root, page = write(), margins.table if path == margins.TABLE else faults.page
-    (root / margins.TABLE).write_text('{"id": "one/claim"}\n')
-    page(root)
-    text = (root / path).read_text()
-    for spoilt in (text[:-9], text[:1], "\xff"):
-        (root / path).write_text(spoilt, encoding="latin-1")
-        with pytest.raises(ValueError, match=r"\.jsonl? cannot be read \(.*\): make it with `(make|python) .*`$") as named:
-            page(root)
-        assert str(root / path) in str(named.value)
+@pytest.mark.fault("truncated table", "the tables under book/evidence, cut or missing", "the other files; the command is named")
+@pytest.mark.parametrize("name", ["faults", "elsewhere"])
+def test_a_table_that_is_not_whole_is_named(write, name, record_property):
+    root = write()
+    path = root / "book" / "evidence" / f"{name}.json"
+    whole = path.read_text()
+    for spoilt in (whole[:-9], "", None):
+        path.unlink() if spoilt is None else path.write_text(spoilt)
+        with pytest.raises(
+            ValueError, match=r"\.json cannot be read \(.*\): make it with `(make faults|python tests/el.*)`"
+        ) as named:
+            faults.page(root)
+        assert str(path) in str(named.value)
     record_property("said", str(named.value))

@@ -58,3 +58,13 @@ def test_the_page_shows_what_hangs_on_the_seed_and_counts_the_rest(tmp_path):
     deviations = abs(np.mean([0.1, -0.2, 0.15]) - 1) / np.std([0.1, -0.2, 0.15])
     assert f"| 20% | {deviations:.0f} |" in page.split("## The one")[1]
     assert "| 50% | – |" in page.split("## The one")[1]
+
+
+@pytest.mark.fault("truncated table", "book/evidence/seeds.jsonl, cut", "the other files; the command is named")
+def test_a_table_that_is_not_whole_is_named(tmp_path, record_property):
+    path = tmp_path / margins.TABLE
+    path.parent.mkdir(parents=True)
+    path.write_text('{"id": "one/claim"}\n{"id": "one/cl')
+    with pytest.raises(ValueError, match=r"seeds\.jsonl cannot be read \(.*\): make it with `make seeds`$") as named:
+        margins.table(tmp_path)
+    record_property("said", str(named.value))
