@@ -1,26 +1,37 @@
 """What the theory modules share: arguments are checked, flows integrated and interpolators found in one way."""
 
 from collections.abc import Callable
+from itertools import count as count_from
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.integrate import solve_ivp
 from scipy.optimize import minimize
 
+LARGEST = 1e100  # in size: formulas square and cube what they are given, and a float ends at 1.8e308
+EVALUATIONS = 500_000  # of a velocity before a flow is given up: half a minute
 
-def finite(name: str, value: ArrayLike) -> NDArray:
-    """Return `value` as an array of floats, or raise ValueError if one of them is not finite."""
+
+def finite(name: str, value: ArrayLike, largest: float = LARGEST) -> NDArray:
+    """Return `value` as an array of floats, or raise ValueError if one of them is not finite, or above `largest` in size."""
     value = np.asarray(value, float)
     if not np.all(np.isfinite(value)):
         raise ValueError(f"{name} must be finite")
+    if np.any(np.abs(value) > largest):
+        raise ValueError(f"{name} must be at most {largest:g} in size, got {np.abs(value).max():g}: measure in larger units")
     return value
 
 
 def positive(name: str, value: ArrayLike) -> NDArray:
-    """Return `value` as an array of floats, or raise ValueError if one of them is not finite and positive."""
+    """Return `value` as an array of floats, or raise ValueError if one of them is not finite and positive.
+
+    What is positive divides: below 1 / `LARGEST` it is refused.
+    """
     value = finite(name, value)
     if np.any(value <= 0):
         raise ValueError(f"{name} must be positive")
+    if np.any(value < 1 / LARGEST):
+        raise ValueError(f"{name} must be at least {1 / LARGEST:g}, got {value.min():g}: measure in smaller units")
     return value
 
 
@@ -29,6 +40,13 @@ def non_negative(name: str, value: ArrayLike) -> NDArray:
     value = finite(name, value)
     if np.any(value < 0):
         raise ValueError(f"{name} must not be negative")
+    return value
+
+
+def held(name: str, value: NDArray) -> NDArray:
+    """Return a result other than zero, or raise ValueError if a number of it has left the range of floats, 2e-308 to 2e308."""
+    if not np.all(np.isfinite(value) & (np.abs(value) >= np.finfo(float).tiny)):
+        raise ValueError(f"{name} leaves the range of floats: bring the arguments nearer to 1")
     return value
 
 
@@ -47,9 +65,9 @@ def vector(name: str, value: ArrayLike) -> NDArray:
     return value
 
 
-def matrix(name: str, value: ArrayLike) -> NDArray:
+def matrix(name: str, value: ArrayLike, largest: float = LARGEST) -> NDArray:
     """Return `value` as a matrix or a batch of them (..., m, n), or raise ValueError."""
-    value = finite(name, value)
+    value = finite(name, value, largest)
     if value.ndim < 2 or 0 in value.shape:
         raise ValueError(f"{name} has shape {value.shape}: want a matrix, or a batch of them")
     return value
@@ -70,30 +88,61 @@ def orthogonal(n: int, rng: np.random.Generator) -> NDArray:
 
 
 def learning_rates(eta_a: float, eta_w: float) -> None:
-    """Raise ValueError unless both learning rates are positive and finite."""
+    """Raise ValueError unless both learning rates are positive and finite, within what `positive` takes."""
     for name, eta in (("eta_a", eta_a), ("eta_w", eta_w)):
-        if not 0 < eta < np.inf:
-            raise ValueError(f"{name} is {eta}: want a positive learning rate")
+        if not 1 / LARGEST <= eta <= LARGEST:
+            raise ValueError(f"{name} is {eta}: want a positive learning rate, from {1 / LARGEST:g} to {LARGEST:g}")
 
 
 def ascending(times: ArrayLike) -> NDArray:
     """Return `times` as an array (T,), or raise ValueError unless they ascend from 0 or later."""
-    times = np.atleast_1d(finite("times", times))
+    times = np.atleast_1d(finite("times", times, np.inf))
     if times.ndim != 1 or times.size == 0 or times[0] < 0 or np.any(np.diff(times) < 0):
         raise ValueError("times must ascend from 0 or later, shape (T,)")
     return times
 
 
 def integrate(velocity: Callable[[float, NDArray], NDArray], start: NDArray, times: ArrayLike) -> tuple[NDArray, NDArray]:
-    """Integrate a flow from `start` (n,) at time 0, to about nine digits.
+    """Integrate a flow that does not depend on time from `start` (n,) at time 0, to about nine digits.
+
+    A state much smaller than 1 is followed in stages, each with an absolute tolerance of its own: with one for all, a flow that
+    leaves zero would be lost in it.
 
     Returns
     -------
     times (T,), states (T, n)
+
+    Raises
+    ------
+    ValueError
+        If times do not ascend from 0 or later, or the last is out of reach: the flow overflows, or takes too many steps.
     """
-    times = ascending(times)
-    span = (0.0, max(times[-1], 1e-9))  # a span that the solver can step in
-    return times, solve_ivp(velocity, span, start, "DOP853", times, rtol=1e-11, atol=1e-13).y.T
+    times, evaluations, now, path = ascending(times), count_from(1), 0.0, []
+
+    def counted(t: float, state: NDArray) -> NDArray:
+        if next(evaluations) > EVALUATIONS:
+            raise ValueError(f"times reach to {times[-1]:g}, the flow only to {t:.3g} in {EVALUATIONS} evaluations: end earlier")
+        return velocity(t, state)
+
+    if times[-1] == 0:
+        return times, np.tile(start, (len(times), 1))
+    while len(path) < len(times):
+        size = np.max(np.abs(start))
+        tiny = 0 < size < 1e-3
+
+        def outgrown(_: float, state: NDArray, limit: float = 1e3 * size) -> float:
+            return np.max(np.abs(state)) - limit
+
+        outgrown.terminal = True
+        rest, settings = times[len(path) :], {"rtol": 1e-11, "atol": 1e-13 * (size if tiny else 1)}
+        with np.errstate(over="ignore", invalid="ignore"):
+            stage = solve_ivp(counted, (now, times[-1]), start, "DOP853", rest, events=outgrown if tiny else None, **settings)
+        if stage.status < 0 or not np.all(np.isfinite(stage.y)):
+            raise ValueError(f"the flow overflows or cannot be followed to time {times[-1]:g}: {stage.message}")
+        path.extend(np.reshape(stage.y, (len(start), -1)).T)
+        if stage.status == 1:
+            (now,), (start,) = stage.t_events[0], stage.y_events[0]
+    return times, np.array(path)
 
 
 def normal_equations(xtx: ArrayLike, xty: ArrayLike, shape: tuple[int, ...]) -> tuple[NDArray, NDArray]:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import exprel
 
 from lib.theory.common import count, finite, integrate, learning_rates, matrix, normal_equations, orthogonal
 from lib.theory.deep_linear import (  # noqa: F401  the deep half, under the same name
@@ -25,8 +26,6 @@ from lib.theory.deep_linear import (  # noqa: F401  the deep half, under the sam
     rich_preconditioner,
     rich_preconditioner_inverse,
 )
-
-TINY = np.finfo(float).tiny
 
 
 class Flow(NamedTuple):
@@ -278,13 +277,14 @@ def singular_values(beta0_values: ArrayLike, target_values: ArrayLike, delta: fl
               y = \frac{\delta^2}{z} = \frac{(q + pe)\,y_0 + \delta^2\varphi}{p + qe + y_0\varphi}, \qquad
               \lambda = \frac{z-y}{4},
 
-    a ratio of sums of positive terms. For δ = 0 and :math:`\lambda_0, s > 0` it is Saxe et al.'s sigmoid. Negative s mirror this.
+    where z - y is collected into terms that do not cancel, so that small λ keep their digits.
+    For δ = 0 and :math:`\lambda_0, s > 0` it is Saxe et al.'s sigmoid. Negative s mirror this.
 
     Parameters
     ----------
     beta0_values : (r,) the modes at time 0; a mode of either sign keeps its singular vectors and may pass through zero
     target_values : (r,) their targets s
-    delta : the conserved quantity
+    delta : the conserved quantity, 0 or at least 1e-150 in size
     times : (T,) non-negative
 
     Returns
@@ -296,25 +296,32 @@ def singular_values(beta0_values: ArrayLike, target_values: ArrayLike, delta: fl
     start, target, delta = finite("beta0_values", beta0_values), finite("target_values", target_values), finite("delta", delta)
     if start.ndim != 1 or start.shape != target.shape or delta.ndim != 0:
         raise ValueError(f"beta0_values {start.shape} and target_values {target.shape} must agree, (r,), and delta be a number")
-    times = np.atleast_1d(finite("times", times))
+    times = np.atleast_1d(finite("times", times, np.inf))
     if times.ndim != 1 or np.any(times < 0):
         raise ValueError("times must be non-negative, shape (T,)")
+    if 0 < np.abs(delta) < 1e-150:
+        raise ValueError(
+            f"delta is {delta:g}: want 0, or at least 1e-150 in size, since its square decides when a mode crosses zero"
+        )
     flip = np.where(target < 0, -1.0, 1.0)
     s, start, t = np.abs(target), start * flip, times[:, None]
-    larger, kappa = np.hypot(delta, 2 * start) + 2 * np.abs(start), np.hypot(delta, 2 * s)
-    smaller = np.abs(delta) * np.divide(np.abs(delta), larger, out=np.zeros_like(larger), where=larger > 0)
+    delta, h, kappa = np.abs(delta), np.hypot(delta, 2 * start), np.hypot(delta, 2 * s)
+    larger = h + 2 * np.abs(start)
+    smaller = delta * np.divide(delta, larger, out=np.zeros_like(larger), where=larger > 0)
     z0, y0 = np.where(start >= 0, larger, smaller), np.where(start >= 0, smaller, larger)
     safe = np.where(kappa > 0, kappa, 1.0)
     p = 1 + 2 * s / safe
     q = np.where(kappa > 0, (delta / safe) ** 2 / p, 1.0)
-    e = np.maximum(np.exp(-kappa * t), TINY)
-    phi = np.where(kappa > 0, -np.expm1(-kappa * t) / safe, t)
-    y = ((q + p * e) * y0 + delta**2 * phi) / (p + q * e + y0 * phi)
+    with np.errstate(over="ignore"):  # κt = ∞ is the end
+        e, phi = np.exp(-kappa * t), t * exprel(-kappa * t)
+    # z - y with its terms collected, so that none cancels unless λ passes through zero; start < 0 takes h as z₀ - 2λ₀
+    grown, spread = 2 * s * phi, delta * phi
+    above = grown * (h * (1 + e) + delta * spread) + start * (4 * e + 2 * grown**2)
+    below = grown * (z0 * (1 + e) + delta * spread - 2 * start * q * (1 - e))
     rest = q + p * e + z0 * phi
-    z = ((p + q * e) * z0 + delta**2 * phi) / rest
-    # s - λ = (s - λ₀)·(2e / rest)·(κp + y)/(κp + y₀), from the ratio of z₊ - z at the two times, z₊ = κp
-    gap = 2 * (s - start) * e / rest * (kappa * p + y) / np.where(kappa * p + y0 > 0, kappa * p + y0, 1.0)
-    return flip * np.where(np.abs(delta) > s, s - gap, (z - y) / 4)  # each where it keeps more digits
+    safe = np.where(rest > 0, rest, 1.0)  # 0 once a balanced mode of the wrong sign has decayed to zero
+    lost = 4 * start * e * ((e + q * (1 - e)) / safe)
+    return flip * np.where(start >= 0, above / safe, below / safe + lost) / (p + q * e + y0 * phi)
 
 
 def mu_phi_velocity(mu: ArrayLike, phi: ArrayLike, q: ArrayLike, delta: ArrayLike, target_norm: float) -> tuple[NDArray, NDArray]:

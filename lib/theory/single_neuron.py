@@ -61,9 +61,9 @@ def initialize(beta0: ArrayLike, delta: float) -> tuple[float, NDArray]:
     Source: appendix A, "Function space dynamics".
     """
     beta0, delta = vector("beta0", beta0), float(finite("delta", delta))
-    plus, _ = _kappa_plus_minus(np.linalg.norm(beta0), delta)
-    a0 = float(np.sqrt(plus / 2))
-    return a0, beta0 / a0
+    norm = np.hypot.reduce(beta0)
+    plus, minus = (root / np.sqrt(2) for root in _roots(norm, delta))
+    return float(plus), beta0 / plus if delta >= 0 else beta0 / norm * minus
 
 
 def trajectory(
@@ -80,6 +80,7 @@ def trajectory(
 
     Other learning rates reduce to this by :math:`a \to \sqrt{\eta_w}\,a`, :math:`w \to \sqrt{\eta_a}\,w`,
     :math:`\beta_* \to \sqrt{\eta_a\eta_w}\,\beta_*`. All terms are scaled by the growing exponential, so that nothing overflows.
+    A start that is on the separatrix up to the rounding of its numbers counts as on it and ends in the saddle (see `basin`).
 
     Parameters
     ----------
@@ -102,10 +103,10 @@ def trajectory(
         raise ValueError("times must be finite and non-negative, shape (T,)")
 
     delta, rise, fall, p, m = _modes(a0, w0, beta_star)
-    with np.errstate(divide="ignore", under="ignore"):
+    with np.errstate(divide="ignore", over="ignore", under="ignore"):
         log_p = np.log(np.abs(p))  # -inf on the separatrix, where p = 0
-        scale = np.maximum(rise * times + log_p, 0)  # every term below is divided by exp(scale), or its square
-        plus = np.sign(p) * np.exp(rise * times + log_p - scale)
+        scale = np.clip(rise * times + log_p, 0, 1e300)  # every term below is divided by exp(scale), or its square
+        plus = np.sign(p) * np.exp(np.minimum(rise * times, 1e300) + log_p - scale)
         start, minus = np.exp(-scale), m * np.exp(fall * times - scale)
         n = a0 * np.exp(fall * times - scale) - plus * np.expm1((fall - rise) * times)
         integral_n = plus * _phi(rise, times) + m * start * _phi(-fall, times)
@@ -215,18 +216,25 @@ def preconditioner(beta: ArrayLike, delta: float) -> NDArray:
     Source: Eq. for M in section 3, "Identifying regimes of learning in function space".
     """  # noqa: D400
     beta, delta = finite("beta", beta), float(finite("delta", delta))
-    norm2 = np.sum(beta**2, axis=-1)[..., None, None]
-    if delta < 0 and np.any(norm2 == 0):
+    norm = np.hypot.reduce(beta, axis=-1)[..., None]
+    if delta < 0 and np.any(norm == 0):
         raise ValueError("beta is zero and delta negative: the preconditioner has no limit there")
-    plus, minus = _kappa_plus_minus(np.sqrt(norm2), delta)
-    direction = beta[..., :, None] * beta[..., None, :] / np.where(norm2 == 0, 1, norm2)
+    unit = beta / np.where(norm == 0, 1, norm)
+    direction, (plus, minus) = unit[..., :, None] * unit[..., None, :], _kappa_plus_minus(norm[..., None], delta)
     return plus / 2 * np.eye(beta.shape[-1]) + minus / 2 * direction
 
 
 def _kappa_plus_minus(norm: NDArray, delta: float) -> tuple[NDArray, NDArray]:
     """Return κ + δ and κ - δ without cancellation; their product is 4‖β‖²."""
     larger = np.hypot(delta, 2 * norm) + np.abs(delta)
-    smaller = np.divide(4 * norm**2, larger, out=np.zeros_like(larger), where=larger > 0)
+    smaller = 2 * norm * np.divide(2 * norm, larger, out=np.zeros_like(larger), where=larger > 0)
+    return (larger, smaller) if delta >= 0 else (smaller, larger)
+
+
+def _roots(norm: NDArray, delta: float) -> tuple[NDArray, NDArray]:
+    """Return √(κ + δ) and √(κ - δ), whose product is 2‖β‖: the smaller one squared may underflow."""
+    larger = np.sqrt(np.hypot(delta, 2 * norm) + np.abs(delta))
+    smaller = np.divide(2 * norm, larger, out=np.zeros_like(larger), where=larger > 0)
     return (larger, smaller) if delta >= 0 else (smaller, larger)
 
 
@@ -240,12 +248,11 @@ def potential(beta: ArrayLike, delta: float) -> NDArray:
 
     Source: Theorem 1 and "Solving for the potential".
     """  # noqa: D400
-    norm, delta = np.linalg.norm(finite("beta", beta), axis=-1), float(finite("delta", delta))
-    plus, minus = _kappa_plus_minus(norm, delta)
-    u, u0 = np.sqrt(plus), np.sqrt(max(2 * delta, 0.0))  # u at β, and at 0
+    norm, delta = np.hypot.reduce(finite("beta", beta), axis=-1), float(finite("delta", delta))
+    (u, minus), u0 = _roots(norm, delta), np.sqrt(max(2 * delta, 0.0))  # u at β, and at 0
     if delta < 0:
-        return u * (plus - 3 * delta) / 3
-    excess = np.divide(minus, u + u0, out=np.zeros_like(u), where=u + u0 > 0)  # u - u0
+        return u * (u**2 - 3 * delta) / 3
+    excess = minus * np.divide(minus, u + u0, out=np.zeros_like(u), where=u + u0 > 0)  # u - u0
     return excess * (2 * u**2 + 2 * u * u0 - u0**2) / 6
 
 
@@ -255,9 +262,9 @@ def potential_gradient(beta: ArrayLike, delta: float) -> NDArray:
     `beta` and the result have shape (..., d). Source: "Solving for the potential".
     """
     beta, delta = finite("beta", beta), float(finite("delta", delta))
-    norm = np.linalg.norm(beta, axis=-1, keepdims=True)
-    _, minus = _kappa_plus_minus(norm, delta)
-    return np.sqrt(minus) * np.divide(beta, norm, out=np.zeros_like(beta), where=norm > 0)
+    norm = np.hypot.reduce(beta, axis=-1, keepdims=True)
+    _, minus = _roots(norm, delta)
+    return minus * np.divide(beta, norm, out=np.zeros_like(beta), where=norm > 0)
 
 
 def nearest_in_bregman(xtx: ArrayLike, xty: ArrayLike, beta0: ArrayLike, delta: float) -> NDArray:
@@ -355,4 +362,5 @@ def _checked(a0: float, w0: ArrayLike, beta_star: ArrayLike, eta_a: float, eta_w
     if not np.any(beta_star):
         raise ValueError("beta_star is zero: there is nothing to learn")
     learning_rates(eta_a, eta_w)
-    return float(a0) * np.sqrt(eta_w), w0 * np.sqrt(eta_a), beta_star * np.sqrt(eta_a * eta_w)
+    root_a, root_w = np.sqrt(eta_a), np.sqrt(eta_w)
+    return float(a0) * root_w, w0 * root_a, beta_star * root_a * root_w
