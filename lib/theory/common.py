@@ -44,8 +44,8 @@ def non_negative(name: str, value: ArrayLike) -> NDArray:
 
 
 def held(name: str, value: NDArray) -> NDArray:
-    """Return a result other than zero, or raise ValueError if a number of it has left the range of floats, 2e-308 to 2e308."""
-    if not np.all(np.isfinite(value) & (np.abs(value) >= np.finfo(float).tiny)):
+    """Return a result, or raise ValueError if a number of it is larger than a float holds."""
+    if not np.all(np.isfinite(value)):
         raise ValueError(f"{name} leaves the range of floats: bring the arguments nearer to 1")
     return value
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import exprel
 
-from lib.theory.common import count, finite, integrate, learning_rates, matrix, normal_equations, orthogonal
+from lib.theory.common import LARGEST, count, finite, held, integrate, learning_rates, matrix, normal_equations, orthogonal
 from lib.theory.deep_linear import (  # noqa: F401  the deep half, under the same name
     deep_argmin,
     deep_flow,
@@ -213,10 +213,10 @@ def isotropic_initialization(beta0: ArrayLike, delta: float, hidden: int, seed: 
         raise ValueError(f"beta0 has a rank above hidden {h}: widen the network or lower the rank")
     padded = np.zeros(h)
     padded[: len(sigma)] = sigma[:h]
-    of_a, of_w = _split(padded, delta)
+    root_a, root_w = _split_roots(padded, delta)
     r = orthogonal(h, np.random.default_rng(seed))
     ka, kw = min(h, c), min(h, d)  # beyond these, the hidden directions are silent
-    return r[:, :ka] * np.sqrt(of_a[:ka]) @ vt[:ka], r[:, :kw] * np.sqrt(of_w[:kw]) @ u.T[:kw]
+    return r[:, :ka] * root_a[:ka] @ vt[:ka], r[:, :kw] * root_w[:kw] @ u.T[:kw]
 
 
 def unbalanced_initialization(d: int, c: int, h: int, delta: float, scale: float, seed: int) -> tuple[NDArray, NDArray]:
@@ -239,11 +239,11 @@ def unbalanced_initialization(d: int, c: int, h: int, delta: float, scale: float
     delta, scale = float(finite("delta", delta)), float(finite("scale", scale))
     if scale <= 0:
         raise ValueError(f"scale is {scale:g}: want a positive norm for every neuron's map")
-    of_a, of_w = _split(scale, delta)
+    root_a, root_w = _split_roots(scale, delta)
     rng = np.random.default_rng(seed)
     a, w = rng.normal(size=(h, c)), rng.normal(size=(h, d))
     unit_a, unit_w = (v / np.linalg.norm(v, axis=1, keepdims=True) for v in (a, w))
-    return np.sqrt(of_a) * unit_a, np.sqrt(of_w) * unit_w
+    return root_a * unit_a, root_w * unit_w
 
 
 def hyperbolic_entropy(x: ArrayLike, delta: float) -> NDArray:
@@ -261,8 +261,8 @@ def hyperbolic_entropy(x: ArrayLike, delta: float) -> NDArray:
 def hyperbolic_entropy_gradient(x: ArrayLike, delta: float) -> NDArray:
     r"""Return :math:`q_\delta'(x) = \tfrac12\sinh^{-1}(2x/|\delta|)`, elementwise, for δ ≠ 0; source: Theorem 11."""
     x, delta = finite("x", x), float(finite("delta", delta))
-    if delta == 0:
-        raise ValueError("delta is 0: the hyperbolic entropy needs delta other than 0")
+    if np.abs(delta) < 1 / LARGEST:
+        raise ValueError(f"delta is {delta:g}: the hyperbolic entropy needs delta other than 0, at least {1 / LARGEST:g} in size")
     return np.arcsinh(2 * x / np.abs(delta)) / 2
 
 
@@ -354,8 +354,10 @@ def mu_phi_velocity(mu: ArrayLike, phi: ArrayLike, q: ArrayLike, delta: ArrayLik
     if np.any((mu == 0) & (delta >= 0)):
         raise ValueError("a neuron with mu = 0 and delta >= 0 has no input weights, so that its phi is undefined")
     of_a, of_w = _split(mu, delta)
-    pull = s * phi - q @ mu
-    return (of_a + of_w) * pull, mu / of_w * (s - phi @ mu - phi * pull)
+    with np.errstate(divide="ignore", over="ignore"):
+        turn = held("the velocity of phi", np.where(delta >= 0, of_a / mu, mu / of_w))  # equal: of_a of_w = μ²
+    held_back = phi @ mu - phi * (q @ mu)  # 0 for a single neuron
+    return (of_a + of_w) * (s * phi - q @ mu), turn * (s * (1 - phi) * (1 + phi) - held_back)
 
 
 def _split(sigma: ArrayLike, delta: ArrayLike) -> tuple[NDArray, NDArray]:
@@ -364,6 +366,13 @@ def _split(sigma: ArrayLike, delta: ArrayLike) -> tuple[NDArray, NDArray]:
     larger = np.hypot(sigma, np.divide(delta, 2)) + np.abs(delta) / 2
     smaller = sigma * np.divide(sigma, larger, out=np.zeros_like(larger), where=larger > 0)
     return np.where(np.greater_equal(delta, 0), larger, smaller), np.where(np.greater_equal(delta, 0), smaller, larger)
+
+
+def _split_roots(sigma: ArrayLike, delta: float) -> tuple[NDArray, NDArray]:
+    """Return |a| and |w| with a² - w² = δ and |a w| = σ; the smaller one's square may underflow."""
+    larger = np.sqrt(np.hypot(sigma, delta / 2) + np.abs(delta) / 2)
+    smaller = np.divide(sigma, larger, out=np.zeros_like(larger), where=larger > 0)
+    return (larger, smaller) if delta >= 0 else (smaller, larger)
 
 
 def _of_gram(beta: NDArray, function: Callable[[NDArray], NDArray]) -> NDArray:

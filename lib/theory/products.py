@@ -167,9 +167,7 @@ def time_to_reach(product: ArrayLike, target: ArrayLike, degree: ArrayLike, star
     short = way * np.sum(SHARES * expit(v) ** a[..., None], axis=-1) / 2
     with np.errstate(over="ignore"):
         time = target ** -(2 - 2 / d) / d * np.where(np.abs(way) < 1, short, long)
-    if not np.all(np.isfinite(time)):
-        raise ValueError("the time leaves the range of floats: bring the arguments nearer to 1")
-    return time
+    return held("the time", time)
 
 
 def _power_difference(x: NDArray, x0: NDArray, log_ratio: NDArray, a: NDArray) -> NDArray:
@@ -223,7 +221,8 @@ def max_learning_rate(target: ArrayLike, degree: ArrayLike) -> NDArray:
 
     Source: "Learning rate" (left open in the note).
     """
-    return 2 / approach_rate(target, degree)
+    with np.errstate(divide="ignore"):
+        return held("the learning rate", 2 / approach_rate(target, degree))
 
 
 def effective_depth(exponents: ArrayLike) -> tuple[float, float]:

@@ -362,5 +362,4 @@ def _checked(a0: float, w0: ArrayLike, beta_star: ArrayLike, eta_a: float, eta_w
     if not np.any(beta_star):
         raise ValueError("beta_star is zero: there is nothing to learn")
     learning_rates(eta_a, eta_w)
-    root_a, root_w = np.sqrt(eta_a), np.sqrt(eta_w)
-    return float(a0) * root_w, w0 * root_a, beta_star * root_a * root_w
+    return float(a0) * np.sqrt(eta_w), w0 * np.sqrt(eta_a), beta_star * np.sqrt(eta_a * eta_w)
