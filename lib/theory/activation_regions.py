@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lib.theory.common import finite, matrix, positive
+from lib.theory.common import LARGEST, finite, matrix, positive
 
 TIED = 1e-9  # radians, or a share of a segment: what is closer is one
 
@@ -35,7 +35,7 @@ def hyperplanes(w: ArrayLike) -> tuple[NDArray, NDArray]:
 
     Source: Proposition 17, "lacks redundant neurons".
     """
-    units = unit(one_matrix("w", w))
+    units = unit(one_matrix("w", w, np.inf))  # of any size
     number, normals = np.full(len(units), -1), []
     for k, normal in enumerate(units):
         if number[k] < 0 and np.any(normal):
@@ -72,7 +72,7 @@ def regions(w: ArrayLike, bound: float = 1.0) -> list[Region]:
 
     Source: Definition 16 and Proposition 17; the color is the parity of the number of *distinct* hyperplanes crossed.
     """
-    w, bound = one_matrix("w", w), float(positive("bound", bound))
+    w, bound = one_matrix("w", w, np.inf), float(positive("bound", bound))
     if w.shape[1] != 2:
         raise ValueError(f"w has shape {w.shape}: want neurons in the plane (h, 2)")
     corners = np.pi / 4 * np.arange(1, 17, 2)  # of two turns
@@ -177,7 +177,7 @@ def deep_crossings(
     """
     if len(weights) == 0:
         raise ValueError("weights is empty: want those of at least one hidden layer")
-    weights = [one_matrix(f"weights[{i}]", w) for i, w in enumerate(weights)]
+    weights = [one_matrix(f"weights[{i}]", w, np.inf) for i, w in enumerate(weights)]
     start, end = _segment(start, end, weights[0].shape[1])
     biases = [np.zeros(len(w)) for w in weights] if biases is None else [finite("biases", b) for b in biases]
     check_slope(gamma)
@@ -262,9 +262,9 @@ def check_slope(gamma: float) -> None:
         raise ValueError(f"gamma is {gamma}: want a slope in [0, 1)")
 
 
-def one_matrix(name: str, value: ArrayLike) -> NDArray:
+def one_matrix(name: str, value: ArrayLike, largest: float = LARGEST) -> NDArray:
     """Return `value` as a matrix (m, n), or raise ValueError."""
-    value = matrix(name, value)
+    value = matrix(name, value, largest)
     if value.ndim != 2:
         raise ValueError(f"{name} has shape {value.shape}: want one matrix")
     return value

@@ -150,7 +150,7 @@ def normal_equations(xtx: ArrayLike, xty: ArrayLike, shape: tuple[int, ...]) -> 
     xtx, xty = finite("xtx", xtx), finite("xty", xty)
     if xty.shape != shape or xtx.shape != (shape[0], shape[0]):
         raise ValueError(f"xtx {xtx.shape} and xty {xty.shape} do not fit: want {(shape[0], shape[0])} and {shape}")
-    if not np.allclose(xtx, xtx.T) or np.linalg.eigvalsh(xtx)[0] < -1e-10 * np.abs(xtx).max():
+    if not np.allclose(xtx, xtx.T, atol=1e-8 * np.abs(xtx).max()) or np.linalg.eigvalsh(xtx)[0] < -1e-10 * np.abs(xtx).max():
         raise ValueError("xtx must be symmetric and positive semidefinite; pass X.T @ X")
     return xtx, xty
 

@@ -354,7 +354,7 @@ def mu_phi_velocity(mu: ArrayLike, phi: ArrayLike, q: ArrayLike, delta: ArrayLik
     if np.any((mu == 0) & (delta >= 0)):
         raise ValueError("a neuron with mu = 0 and delta >= 0 has no input weights, so that its phi is undefined")
     of_a, of_w = _split(mu, delta)
-    with np.errstate(divide="ignore", over="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         turn = held("the velocity of phi", np.where(delta >= 0, of_a / mu, mu / of_w))  # equal: of_a of_w = μ²
     held_back = phi @ mu - phi * (q @ mu)  # 0 for a single neuron
     return (of_a + of_w) * (s * phi - q @ mu), turn * (s * (1 - phi) * (1 + phi) - held_back)

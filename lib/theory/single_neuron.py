@@ -150,8 +150,9 @@ def _modes(a0: float, w0: NDArray, beta_star: NDArray) -> _Modes:
     if omega * a0 < 0:
         across = s * np.linalg.norm(w0 - omega / s * (beta_star / s))
         apart = np.abs(a0) * rise + np.abs(omega)
-        p = np.sign(a0) * (delta * (a0**2 * rise + s**2) + across**2) / (apart * gap)
-        if np.abs(p) <= 4 * EPS * size * (a0**2 * rise + s**2) / (apart * gap):
+        share = np.abs(a0) * (np.abs(a0) * rise / apart) + s * (s / apart)  # in this order nothing overflows
+        p = np.sign(a0) * (delta * share + across * (across / apart)) / gap
+        if np.abs(p) <= 4 * EPS * size * share / gap:
             p = 0.0
     return _Modes(delta, rise, fall, p, m)
 
@@ -323,7 +324,7 @@ def interpolator(xtx: ArrayLike, xty: ArrayLike, a0: float, w0: ArrayLike) -> ND
     a0, w0, _ = _checked(a0, w0, xty, 1.0, 1.0)
     v = null[:, 0]
     k = w0 @ v
-    half = (k**2 + conserved(a0, w0)) / 2
+    half = conserved(a0, w0 - k * v) / 2  # δ + k², of which δ may nearly be -k²
     root = np.hypot(half, np.linalg.norm(base))
     a_end = np.sqrt(half + root if half >= 0 else base @ base / (root - half))
     if half > 0:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lib.theory import single_neuron
-from lib.theory.common import count, finite, learning_rates, matrix, non_negative, positive, square, vector
+from lib.theory.common import count, finite, held, learning_rates, matrix, non_negative, positive, square, vector
 from lib.theory.two_point import Product, checked_constants
 
 
@@ -244,11 +244,13 @@ def coordinates(neuron: Neuron) -> Coordinates:
     """
     w, target = finite("w", neuron.w), vector("beta_star", neuron.beta_star)
     learning_rates(neuron.eta_a, neuron.eta_w)
-    s, beta = np.linalg.norm(target), neuron.a * w
-    clock, size = np.sqrt(neuron.eta_a * neuron.eta_w) * s, np.linalg.norm(beta)
-    delta = single_neuron.conserved(neuron.a, w, neuron.eta_a, neuron.eta_w)
-    cosine = float(beta @ target / (size * s)) if size > 0 else 0.0
-    return Coordinates(float(delta / (2 * clock)), float(size / s), cosine, float(clock))
+    a, s, length = finite("a", neuron.a), np.hypot.reduce(target), np.hypot.reduce(w)
+    clock = np.sqrt(neuron.eta_a * neuron.eta_w) * s
+    cosine = float(np.sign(a) * (w / length) @ (target / s)) if length > 0 else 0.0
+    with np.errstate(over="ignore"):
+        balance = held("the balance", single_neuron.conserved(a, w, neuron.eta_a, neuron.eta_w) / (2 * clock))
+        size = held("the size", np.abs(a) * length / s)
+    return Coordinates(float(balance), float(size), cosine, float(clock))
 
 
 def course(balance: float, size: float, cosine: float, times: ArrayLike) -> NDArray:
