@@ -103,7 +103,7 @@ def two_layer_ntk(
     Raises
     ------
     ValueError
-        If shapes disagree or `gamma` is out of its range.
+        If shapes disagree, `gamma` is out of its range, or the kernel is not finite.
 
     Source: Kunin et al. (2024), section 5, "Two-layer network", with unit learning rates.
     """  # noqa: D400
@@ -115,11 +115,15 @@ def two_layer_ntk(
         )
     if not 0 <= gamma < 1:
         raise ValueError(f"gamma is {gamma}: want a slope in [0, 1)")
-    z = inputs @ w.mT  # (..., n, h)
-    active = z > 0
-    first = active * a[..., None, :] + gamma * (~active * a[..., None, :])  # a_k c_ki
-    second = active * z + gamma * (~active * z)  # σ(z)
-    return first @ first.mT * (inputs @ inputs.mT) + second @ second.mT
+    with np.errstate(over="ignore", invalid="ignore"):
+        z = inputs @ w.mT  # (..., n, h)
+        active = z > 0
+        first = active * a[..., None, :] + gamma * (~active * a[..., None, :])  # a_k c_ki
+        second = active * z + gamma * (~active * z)  # σ(z)
+        kernel = first @ first.mT * (inputs @ inputs.mT) + second @ second.mT
+    if not bool((abs(kernel) < np.inf).all()):
+        raise ValueError("the kernel is not finite, or leaves the range of floats: bring the parameters nearer to 1")
+    return kernel
 
 
 def kernel_distance(k0: ArrayLike, kt: ArrayLike) -> NDArray:

@@ -103,10 +103,10 @@ def ascending(times: ArrayLike) -> NDArray:
 
 
 def integrate(velocity: Callable[[float, NDArray], NDArray], start: NDArray, times: ArrayLike) -> tuple[NDArray, NDArray]:
-    """Integrate a flow that does not depend on time from `start` (n,) at time 0, to about nine digits.
+    """Integrate a flow that does not depend on time from `start` (n,) at time 0, to about nine digits of its largest entry.
 
     A state much smaller than 1 is followed in stages, each with an absolute tolerance of its own: with one for all, a flow that
-    leaves zero would be lost in it.
+    leaves zero would be lost in it. Entries below 1e-13 of the largest are not followed, even if they would grow.
 
     Returns
     -------
@@ -118,6 +118,7 @@ def integrate(velocity: Callable[[float, NDArray], NDArray], start: NDArray, tim
         If times do not ascend from 0 or later, or the last is out of reach: the flow overflows, or takes too many steps.
     """
     times, evaluations, now, path = ascending(times), count_from(1), 0.0, []
+    apart, number = np.unique(times, return_inverse=True)  # a time may come twice
 
     def counted(t: float, state: NDArray) -> NDArray:
         if next(evaluations) > EVALUATIONS:
@@ -126,7 +127,7 @@ def integrate(velocity: Callable[[float, NDArray], NDArray], start: NDArray, tim
 
     if times[-1] == 0:
         return times, np.tile(start, (len(times), 1))
-    while len(path) < len(times):
+    while len(path) < len(apart):
         size = np.max(np.abs(start))
         tiny = 0 < size < 1e-3
 
@@ -134,7 +135,7 @@ def integrate(velocity: Callable[[float, NDArray], NDArray], start: NDArray, tim
             return np.max(np.abs(state)) - limit
 
         outgrown.terminal = True
-        rest, settings = times[len(path) :], {"rtol": 1e-11, "atol": 1e-13 * (size if tiny else 1)}
+        rest, settings = apart[len(path) :], {"rtol": 1e-11, "atol": 1e-13 * (size if tiny else 1)}
         with np.errstate(over="ignore", invalid="ignore"):
             stage = solve_ivp(counted, (now, times[-1]), start, "DOP853", rest, events=outgrown if tiny else None, **settings)
         if stage.status < 0 or not np.all(np.isfinite(stage.y)):
@@ -142,7 +143,7 @@ def integrate(velocity: Callable[[float, NDArray], NDArray], start: NDArray, tim
         path.extend(np.reshape(stage.y, (len(start), -1)).T)
         if stage.status == 1:
             (now,), (start,) = stage.t_events[0], stage.y_events[0]
-    return times, np.array(path)
+    return times, np.array(path)[number]
 
 
 def normal_equations(xtx: ArrayLike, xty: ArrayLike, shape: tuple[int, ...]) -> tuple[NDArray, NDArray]:

@@ -313,7 +313,9 @@ def singular_values(beta0_values: ArrayLike, target_values: ArrayLike, delta: fl
     p = 1 + 2 * s / safe
     q = np.where(kappa > 0, (delta / safe) ** 2 / p, 1.0)
     with np.errstate(over="ignore"):  # κt = ∞ is the end
-        e, phi = np.exp(-kappa * t), t * exprel(-kappa * t)
+        past = kappa * t
+    e = np.exp(-past)
+    phi = np.where(past > 1, -np.expm1(-past) / safe, t * exprel(-past))
     # z - y with its terms collected, so that none cancels unless λ passes through zero; start < 0 takes h as z₀ - 2λ₀
     grown, spread = 2 * s * phi, delta * phi
     above = grown * (h * (1 + e) + delta * spread) + start * (4 * e + 2 * grown**2)

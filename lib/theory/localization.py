@@ -23,6 +23,7 @@ from lib.theory.gated_linear import (  # noqa: F401  the gated half, under the s
     gdln_trajectory,
 )
 from lib.theory.orthants import (
+    EPS,
     Pair,
     angle,
     covariance_root,
@@ -323,10 +324,13 @@ def ring_correlation(n: int, xi: float) -> NDArray:
     n, xi = count("n", n), float(positive("xi", xi))
     steps = np.arange(n)
     distance = np.abs(steps - steps[:, None])
-    variances, modes = np.linalg.eigh(np.exp(-(np.minimum(distance, n - distance) ** 2) / xi**2))
+    correlation = np.exp(-(np.minimum(distance, n - distance) ** 2) / xi**2)
+    variances, modes = np.linalg.eigh(correlation)
+    if variances[0] >= -n * EPS * variances[-1]:  # as it is, since the arcsine of what is nearly 1 has half the digits
+        return correlation
     correlation = modes * np.maximum(variances, 0) @ modes.T
     correlation = np.clip(correlation / correlation[0, 0], -1, 1)
-    np.fill_diagonal(correlation, 1)  # exactly, since the arcsine of what is nearly 1 has half the digits
+    np.fill_diagonal(correlation, 1)
     return correlation
 
 

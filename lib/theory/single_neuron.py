@@ -252,7 +252,7 @@ def potential(beta: ArrayLike, delta: float) -> NDArray:
     norm, delta = np.hypot.reduce(finite("beta", beta), axis=-1), float(finite("delta", delta))
     (u, minus), u0 = _roots(norm, delta), np.sqrt(max(2 * delta, 0.0))  # u at β, and at 0
     if delta < 0:
-        return u * (u**2 - 3 * delta) / 3
+        return 2 * norm * ((u**2 - 3 * delta) / minus) / 3  # u = 2‖β‖/√(κ - δ), which may underflow
     excess = minus * np.divide(minus, u + u0, out=np.zeros_like(u), where=u + u0 > 0)  # u - u0
     return excess * (2 * u**2 + 2 * u * u0 - u0**2) / 6
 

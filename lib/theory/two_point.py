@@ -53,8 +53,8 @@ def high_low(
     """  # noqa: D400
     h, y = positive("dh2", dh2), non_negative("dy2", dy2)
     x2, target2, tau_h, tau_y = checked_constants(input_distance, target_distance, tau_h, tau_y)
-    slope = tau_y / tau_h * x2
     with np.errstate(over="ignore"):
+        slope = tau_y / tau_h * x2
         return held("A_high", h - slope * y / h), held("A_low", np.sqrt(slope) * np.sqrt(target2))
 
 
@@ -178,16 +178,17 @@ def random_feature_density(
     Source: corrects van Rossem & Saxe, Eq. 48, which holds for τ_y = τ_h.
     """
     score, slope = _score(positive("h", h), gain, input_distance, target_distance, tau_h, tau_y)
-    return np.exp(-(score**2) / 2) / np.sqrt(2 * np.pi) * slope
+    with np.errstate(over="ignore", invalid="ignore"):
+        return held("the density", np.exp(-(score**2) / 2) / np.sqrt(2 * np.pi) * slope)
 
 
 def _score(h: NDArray, gain: float, *constants: float) -> tuple[NDArray, NDArray]:
     """Return the standard normal quantile that final distance `h` corresponds to, and its derivative by h."""
     x2, target2, tau_h, tau_y = checked_constants(*constants)
     ratio, gain = tau_y / tau_h, positive("gain", gain)
-    low2 = ratio * x2 * target2
     spread = x2 * gain * np.hypot(1, ratio)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
+        low2 = ratio * x2 * target2
         structured = np.divide(low2, h) if low2 > 0 else np.zeros_like(h)
     return (h - structured - x2 * gain * (1 - ratio)) / spread, (1 + structured / np.where(h > 0, h, 1)) / spread
 

@@ -144,9 +144,11 @@ def identical_outputs(
 
 def _identical(h: float, y: float, times: NDArray, x2: float, tau_h: float, tau_y: float) -> tuple[NDArray, NDArray]:
     high = h - tau_y / tau_h * x2 * y / h
-    s = times / tau_y
-    fall = np.exp(-np.abs(high) * s)
-    grown = h * s * exprel(-np.abs(high) * s)  # ‖dh(0)‖² (1 - fall) / |A|
+    size = np.abs(high)
+    with np.errstate(over="ignore"):  # t/τ = ∞ is the end
+        past, slow = size * (times / tau_y), h * (times / tau_y)
+        fall = np.exp(-past)
+        grown = np.where(past > 1, h * -np.expm1(-past) / (size or 1), slow * exprel(-past))  # ‖dh(0)‖² (1 - fall) / |A|
     top, bottom = (1, fall + grown) if high >= 0 else (fall, 1 + grown)
     return h * top / bottom, y * fall / bottom / bottom
 
