@@ -25,7 +25,7 @@ def flow(weights: ArrayLike, target: float, times: ArrayLike, exponents: ArrayLi
 
     Returns
     -------
-    (T, d) weights at `times`, to about nine digits; where weights of a size e grow beside one near 1, about 1e-14/e of them is error
+    (T, d) weights at `times`, to about nine digits; weights of size e that grow beside one near 1 are wrong by about 1e-14/e
 
     Raises
     ------
