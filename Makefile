@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8000
 .DEFAULT_GOAL := book
-.PHONY: setup book test chapter pdf bench serve clean
+.PHONY: setup book test chapter pdf bench extremes serve clean
 
 setup: $(VENV)/.ready
 
@@ -41,6 +41,9 @@ bench: setup  ## speed beside the plain loop and the limit of memory
 	$(BIN)/python benchmarks/two_point.py
 	$(BIN)/python benchmarks/teacher_student.py
 	$(BIN)/python benchmarks/transformer.py
+
+extremes: setup  ## the closed forms at extremes, beside hundreds of digits: book/evidence/extremes.json
+	$(BIN)/python tests/theory/extremes.py
 
 serve: setup  ## read the book at http://localhost:8000
 	$(BIN)/python -m http.server --directory _build/html $(PORT)

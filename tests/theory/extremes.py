@@ -286,7 +286,7 @@ def of_wide():
     shapes |= {"1e-150": 1e-150 * draw, "1e-12": 1e-12 * draw, "1e80": 1e80 * draw}
     for (kind, beta), delta in product(shapes.items(), (0, 1e6, -1e6, 1e-12, -1e-12, 1e80)):
         value = lambda b=beta, d=delta: relative(wide_grams(b, d), references.grams(b, d))
-        yield "linear_networks.gram_w, gram_a", f"singular values {kind}, δ {delta:g}", EXACT, value, lambda: [0, 0], 1, 1e-13
+        yield "linear_networks.gram_w, gram_a", f"singular values {kind}, δ {delta:g}", EXACT, value, lambda: [0, 0], 1e-12, 1e-12
     for (kind, beta), delta in product(shapes.items(), (0, -1e6, -1, -1e-12)):
         if kind != "1e80":
             value = lambda b=beta, d=delta: remade(b, d)
@@ -296,8 +296,8 @@ def of_wide():
                 "its constraints",
                 value,
                 lambda: [0, 0],
-                1,
-                1e-13,
+                1e-12,
+                1e-12,
             )
     for delta, scale in product(DELTAS, (1e-310, 1e-160, 1e-12, 1, 1e90)):
         if scale * 1e16 > 1e-90:
@@ -308,8 +308,8 @@ def of_wide():
                 "its constraints",
                 value,
                 lambda: [0, 0],
-                1,
-                1e-13,
+                1e-12,
+                1e-12,
             )
     for x, delta in product(SIZES, (1e6, -1e6, 1e-12, 1e-90, 1e90)):
         value = lambda x=x, d=delta: [linear_networks.hyperbolic_entropy(x, d), linear_networks.hyperbolic_entropy_gradient(x, d)]
@@ -782,7 +782,7 @@ def of_kernels():
             1e-14 / step if size > 1e-305 else 1e-9,
         )
     value = lambda: [kernels.kernel_distance(k0, size * k0) for size in (1e-300, 1, 1e300)]
-    yield "kernels.kernel_distance", "kernels equal but for their size", "0", value, lambda: [0] * 3, 1, 1e-30
+    yield "kernels.kernel_distance", "kernels equal but for their size", "0", value, lambda: [0] * 3, 1e-30, 1e-30
     yield "kernels.two_layer_ntk", "weights 1e160", "refused", lambda: kernels.two_layer_ntk([[1e160]], [1e160], [[1.0]]), "range"
     for size in (1e-310, 1e-160, 1, 1e300):
         value = lambda s=size: [
