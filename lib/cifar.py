@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lib.checks import kind
+
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 BATCHES = {True: [f"data_batch_{number}" for number in range(1, 6)], False: ["test_batch"]}
 
@@ -71,7 +73,11 @@ def read_jpegs(archive: bytes, labels: bytes, train: bool) -> tuple[NDArray, NDA
     """
     from PIL import Image  # only this copy needs it
 
-    labels = np.load(io.BytesIO(labels), allow_pickle=False).astype(np.int64)
+    kind("labels", labels, bytes)
+    try:
+        labels = np.load(io.BytesIO(labels), allow_pickle=False).astype(np.int64)
+    except (ValueError, EOFError) as error:
+        raise ValueError(f"labels are no NumPy file: {error}") from error
     numbers = np.empty_like(labels)
     for label in range(len(CLASSES)):
         numbers[labels == label] = np.arange(np.sum(labels == label))
@@ -89,6 +95,7 @@ def read_jpegs(archive: bytes, labels: bytes, train: bool) -> tuple[NDArray, NDA
 
 def _members(archive: bytes, names: Iterable[str]) -> dict[str, bytes]:
     """Take files from an archive by their exact names, in the order asked; whatever else it holds is passed over."""
+    kind("archive", archive, bytes)
     wanted = set(names)
     try:
         with tarfile.open(fileobj=io.BytesIO(archive)) as tar:

@@ -7,7 +7,8 @@ from typing import ClassVar
 from torch import Tensor
 from torch.nn.functional import batch_norm, conv2d, linear, max_pool2d
 
-from lib.networks import Network, check_sizes
+from lib.checks import kind, positive, sizes
+from lib.networks import Network
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class LeNet(Network):
     outputs: int = 10
 
     def __post_init__(self) -> None:
-        check_sizes(outputs=self.outputs)
+        sizes(outputs=self.outputs)
 
     def shapes(self) -> dict[str, tuple[int, ...]]:  # noqa: D102
         weights = (6, 1, 5, 5), (16, 6, 5, 5), (120, 400), (84, 120), (self.outputs, 84)
@@ -96,13 +97,14 @@ class SmallResNet(Network):
     gain: float = 3**-0.5
 
     def __post_init__(self) -> None:
-        check_sizes(channels=self.channels, kernel=self.kernel, outputs=self.outputs)
+        sizes(channels=self.channels, kernel=self.kernel, outputs=self.outputs)
         if self.kernel % 2 == 0:
             raise ValueError(f"kernel is {self.kernel}: want an odd side, so that a filter has a middle")
-        if len(self.point) != 3 or min(self.point) < 1 or self.point[1] % 4 or self.point[2] % 4:
+        kind("point", self.point, tuple)
+        sizes(**{f"point[{i}]": size for i, size in enumerate(self.point)})
+        if len(self.point) != 3 or self.point[1] % 4 or self.point[2] % 4:
             raise ValueError(f"point is {self.point}: want colours, height and width, with sides that 4 divides")
-        if not self.gain > 0:
-            raise ValueError(f"gain is {self.gain}: want a positive number")
+        positive("gain", self.gain)
 
     def shapes(self) -> dict[str, tuple[int, ...]]:  # noqa: D102
         c = self.channels

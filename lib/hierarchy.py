@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lib.checks import generator, sizes, whole
+
 
 @dataclass(frozen=True)
 class RandomHierarchy:
@@ -38,10 +40,8 @@ class RandomHierarchy:
     levels: int = 3
 
     def __post_init__(self) -> None:
-        for name, size in vars(self).items():
-            least = 2 if name == "branches" else 1
-            if not (size >= least and size % 1 == 0):
-                raise ValueError(f"{name} is {size}: want an integer of at least {least}")
+        sizes(**vars(self))
+        whole("branches", self.branches, 2)
         tuples, most = self.symbols**self.branches, max(self.classes, self.symbols if self.levels > 1 else 1)
         if most * self.features > tuples:
             raise ValueError(
@@ -64,7 +64,7 @@ class RandomHierarchy:
 
         Features are drawn without repetition from all tuples, each as likely.
         """
-        rng = np.random.default_rng(seed)
+        rng = generator(seed)
         counts = [self.classes] + [self.symbols] * (self.levels - 1)
         tuples = self.symbols**self.branches
         return [self._tuples(rng.choice(tuples, (count, self.features), replace=False)) for count in counts]
@@ -86,8 +86,10 @@ class RandomHierarchy:
         ValueError
             If there is no string of a number.
         """
+        self._check_rules(rules)
         numbers = np.asarray(numbers)
-        if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or np.any((numbers < 0) | (numbers >= self.strings)):
+        fit = numbers.ndim == 1 and numbers.size and numbers.dtype.kind in "iu"
+        if not fit or np.any((numbers < 0) | (numbers >= self.strings)):
             raise ValueError(f"numbers: want integers from 0 to {self.strings - 1}, in one dimension")
         labels, rest = np.divmod(numbers, self.strings // self.classes)
         symbols = labels[:, None]  # (n, symbols of this level)
@@ -120,12 +122,20 @@ class RandomHierarchy:
         ValueError
             If there are not so many strings.
         """
-        if not (train >= 1 and test >= 1 and train % 1 == test % 1 == 0 and train + test <= self.strings):
+        train, test = whole("train", train), whole("test", test)
+        if train + test > self.strings:
             raise ValueError(
                 f"train {train} and test {test}: want positive integers, together at most the {self.strings} strings"
             )
-        order = np.random.default_rng(seed).permutation(self.strings)
-        return self._encoded(rules, order[: int(train)]), self._encoded(rules, order[-int(test) :])
+        order = generator(seed).permutation(self.strings)
+        return self._encoded(rules, order[:train]), self._encoded(rules, order[-test:])
+
+    def _check_rules(self, rules: list[NDArray]) -> None:
+        wanted = [(self.classes, self.features, self.branches)] + [(self.symbols, self.features, self.branches)] * (
+            self.levels - 1
+        )
+        if not isinstance(rules, list) or [np.shape(features) for features in rules] != wanted:
+            raise ValueError(f"rules do not fit: want the arrays that `rules` draws, of shapes {wanted}")
 
     def _encoded(self, rules: list[NDArray], numbers: NDArray) -> tuple[NDArray, NDArray]:
         symbols, labels = self.derive(rules, numbers)

@@ -47,17 +47,21 @@ def ntk(
     import torch  # not needed for what is below
     from torch.func import jacrev, vmap
 
-    parameters = {name: value.detach() for name, value in parameters.items()}
+    if not isinstance(parameters, Mapping) or not all(isinstance(value, torch.Tensor) for value in parameters.values()):
+        raise TypeError("parameters must be tensors by name, each (members, ...)")
+    parameters = {name: _numbers(f"parameters[{name!r}]", value.detach()) for name, value in parameters.items()}
     counts = {len(value) if value.ndim else 0 for value in parameters.values()}
     if len(counts) != 1 or counts == {0}:
         raise ValueError("parameters must start with one and the same member axis, (members, ...)")
     members, example = counts.pop(), next(iter(parameters.values()))
-    inputs, ndim = torch.as_tensor(inputs, device=example.device), getattr(network, "input_ndim", 2)
+    inputs, ndim = torch.as_tensor(_numbers("inputs", inputs), device=example.device), getattr(network, "input_ndim", 2)
     inputs = inputs.to(example.dtype) if inputs.is_floating_point() else inputs
     inputs = inputs.expand(members, *inputs.shape) if inputs.ndim == ndim else inputs
     if inputs.ndim != ndim + 1 or len(inputs) != members or inputs.shape[1] == 0:
         raise ValueError(f"inputs {tuple(inputs.shape)} do not fit: want (n, ...) with {ndim} axes, or ({members}, n, ...)")
-    if block is not None and not (block >= 1 and block % 1 == 0):
+    if inputs.shape[2:] != getattr(network, "point", inputs.shape[2:]):
+        raise ValueError(f"inputs {tuple(inputs.shape)} do not fit the network: want points of shape {tuple(network.point)}")
+    if block is not None and not (isinstance(block, int) and block >= 1):
         raise ValueError(f"block is {block}: want a positive integer")
 
     def outputs(one: dict[str, "Tensor"], point: "Tensor") -> "Tensor":
@@ -108,13 +112,13 @@ def two_layer_ntk(
 
     Source: Kunin et al. (2024), section 5, "Two-layer network", with unit learning rates.
     """  # noqa: D400
-    w, a, inputs = (value if hasattr(value, "dtype") else np.asarray(value, float) for value in (w, a, inputs))
+    w, a, inputs = _numbers("w", w), _numbers("a", a), _numbers("inputs", inputs)
     if w.ndim < 2 or inputs.ndim < 2 or w.shape[:-1] != a.shape or w.shape[-1] != inputs.shape[-1]:
         shapes = tuple(w.shape), tuple(a.shape), tuple(inputs.shape)
         raise ValueError(
             f"w {shapes[0]}, a {shapes[1]} and inputs {shapes[2]} do not fit: want (..., h, d), (..., h), (..., n, d)"
         )
-    if not 0 <= gamma < 1:
+    if np.ndim(gamma) or isinstance(gamma, str) or gamma is None or not 0 <= gamma < 1:
         raise ValueError(f"gamma is {gamma}: want a slope in [0, 1)")
     with np.errstate(over="ignore", invalid="ignore"):
         z = inputs @ w.mT  # (..., n, h)
@@ -155,12 +159,27 @@ def kernel_distance(k0: ArrayLike, kt: ArrayLike) -> NDArray:
     return 0.5 * np.sum((unit0 - unit_t) ** 2, axis=(-2, -1))
 
 
+def _numbers(name: str, value: "ArrayLike | Tensor") -> "NDArray | Tensor":
+    """Return finite numbers, a tensor or an array as it is and a list as an array, or raise TypeError or ValueError."""
+    if not hasattr(value, "detach"):
+        try:
+            value = np.asarray(value)
+            value = value.astype(value.dtype if value.dtype.kind in "iuf" else float, casting="same_kind", copy=False)
+        except (TypeError, ValueError):
+            raise TypeError(f"{name} is of type {type(value).__name__}: want numbers") from None
+    if 0 in value.shape:
+        raise ValueError(f"{name} is empty, of shape {tuple(value.shape)}")
+    if not bool((abs(value) < np.inf).all()):
+        raise ValueError(f"{name} must be finite")
+    return value
+
+
 def _normalized(name: str, kernel: ArrayLike) -> NDArray:
-    kernel = np.asarray(kernel, float)
+    kernel = np.asarray(_numbers(name, kernel), float)
     if kernel.ndim < 2 or kernel.shape[-1] != kernel.shape[-2]:
         raise ValueError(f"{name} has shape {kernel.shape}: want (..., n, n)")
     largest = np.max(np.abs(kernel), axis=(-2, -1), keepdims=True)
-    if not np.all((largest > 0) & np.isfinite(largest)):
-        raise ValueError(f"{name} is zero or not finite, so it has no direction")
+    if not np.all(largest > 0):
+        raise ValueError(f"{name} is zero, so it has no direction")
     kernel = kernel / largest
     return kernel / np.linalg.norm(kernel, axis=(-2, -1), keepdims=True)

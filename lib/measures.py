@@ -6,11 +6,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.signal import convolve
 from torch import Tensor
 
+from lib.checks import number, numbers, whole
+from lib.networks import check_tensor
 from lib.training import Observe
 
 
 def squared_distances(points: Tensor) -> Tensor:
-    """Return the squared distances between all pairs of `points` (..., n, d), shape (..., n, n)."""
+    """Return the squared distances between all pairs of `points` (..., n, d), shape (..., n, n); NaN where a point is."""
+    check_tensor("points", points, 2)
     return ((points.unsqueeze(-2) - points.unsqueeze(-3)) ** 2).sum(-1)
 
 
@@ -28,7 +31,9 @@ def two_points(targets: ArrayLike, first: int = 0, second: int = 1) -> Observe:
 
     Source: van Rossem & Saxe, Eq. 8.
     """
-    targets = torch.as_tensor(np.asarray(targets))
+    targets = numbers("targets", targets, ndim=2)
+    first, second = whole("first", first, 0, len(targets) - 1), whole("second", second, 0, len(targets) - 1)
+    targets = torch.as_tensor(targets)
     wanted = targets[second] - targets[first]
 
     def observe(parameters: dict[str, Tensor], outputs: Tensor, hidden: list[Tensor]) -> dict:
@@ -41,7 +46,12 @@ def two_points(targets: ArrayLike, first: int = 0, second: int = 1) -> Observe:
 
 
 def geometry(parameters: dict[str, Tensor], outputs: Tensor, hidden: list[Tensor]) -> dict:
-    """Observe the outputs (point, output) and the squared distances (layer, point, other) between representations."""
+    """Observe the outputs (point, output) and the squared distances (layer, point, other) between representations.
+
+    A ValueError if there are none: `lib.training.train` passes on the `layers` that it is asked for.
+    """
+    if len(hidden) == 0:
+        raise ValueError("hidden is empty: ask for layers, such as layers=None for all")
     distances = torch.stack([squared_distances(h) for h in hidden], 1)
     return {"outputs": (("point", "output"), outputs), "distance2": (("layer", "point", "other"), distances)}
 
@@ -65,8 +75,8 @@ def principal_axes(points: ArrayLike, dimensions: int = 2) -> NDArray:
     ValueError
         If `points` is not a matrix of finite numbers, or there are not so many dimensions.
     """
-    points = np.asarray(points, float)
-    if points.ndim != 2 or not np.all(np.isfinite(points)) or not 1 <= dimensions <= min(points.shape):
+    points = numbers("points", points)
+    if points.ndim != 2 or not 1 <= number("dimensions", dimensions) <= min(points.shape) or dimensions % 1:
         raise ValueError(f"points {points.shape}, dimensions {dimensions}: want finite (n, d) and 1 to min(n, d) dimensions")
     centred = points - points.mean(axis=0)
     left, strengths, _ = np.linalg.svd(centred, full_matrices=False)
@@ -93,8 +103,10 @@ def inverse_participation_ratio(w: ArrayLike | Tensor, axis: int = -1) -> NDArra
 
     Source: the authors' code for the localization notes; that of Ingrosso & Goldt (2022) has the reciprocal.
     """
-    if not isinstance(w, Tensor):
-        w = np.asarray(w, float)
+    w = w if isinstance(w, Tensor) else numbers("w", w)
+    if w.ndim == 0 or 0 in w.shape:
+        raise ValueError(f"w has shape {tuple(w.shape)}: want weights (..., n)")
+    axis = whole("axis", axis, -w.ndim, w.ndim - 1)
     largest = abs(w).max(axis).values if isinstance(w, Tensor) else np.max(np.abs(w), axis)
     if not bool(((largest > 0) & (largest < np.inf)).all()):
         raise ValueError("w holds a zero weight vector, or one that is not finite: it has no participation ratio")
@@ -121,8 +133,8 @@ def gate_agreement(path: ArrayLike, inputs: ArrayLike) -> tuple[NDArray, NDArray
 
     Source: localization notes, Eqs. 77–79.
     """
-    path, inputs = np.asarray(path, float), np.asarray(inputs, float)
-    if path.ndim != 3 or inputs.ndim != 2 or path.shape[-1] != inputs.shape[-1] or len(path) < 2 or len(inputs) < 1:
+    path, inputs = numbers("path", path), numbers("inputs", inputs)
+    if path.ndim != 3 or inputs.ndim != 2 or path.shape[-1] != inputs.shape[-1] or len(path) < 2:
         raise ValueError(f"path {path.shape} and inputs {inputs.shape} do not fit: want (T, K, n) with T > 1, and (samples, n)")
     gates = path @ inputs.T >= 0  # (T, K, samples)
     same = gates[1:] == gates[:-1]
@@ -131,6 +143,12 @@ def gate_agreement(path: ArrayLike, inputs: ArrayLike) -> tuple[NDArray, NDArray
 
 def accuracy(outputs: Tensor, labels: Tensor) -> Tensor:
     """Return the fraction of points whose largest output is the label's, for outputs (..., n, c), labels (n,) or (..., n)."""
+    check_tensor("outputs", outputs, 2)
+    check_tensor("labels", labels, 1)
+    if labels.shape != outputs.shape[-1 - labels.ndim : -1]:
+        raise ValueError(
+            f"outputs {tuple(outputs.shape)} and labels {tuple(labels.shape)} do not fit: want (..., n, c), (..., n)"
+        )
     return (outputs.argmax(-1) == labels).to(outputs).mean(-1)
 
 
@@ -156,12 +174,12 @@ def filter_laplacian(filters: ArrayLike, kernel: ArrayLike) -> NDArray:
 
     Source: Kunin et al. (2024), appendix, Figure 5 (b); the margin is ours.
     """
-    filters, kernel = np.asarray(filters, float), np.asarray(kernel, float)
-    if filters.ndim < 2 or filters.size == 0 or kernel.ndim != 2:
+    filters, kernel = numbers("filters", filters), numbers("kernel", kernel)
+    if filters.ndim < 2 or kernel.ndim != 2:
         raise ValueError(f"filters {filters.shape} and kernel {kernel.shape}: want (..., k, k) and (l, l)")
     largest = np.max(np.abs(filters), axis=(-2, -1), keepdims=True)
     if not np.all((largest > 0) & (largest < np.inf)):
-        raise ValueError("a filter is zero or not finite: it has no shape")
+        raise ValueError("filters holds one that is zero or too large: it has no shape")
     filters = filters / largest  # so that no square overflows or underflows
     norm = np.linalg.norm(filters, axis=(-2, -1), keepdims=True)
     kernel = kernel.reshape((1,) * (filters.ndim - 2) + kernel.shape)

@@ -3,6 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lib.checks import generator, one_of, whole
+
 OPERATIONS = ("division", "multiplication")
 
 
@@ -26,11 +28,10 @@ def modular(p: int, operation: str = "division") -> tuple[NDArray, NDArray]:
     Source: Power et al. (2022), "Grokking"; the tokens as in the code that Kunin et al. (2024) build on, which says division and
     computes products.
     """
-    if not (p >= 2 and p % 1 == 0 and all(p % q for q in range(2, int(p**0.5) + 1))):
+    p = whole("p", p)
+    if p < 2 or not all(p % q for q in range(2, int(p**0.5) + 1)):
         raise ValueError(f"p is {p}: want a prime")
-    if operation not in OPERATIONS:
-        raise ValueError(f"operation {operation!r}: want one of {', '.join(OPERATIONS)}")
-    p = int(p)
+    one_of("operation", operation, OPERATIONS)
     x, y = (side.ravel() for side in np.meshgrid(np.arange(p), np.arange(1, p), indexing="ij"))
     factor = np.array([0] + [pow(q, -1, p) for q in range(1, p)])[y] if operation == "division" else y
     return np.stack([x, np.full_like(x, p + 1), y, np.full_like(x, p)], axis=1), x * factor % p
@@ -62,7 +63,7 @@ def split(seed: ArrayLike, count: int, first: int) -> tuple[NDArray, NDArray]:
     ValueError
         If one of the two parts would be empty.
     """
-    if not (0 < first < count and first % 1 == 0):
-        raise ValueError(f"first is {first}: want 1 to {count - 1}, so that both parts hold something")
-    order = np.random.default_rng(seed).permutation(int(count))
-    return order[: int(first)], order[int(first) :]
+    count = whole("count", count, 2)
+    first = whole("first", first, 1, count - 1)  # so that both parts hold something
+    order = generator(seed).permutation(count)
+    return order[:first], order[first:]

@@ -13,6 +13,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from lib.checks import kind, number, numbers, one_of, sizes, whole
+
 # Of torch's nonlinearities only these round an entry the same wherever it stands in an array; its elu, silu and sigmoid treat the
 # last few entries in another way. So elu, swish, z/(1 + e^-z), and the sigmoid are written with
 # expm1 and tanh.
@@ -96,11 +98,12 @@ class Network:
         Raises
         ------
         ValueError
-            If `members` or a gain is not positive.
+            If `members` or a gain is not positive, `seed` is negative, or there is no such device.
         """
-        gain = np.asarray(gain, float)
-        if members < 1 or gain.shape not in ((), (members,)) or not np.all((gain > 0) & np.isfinite(gain)):
+        seed, members, gain = whole("seed", seed, 0), whole("members", members), numbers("gain", gain)
+        if gain.shape not in ((), (members,)) or np.any(gain <= 0):
             raise ValueError(f"members {members} and gain {gain}: want a member or more, and one positive gain or one for each")
+        check_device(device)
         gain = np.broadcast_to(gain, (members,))
         parameters = {name: torch.zeros((members, *shape), dtype=dtype) for name, shape in self.shapes().items()}
         for member in range(members):
@@ -115,16 +118,20 @@ class Network:
         return ACTIVATIONS[self.activation]
 
 
-def _check_activation(activation: str) -> None:
-    if activation not in ACTIVATIONS:
-        raise ValueError(f"activation {activation!r}: want one of {', '.join(ACTIVATIONS)}")
+def check_device(device: str) -> None:
+    """Raise ValueError unless torch can put numbers on this device."""
+    kind("device", device, str, torch.device)
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:  # torch has no one error for it
+        raise ValueError(f"device is {device!r}: want cpu, or cuda where there is a GPU ({error})") from None
 
 
-def check_sizes(**sizes: int) -> None:
-    """Raise ValueError, with the name, unless all sizes are positive integers."""
-    for name, size in sizes.items():
-        if not (size >= 1 and size % 1 == 0):
-            raise ValueError(f"{name} is {size}: want a positive integer")
+def check_tensor(name: str, value: Tensor, ndim: int) -> None:
+    """Raise TypeError unless `value` is a tensor, ValueError unless it has `ndim` axes or more and is not empty."""
+    kind(name, value, Tensor)
+    if value.ndim < ndim or value.numel() == 0:
+        raise ValueError(f"{name} has shape {tuple(value.shape)}: want {ndim} axes or more, and at least one number")
 
 
 @dataclass(frozen=True)
@@ -151,11 +158,12 @@ class Dense(Network):
     bias: bool = True
 
     def __post_init__(self) -> None:
+        kind("widths", self.widths, tuple, list)
         if len(self.widths) < 3:
             raise ValueError(f"widths {self.widths}: want inputs, at least one hidden layer, outputs")
-        check_sizes(**{f"widths[{i}]": width for i, width in enumerate(self.widths)})
-        _check_activation(self.activation)
-        if not 0 <= self.dropout < 1:
+        sizes(**{f"widths[{i}]": width for i, width in enumerate(self.widths)})
+        one_of("activation", self.activation, ACTIVATIONS)
+        if not 0 <= number("dropout", self.dropout) < 1:
             raise ValueError(f"dropout is {self.dropout}: want a probability below 1")
         if self.skip and len(set(self.widths[1:-1])) > 1:
             raise ValueError(f"widths {self.widths}: skip connections need hidden layers of one width")
@@ -225,8 +233,8 @@ class Committee(Network):
     bias: bool = False
 
     def __post_init__(self) -> None:
-        check_sizes(inputs=self.inputs, units=self.units)
-        _check_activation(self.activation)
+        sizes(inputs=self.inputs, units=self.units)
+        one_of("activation", self.activation, ACTIVATIONS)
 
     def shapes(self) -> dict[str, tuple[int, ...]]:  # noqa: D102
         return {"weight1": (self.units, self.inputs)} | ({"bias1": (self.units,)} if self.bias else {})
@@ -265,9 +273,8 @@ class Convolutional(Network):
     activation: str = "leaky_relu"
 
     def __post_init__(self) -> None:
-        sizes = {name: value for name, value in vars(self).items() if name != "activation"}
-        check_sizes(**sizes)
-        _check_activation(self.activation)
+        sizes(**{name: value for name, value in vars(self).items() if name != "activation"})
+        one_of("activation", self.activation, ACTIVATIONS)
         if self.convolutions < 2 or self.units <= self.convolutions * (self.kernel - 1):
             raise ValueError(
                 f"units {self.units}, convolutions {self.convolutions}, kernel {self.kernel}: want at least 2 convolutions"
@@ -316,7 +323,8 @@ def architecture(
     ValueError
         If the name is unknown or a size is not a positive integer.
     """
-    check_sizes(inputs=inputs, outputs=outputs, units=units, hidden_layers=hidden_layers)
+    one_of("architecture name", name, ("dense", "skip", "dropout", "convolutional"))
+    sizes(inputs=inputs, outputs=outputs, units=units, hidden_layers=hidden_layers)
     widths = (inputs, *[units] * hidden_layers, outputs)
     if name == "dense":
         return Dense(widths, activation)
@@ -324,6 +332,4 @@ def architecture(
         return Dense(widths, activation, skip=True)
     if name == "dropout":
         return Dense(widths, activation, dropout=0.1)
-    if name == "convolutional":
-        return Convolutional(inputs, outputs, units, hidden_layers + 1, activation=activation)
-    raise ValueError(f"architecture {name!r}: want dense, skip, dropout or convolutional")
+    return Convolutional(inputs, outputs, units, hidden_layers + 1, activation=activation)

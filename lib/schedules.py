@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from lib.checks import numbers, positive
 from lib.training import Schedule
 
 
@@ -20,8 +21,8 @@ def cosine(steps: int, until: float = 1.0) -> Schedule:
     ValueError
         If `steps` is not positive or `until` lies outside (0, 1].
     """
-    if not 0 < steps < np.inf or not 0 < until <= 1:
-        raise ValueError(f"steps {steps} and until {until}: want a positive number, and one in (0, 1]")
+    if not (positive("steps", steps) and positive("until", until) <= 1):
+        raise ValueError(f"until is {until}: want a number in (0, 1]")
     return lambda t: (1 + np.cos(np.pi * min(t / (until * steps), 1))) / 2
 
 
@@ -40,11 +41,11 @@ def piecewise(steps: Sequence[float], factors: Sequence[float]) -> Schedule:
     ValueError
         If they are not equally many, steps do not ascend, or a factor is negative or not finite.
     """
-    steps, factors = np.asarray(steps, float), np.asarray(factors, float)
-    if steps.ndim != 1 or steps.shape != factors.shape or steps.size == 0 or not np.all(np.diff(steps) > 0):
+    steps, factors = numbers("steps", steps), numbers("factors", factors)
+    if steps.ndim != 1 or steps.shape != factors.shape or not np.all(np.diff(steps) > 0):
         raise ValueError(f"steps {steps.tolist()} and factors {factors.tolist()}: want equally many, and steps that ascend")
-    if not np.all((factors >= 0) & np.isfinite(factors)) or not np.all(np.isfinite(steps)):
-        raise ValueError(f"steps {steps.tolist()} and factors {factors.tolist()}: want finite numbers, factors of at least 0")
+    if np.any(factors < 0):
+        raise ValueError(f"factors are {factors.tolist()}: want numbers of at least 0")
     return lambda t: float(np.interp(t, steps, factors))
 
 
@@ -56,6 +57,4 @@ def warm_up(steps: int) -> Schedule:
     ValueError
         If `steps` is not positive.
     """
-    if not 0 < steps < np.inf:
-        raise ValueError(f"steps is {steps}: want a positive number")
-    return piecewise([0, steps], [0, 1])
+    return piecewise([0, positive("steps", steps)], [0, 1])

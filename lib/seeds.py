@@ -1,7 +1,7 @@
 """Every claim over many seeds, so that no verdict hangs on a lucky one.
 
-Each chapter runs once for each seed, from its source, without drawing its figures and without stopping where a claim fails. What
-a seed gave is kept under `_build/seeds/`, so that an interrupted sweep goes on where it stopped; all of it goes into
+Each chapter runs once for each seed, from its source to its last claim, without its figures and without stopping where a claim
+fails. What a seed gave is kept under `_build/seeds/`, so that an interrupted sweep goes on where it stopped; all of it goes into
 `book/evidence/seeds.jsonl`.
 """
 
@@ -43,7 +43,7 @@ def run(root: Path, names: list[str], seeds: int = 20, jobs: int | None = None) 
         if value < 1:
             raise ValueError(f"{name} {value}: want at least 1")
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        tasks = {(name, seed): pool.submit(_one, root, name, seed) for name in selected for seed in range(seeds)}
+        tasks = {(name, seed): pool.submit(_one, root, name, seed) for seed in range(seeds) for name in selected}
         for _ in tqdm(as_completed(tasks.values()), total=len(tasks), unit="run", disable=None):
             pass
     _renew(root, {name: [tasks[name, seed].result() for seed in range(seeds)] for name in selected})
@@ -58,6 +58,8 @@ def _one(root: Path, chapter: str, seed: int) -> list[dict]:
     notebook = book.draft(root, chapter)
     parameters = next(cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", []))
     parameters.source += f"\nseed = {seed}"
+    last = max((number for number, cell in enumerate(notebook.cells) if "claims.check(" in cell.source), default=-1)
+    del notebook.cells[last + 1 :]  # solutions of exercises
     folder = {"metadata": {"path": str(root / "book")}}
     client = NotebookClient(notebook, timeout=None, allow_errors=True, resources=folder, extra_arguments=["--log-level=ERROR"])
     client.execute(env=os.environ | ENVIRONMENT)

@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import erf, ndtr, ndtri
 
+from lib.checks import generator, numbers, one_of, positive, sizes
 
-def nlgp(seed: int, samples: int, n: int, xi: tuple[float, float], gain: float) -> tuple[NDArray, NDArray]:
+
+def nlgp(seed: int | tuple[int, ...], samples: int, n: int, xi: tuple[float, float], gain: float) -> tuple[NDArray, NDArray]:
     r"""Draw from the nonlinear Gaussian process x = erf(g z)/Z(g) on a ring, of variance 1.
 
     z is Gaussian with correlation :math:`e^{-d(i,j)^2/\xi^2}`, d the distance around the ring, and
@@ -20,7 +22,7 @@ def nlgp(seed: int, samples: int, n: int, xi: tuple[float, float], gain: float) 
 
     Parameters
     ----------
-    seed : draws everything
+    seed : draws everything; several numbers are one seed, too
     samples : how many
     n : sites on the ring
     xi : (ξ₁, ξ₀), the correlation lengths in sites of the classes y = 1 and y = 0, positive
@@ -37,11 +39,9 @@ def nlgp(seed: int, samples: int, n: int, xi: tuple[float, float], gain: float) 
 
     Source: the localization notes name it; after Ingrosso & Goldt (2022), whose gain differs by √2.
     """
-    samples, n = _sizes(samples, n)
+    sizes(samples=samples, n=n)
     _check_lengths(xi)
-    if not 0 < gain < np.inf:
-        raise ValueError(f"gain is {gain}: want a positive number")
-    rng = np.random.default_rng(seed)
+    gain, rng = positive("gain", gain), generator(seed)
     labels = rng.integers(2, size=samples)
     filters = np.stack([_amplitudes(n, length) for length in xi[::-1]])  # row y: class y
     z = np.fft.irfft(np.fft.rfft(rng.standard_normal((samples, n))) * filters[labels], n)
@@ -49,7 +49,7 @@ def nlgp(seed: int, samples: int, n: int, xi: tuple[float, float], gain: float) 
     return erf(gain * z) / spread, labels.astype(float)
 
 
-def gaussian_clone(seed: int, samples: int, sigma1: ArrayLike, sigma0: ArrayLike) -> tuple[NDArray, NDArray]:
+def gaussian_clone(seed: int | tuple[int, ...], samples: int, sigma1: ArrayLike, sigma0: ArrayLike) -> tuple[NDArray, NDArray]:
     """Draw Gaussian inputs with given covariances: the control that shares the first two moments with another data set.
 
     Parameters
@@ -66,18 +66,17 @@ def gaussian_clone(seed: int, samples: int, sigma1: ArrayLike, sigma0: ArrayLike
     ValueError
         If `samples` is no positive integer, or a covariance is not symmetric and positive semidefinite or not of one shape.
     """
-    sigma = [np.asarray(matrix, float) for matrix in (sigma0, sigma1)]
-    if sigma[0].ndim != 2 or sigma[0].shape != sigma[1].shape:
-        raise ValueError(f"sigma1 {sigma[1].shape} and sigma0 {sigma[0].shape} do not fit: want (n, n) twice")
-    samples, n = _sizes(samples, len(sigma[0]))
-    roots = np.stack([_root(matrix) for matrix in sigma])  # entry y: class y
-    rng = np.random.default_rng(seed)
-    labels, white = rng.integers(2, size=samples), rng.standard_normal((samples, n))
+    sigma0, sigma1, rng = numbers("sigma0", sigma0), numbers("sigma1", sigma1), generator(seed)
+    if sigma0.ndim != 2 or sigma0.shape != sigma1.shape:
+        raise ValueError(f"sigma1 {sigma1.shape} and sigma0 {sigma0.shape} do not fit: want (n, n) twice")
+    sizes(samples=samples)
+    roots = np.stack([_root("sigma0", sigma0), _root("sigma1", sigma1)])  # entry y: class y
+    labels, white = rng.integers(2, size=samples), rng.standard_normal((samples, len(sigma0)))
     return np.where(labels[:, None] == 1, white @ roots[1], white @ roots[0]), labels.astype(float)
 
 
 def single_pulse(
-    seed: int,
+    seed: int | tuple[int, ...],
     samples: int,
     n: int,
     xi: tuple[tuple[float, float], tuple[float, float]] = ((0.1, 0.2), (0.0, 0.1)),
@@ -103,13 +102,13 @@ def single_pulse(
 
     Source: the localization notes name it; widths and their defaults from the authors' code, which has the values ±1.
     """
-    samples, n = _sizes(samples, n)
-    if np.shape(xi) != (2, 2) or not all(0 <= low < high <= 1 for low, high in xi):
+    sizes(samples=samples, n=n)
+    if numbers("xi", xi).shape != (2, 2) or not all(0 <= low < high <= 1 for low, high in xi):
         raise ValueError(f"xi is {xi}: want two intervals (low, high) with 0 <= low < high <= 1, of y = 1 and of y = 0")
     ends = np.floor(np.asarray(xi)[::-1] * n + 1e-9).astype(int)  # row y: class y
     if np.any(ends[:, 0] == ends[:, 1]):
         raise ValueError(f"xi is {xi}: an interval holds no whole number of sites at n = {n}")
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     labels, start = rng.integers(2, size=samples), rng.integers(n, size=samples)
     width = rng.integers(*ends[labels].T, endpoint=False) + 1
     pulse = (np.arange(n) - start[:, None]) % n < width[:, None]
@@ -164,11 +163,10 @@ def symmetric_field(
 
     Source: ours; to test what predicts localization.
     """
-    samples, n = _sizes(samples, n)
+    sizes(samples=samples, n=n)
     _check_lengths(xi)
-    if kind not in FIELDS:
-        raise ValueError(f"field {kind!r}: want one of {', '.join(FIELDS)}")
-    rng = np.random.default_rng(seed)
+    one_of("kind", kind, FIELDS)
+    rng = generator(seed)
     labels = rng.integers(2, size=samples)
     inputs = np.empty((samples, n))
     for label, length in ((1, xi[0]), (0, xi[1])):
@@ -196,15 +194,8 @@ def _telegraph(rng: np.random.Generator, shape: tuple[int, int], xi: float) -> N
 
 
 def _check_lengths(xi: tuple[float, float]) -> None:
-    if np.shape(xi) != (2,) or not all(0 < length < np.inf for length in xi):
+    if numbers("xi", xi).shape != (2,) or min(xi) <= 0:
         raise ValueError(f"xi is {xi}: want two positive correlation lengths, of y = 1 and of y = 0")
-
-
-def _sizes(samples: int, n: int) -> tuple[int, int]:
-    for name, size in (("samples", samples), ("n", n)):
-        if not (size >= 1 and size % 1 == 0):
-            raise ValueError(f"{name} is {size}: want a positive integer")
-    return int(samples), int(n)
 
 
 def _amplitudes(n: int, xi: float) -> NDArray:
@@ -214,10 +205,10 @@ def _amplitudes(n: int, xi: float) -> NDArray:
     return np.sqrt(variances / variances.mean())[: n // 2 + 1]
 
 
-def _root(sigma: NDArray) -> NDArray:
+def _root(name: str, sigma: NDArray) -> NDArray:
     if sigma.shape[0] != sigma.shape[1] or not np.allclose(sigma, sigma.T):
-        raise ValueError(f"a covariance of shape {sigma.shape} is not symmetric: want (n, n)")
+        raise ValueError(f"{name} of shape {sigma.shape} is not symmetric: want a covariance (n, n)")
     variances, modes = np.linalg.eigh(sigma)
     if variances[0] < -1e-10 * abs(variances).max():
-        raise ValueError(f"a covariance has the eigenvalue {variances[0]:.3g} < 0: want it positive semidefinite")
+        raise ValueError(f"{name} has the eigenvalue {variances[0]:.3g} < 0: want it positive semidefinite")
     return np.sqrt(np.maximum(variances, 0))[:, None] * modes.T

@@ -20,6 +20,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from lib import descent, two_layer
+from lib.checks import kind, number, numbers, sizes, whole
 from lib.descent import Data, Draw, Loss, Method, Schedule, call, cross_entropy, half_squared_error
 from lib.networks import Dense, Network
 
@@ -30,6 +31,7 @@ Observe = Callable[[dict[str, Tensor], Tensor, list[Tensor]], dict[str, tuple[tu
 
 def log_steps(steps: int, count: int) -> np.ndarray:
     """Return step 0 and about `count` steps from 1 to `steps`, evenly spaced on a logarithmic scale."""
+    sizes(steps=steps, count=count)
     return np.unique(np.concatenate([[0], np.geomspace(1, steps, count).round()]).astype(int))
 
 
@@ -93,9 +95,10 @@ def train(
 
     Raises
     ------
-    ValueError
+    ValueError, TypeError
         If an argument is malformed; the message says what is allowed.
     """
+    kind("network", network, Network)
     members = _check_parameters(network, parameters)
     parameters = {name: parameters[name].detach() for name in network.shapes()}
     like = next(iter(parameters.values()))
@@ -103,15 +106,15 @@ def train(
     rates = _learning_rates(learning_rate, network.shapes(), members)
     method = Method(optimizer, momentum, nesterov, betas, schedule, batch_size, draw, loss, seed)
     method.check(members, data.points)
-    tested = None if test is None else _data(network, *test, members, like)
+    tested = _tested(network, test, members, like)
     for each in (data, tested):
         _check_targets(loss, each, network.outputs)
-    if not (steps >= 1 and steps % 1 == 0):
-        raise ValueError(f"steps is {steps}: want a positive integer")
-    record = np.arange(steps + 1) if record is None else np.asarray(record)
-    whole = record.ndim == 1 and record.size > 0 and np.all(record % 1 == 0)
-    if not whole or record[0] < 0 or record[-1] > steps or np.any(np.diff(record) <= 0):
+    steps = whole("steps", steps)
+    record = np.arange(steps + 1) if record is None else numbers("record", record)
+    if record.ndim != 1 or np.any(record % 1) or record[0] < 0 or record[-1] > steps or np.any(np.diff(record) <= 0):
         raise ValueError(f"record must be whole steps that ascend, from 0 to {steps} at most: there is nothing beyond the run")
+    if stop_below != -np.inf:
+        number("stop_below", stop_below)
     layers = network.layers(layers)
 
     stacks = _stacks(network, parameters, data, rates, method)
@@ -210,6 +213,9 @@ def _stacks(
 
 def _check_parameters(network: Network, parameters: Mapping[str, Tensor]) -> int:
     """Return the number of members."""
+    kind("parameters", parameters, Mapping)
+    for name, value in parameters.items():
+        kind(f"parameters[{name!r}]", value, Tensor)
     first = next(iter(network.shapes()))
     members = len(parameters[first]) if first in parameters else 0
     for name, shape in network.shapes().items():
@@ -219,8 +225,8 @@ def _check_parameters(network: Network, parameters: Mapping[str, Tensor]) -> int
                 f"parameters[{name!r}] has shape {found}: want (members, *{shape}), as network.initialize returns it"
             )
         value = parameters[name]
-        largest, kind = value.detach().abs().flatten(1).amax(1), torch.finfo(value.dtype)
-        least = kind.tiny / kind.eps  # steps of a smaller weight would lie below the normal range and be rounded to zero
+        largest, limits = value.detach().abs().flatten(1).amax(1), torch.finfo(value.dtype)
+        least = limits.tiny / limits.eps  # steps of a smaller weight would lie below the normal range and be rounded to zero
         if ((largest > 0) & (largest < least)).any():
             raise ValueError(
                 f"parameters[{name!r}] are {largest[largest > 0].min():.1e} at most in size: want 0, or {least:.1e} or more in"
@@ -229,9 +235,27 @@ def _check_parameters(network: Network, parameters: Mapping[str, Tensor]) -> int
     return members
 
 
+def _tested(network: Network, test: tuple | None, members: int, like: Tensor) -> Data | None:
+    if test is None:
+        return None
+    if not isinstance(test, tuple | list) or len(test) != 2:
+        raise ValueError(f"test is {type(test).__name__}: want inputs and targets, two arrays")
+    try:
+        return _data(network, *test, members, like)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"test: {error}") from None
+
+
+def _tensor(name: str, value: Tensor | np.ndarray, like: Tensor) -> Tensor:
+    try:
+        return torch.as_tensor(value, device=like.device)
+    except (TypeError, ValueError, RuntimeError):
+        raise TypeError(f"{name} is of type {type(value).__name__}: want numbers, a tensor or an array") from None
+
+
 def _data(network: Network, inputs: Tensor | np.ndarray, targets: Tensor | np.ndarray, members: int, like: Tensor) -> Data:
     """Bring points and targets to the device of `like` and, where they are no tokens or labels, to its precision."""
-    inputs, targets = torch.as_tensor(inputs, device=like.device), torch.as_tensor(targets, device=like.device)
+    inputs, targets = _tensor("inputs", inputs, like), _tensor("targets", targets, like)
     point = network.point
     own = inputs.ndim == len(point) + 2
     if inputs.ndim - own != len(point) + 1 or inputs.numel() == 0 or (own and len(inputs) != members):
@@ -278,8 +302,8 @@ def _learning_rates(
         raise ValueError(f"learning_rate by name must name each of the parameters {', '.join(shapes)}")
     rates = {}
     for name, rate in given.items():
-        rate = np.asarray(rate, float)
-        if rate.shape not in ((), (members,)) or not np.all((rate > 0) & np.isfinite(rate)):
+        rate = numbers("learning_rate", rate)
+        if rate.shape not in ((), (members,)) or np.any(rate <= 0):
             raise ValueError(f"learning_rate is {rate.tolist()}: want one positive number, or one for each of {members} members")
         rates[name] = np.broadcast_to(rate, (members,))
     return rates

@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from lib.networks import Network, check_sizes
+from lib.checks import sizes, whole
+from lib.networks import Network, check_device
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Transformer(Network):
     heads: int = 4
 
     def __post_init__(self) -> None:
-        check_sizes(**vars(self))
+        sizes(**vars(self))
         if self.width % self.heads:
             raise ValueError(f"width {self.width} and heads {self.heads}: want heads that divide the width")
 
@@ -95,7 +96,14 @@ class Transformer(Network):
         Returns
         -------
         by name, (members, ...)
+
+        Raises
+        ------
+        ValueError
+            If `members` is not positive, `seed` is negative, or there is no such device.
         """
+        seed, members = whole("seed", seed, 0), whole("members", members)
+        check_device(device)
         return {
             name: torch.stack([torch.from_numpy(self._drawn(name, shape, (seed, m, i))) for m in range(members)]).to(
                 device, dtype

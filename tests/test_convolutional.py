@@ -200,7 +200,7 @@ def test_the_tangent_kernel_of_lenet_is_that_of_its_gradients():
         (lambda: SmallResNet(kernel=4), "kernel is 4: want an odd side"),
         (lambda: SmallResNet(point=(3, 30, 32)), "4 divides"),
         (lambda: SmallResNet(point=(32, 32)), "4 divides"),
-        (lambda: SmallResNet(gain=0.0), "gain is 0.0: want a positive"),
+        (lambda: SmallResNet(gain=0.0), "gain is 0: want a positive"),
         (lambda: LeNet()(member(LeNet().initialize(), 0), torch.zeros(1, 1, 28, 28), (4,)), "layer 4"),
     ],
     ids=["outputs", "channels", "kernel", "sides", "axes", "gain", "layer"],

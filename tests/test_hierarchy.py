@@ -153,10 +153,10 @@ def test_the_last_sizes_that_fit():
         (lambda: PAPER.derive(PAPER.rules(0), [-1]), "want integers"),
         (lambda: PAPER.derive(PAPER.rules(0), [0.5]), "want integers"),
         (lambda: PAPER.derive(PAPER.rules(0), 3), "in one dimension"),
-        (lambda: PAPER.draw(0, PAPER.rules(0), 0, 1), "train 0 and test 1"),
-        (lambda: PAPER.draw(0, PAPER.rules(0), 1, 0), "train 1 and test 0"),
+        (lambda: PAPER.draw(0, PAPER.rules(0), 0, 1), "train is 0: want"),
+        (lambda: PAPER.draw(0, PAPER.rules(0), 1, 0), "test is 0: want"),
         (lambda: PAPER.draw(0, PAPER.rules(0), 131_072, 1), "together at most the 131072 strings"),
-        (lambda: PAPER.draw(0, PAPER.rules(0), 1.5, 1), "want positive integers"),
+        (lambda: PAPER.draw(0, PAPER.rules(0), 1.5, 1), "train is 1.5: want"),
     ],
     ids=range(8),
 )

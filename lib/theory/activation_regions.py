@@ -6,12 +6,13 @@ preactivation is positive. Two layers without biases are given by `w` (h, d), on
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lib.theory.common import LARGEST, finite, matrix, positive
+from lib.theory.common import LARGEST, arrays, binary, finite, matrix, number, positive, rows
 
 TIED = 1e-9  # radians, or a share of a segment: what is closer is one
 
@@ -72,7 +73,7 @@ def regions(w: ArrayLike, bound: float = 1.0) -> list[Region]:
 
     Source: Definition 16 and Proposition 17; the color is the parity of the number of *distinct* hyperplanes crossed.
     """
-    w, bound = one_matrix("w", w, np.inf), float(positive("bound", bound))
+    w, bound = one_matrix("w", w, np.inf), number("bound", bound, positive)
     if w.shape[1] != 2:
         raise ValueError(f"w has shape {w.shape}: want neurons in the plane (h, 2)")
     corners = np.pi / 4 * np.arange(1, 17, 2)  # of two turns
@@ -106,7 +107,7 @@ def predictor(pattern: ArrayLike, w: ArrayLike, a: ArrayLike, gamma: float = 0.0
 
     Source: appendix C, "Surface of a piecewise linear network".
     """
-    pattern, w, a = np.asarray(pattern, bool), one_matrix("w", w), finite("a", a)
+    pattern, w, a = binary("pattern", pattern), one_matrix("w", w), finite("a", a)
     check_slope(gamma)
     if a.shape != w.shape[:1] or pattern.shape[-1:] != a.shape:
         raise ValueError(f"pattern {pattern.shape}, w {w.shape} and a {a.shape} do not fit: want (..., h), (h, d) and (h,)")
@@ -138,7 +139,7 @@ def crossings(w: ArrayLike, start: ArrayLike, end: ArrayLike) -> list[Crossing]:
     Source: Proposition 17, "there does not exist a boundary … where two neurons activations change simultaneously".
     """
     normals, number = hyperplanes(w)
-    start, end = _segment(start, end, normals.shape[1])
+    start, end = _segment(start, end, normals.shape[1], "w")
     z0, z1 = normals @ start, normals @ end
     crossed = np.flatnonzero(np.sign(z0) * np.sign(z1) < 0)
     t = z0[crossed] / (z0[crossed] - z1[crossed])
@@ -175,11 +176,9 @@ def deep_crossings(
 
     Source: Definition 16 and Proposition 17.
     """
-    if len(weights) == 0:
-        raise ValueError("weights is empty: want those of at least one hidden layer")
-    weights = [one_matrix(f"weights[{i}]", w, np.inf) for i, w in enumerate(weights)]
-    start, end = _segment(start, end, weights[0].shape[1])
-    biases = [np.zeros(len(w)) for w in weights] if biases is None else [finite("biases", b) for b in biases]
+    weights = arrays("weights", weights, partial(one_matrix, largest=np.inf))
+    start, end = _segment(start, end, weights[0].shape[1], "weights")
+    biases = [np.zeros(len(w)) for w in weights] if biases is None else arrays("biases", biases)
     check_slope(gamma)
     chained = all(w.shape[1] == len(v) for w, v in zip(weights[1:], weights[:-1], strict=True))
     if not chained or [b.shape for b in biases] != [w.shape[:1] for w in weights]:
@@ -223,6 +222,9 @@ def _fractions(values: NDArray) -> NDArray:
 
 def sectors(normals: NDArray) -> tuple[NDArray, NDArray]:
     """Cut the circle by the lines orthogonal to vectors (h, 2), not all zero: the angle where each arc begins, and its width."""
+    normals = one_matrix("normals", normals)
+    if normals.shape[1] != 2 or not np.any(normals):
+        raise ValueError(f"normals has shape {normals.shape}: want vectors (h, 2), not all zero")
     distinct, _ = hyperplanes(normals)
     lines = np.sort(np.arctan2(distinct[:, 0], -distinct[:, 1]) % np.pi)
     edges = np.concatenate([lines, lines + np.pi])
@@ -231,6 +233,7 @@ def sectors(normals: NDArray) -> tuple[NDArray, NDArray]:
 
 def circle(angles: NDArray) -> NDArray:
     """Return the unit vectors at some angles, (..., 2)."""
+    angles = finite("angles", angles)
     return np.stack([np.cos(angles), np.sin(angles)], axis=-1)
 
 
@@ -245,6 +248,7 @@ def _on_square(angles: NDArray, bound: float) -> NDArray:
 
 def unit(vectors: NDArray) -> NDArray:
     """Bring vectors (..., d) to length 1 and leave those that are zero."""
+    vectors = rows("vectors", vectors, np.inf)
     largest = np.abs(vectors).max(axis=-1, keepdims=True)
     vectors = vectors / np.where(largest > 0, largest, 1)
     norm = np.linalg.norm(vectors, axis=-1, keepdims=True)
@@ -253,12 +257,13 @@ def unit(vectors: NDArray) -> NDArray:
 
 def gates(active: NDArray, gamma: float) -> NDArray:
     """Return the slopes of neurons, 1 where active and gamma elsewhere."""
-    return np.where(active, 1.0, gamma)
+    check_slope(gamma)
+    return np.where(binary("active", active), 1.0, gamma)
 
 
 def check_slope(gamma: float) -> None:
     """Raise ValueError unless gamma is in [0, 1)."""
-    if not 0 <= gamma < 1:
+    if not 0 <= number("gamma", gamma) < 1:
         raise ValueError(f"gamma is {gamma}: want a slope in [0, 1)")
 
 
@@ -270,8 +275,8 @@ def one_matrix(name: str, value: ArrayLike, largest: float = LARGEST) -> NDArray
     return value
 
 
-def _segment(start: ArrayLike, end: ArrayLike, d: int) -> tuple[NDArray, NDArray]:
+def _segment(start: ArrayLike, end: ArrayLike, d: int, owner: str) -> tuple[NDArray, NDArray]:
     start, end = finite("start", start), finite("end", end)
     if start.shape != (d,) or end.shape != (d,):
-        raise ValueError(f"start {start.shape} and end {end.shape} do not fit: want ({d},)")
+        raise ValueError(f"start {start.shape} and end {end.shape} do not fit {owner}: want ({d},)")
     return start, end

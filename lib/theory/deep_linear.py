@@ -9,7 +9,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lib.theory.common import best_interpolator, count, finite, held, integrate, normal_equations, orthogonal, square, vector
+from lib.theory.common import (
+    best_interpolator,
+    count,
+    finite,
+    generator,
+    held,
+    integrate,
+    normal_equations,
+    number,
+    orthogonal,
+    square,
+    vector,
+)
 
 
 class DeepFlow(NamedTuple):
@@ -48,9 +60,9 @@ def deep_flow(a: ArrayLike, ws: ArrayLike, xtx: ArrayLike, xty: ArrayLike, times
     """
     a, ws = finite("a", a), finite("ws", ws)
     d = a.size
-    if a.ndim != 1 or ws.ndim != 3 or ws.shape != (len(ws), d, d) or not len(ws):
+    if a.ndim != 1 or ws.ndim != 3 or ws.shape != (len(ws), d, d):
         raise ValueError(f"a {a.shape} and ws {ws.shape} do not fit: want (d,) and (L, d, d) with L of at least 1")
-    xtx, xty = normal_equations(xtx, xty, (d,))
+    xtx, xty = normal_equations(xtx, xty, (d,), "a")
 
     def velocity(_: float, state: NDArray) -> NDArray:
         a, ws = state[:d], state[d:].reshape(-1, d, d)
@@ -92,12 +104,12 @@ def deep_isotropic_initialization(d: int, depth: int, a_norm: float, delta: floa
     Source: Definition 12, there with a = 0 as the example.
     """
     d, depth = count("d", d), count("depth", depth)
-    a_norm, delta = float(finite("a_norm", a_norm)), float(finite("delta", delta))
+    a_norm, delta = number("a_norm", a_norm), number("delta", delta)
     if a_norm < 0 or delta > a_norm**2:
         raise ValueError(f"a_norm {a_norm:g} must be non-negative and delta {delta:g} at most its square")
     if delta > 0 and d > 1:
         raise ValueError(f"delta {delta:g} > 0 asks that a aᵀ, of rank one, be invertible: with d = {d}, want delta <= 0")
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     direction = orthogonal(d, rng)[0]
     along = np.outer(direction, direction)
     root = np.sqrt(a_norm**2 - delta) * along + np.sqrt(max(-delta, 0.0)) * (np.eye(d) - along)
@@ -109,7 +121,7 @@ def deep_norm2(a_norm2: ArrayLike, delta: float, depth: int) -> NDArray:
     r"""Return :math:`\|\beta\|^2 = \|a\|^2(\|a\|^2 - \delta)^L`, elementwise; source: Lemma 13, whose proof prints d for L."""
     a_norm2 = finite("a_norm2", a_norm2)
     with np.errstate(over="ignore"):
-        return held("the squared norm", a_norm2 * (a_norm2 - finite("delta", delta)) ** count("depth", depth))
+        return held("the squared norm", a_norm2 * (a_norm2 - np.float64(number("delta", delta))) ** count("depth", depth))
 
 
 def deep_outer(w1_gram: ArrayLike, delta: float, depth: int) -> NDArray:
@@ -117,7 +129,7 @@ def deep_outer(w1_gram: ArrayLike, delta: float, depth: int) -> NDArray:
     w1_gram, depth = square("w1_gram", w1_gram), count("depth", depth)
     with np.errstate(over="ignore", invalid="ignore"):
         power = np.linalg.matrix_power(w1_gram, depth)
-        return held("the outer product", power @ w1_gram + float(finite("delta", delta)) * power)
+        return held("the outer product", power @ w1_gram + number("delta", delta) * power)
 
 
 def deep_preconditioner(a_norm2: float, w1_gram: ArrayLike, delta: float, depth: int) -> NDArray:
@@ -134,8 +146,8 @@ def deep_preconditioner(a_norm2: float, w1_gram: ArrayLike, delta: float, depth:
 
     Source: Lemma 14.
     """  # noqa: D400
-    w1_gram, depth, delta = square("w1_gram", w1_gram), count("depth", depth), float(finite("delta", delta))
-    a_norm2 = float(finite("a_norm2", a_norm2))
+    w1_gram, depth, delta = square("w1_gram", w1_gram), count("depth", depth), number("delta", delta)
+    a_norm2 = number("a_norm2", a_norm2)
     with np.errstate(over="ignore", invalid="ignore"):
         powers = [np.linalg.matrix_power(w1_gram, n) for n in range(depth + 1)]
         own = sum(np.float64(a_norm2 - delta) ** n * powers[depth - 1 - n] for n in range(depth))
@@ -201,7 +213,7 @@ def deep_argmin(xtx: ArrayLike, xty: ArrayLike, beta0: ArrayLike, depth: int) ->
     """
     beta0 = vector("beta0", beta0)
     slope0 = _slope(beta0, depth)
-    xtx, xty = normal_equations(xtx, xty, beta0.shape)
+    xtx, xty = normal_equations(xtx, xty, beta0.shape, "beta0")
 
     def objective(beta: NDArray) -> tuple[float, NDArray]:
         return deep_inductive_bias(beta, beta0, depth), _slope(beta, depth) - slope0

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import exprel
 
-from lib.theory.common import ascending, finite, positive
+from lib.theory.common import ascending, binary, finite, number, positive, square
 from lib.theory.orthants import covariance_root, gated_mean, orthant_covariance, weight_rows
 
 
@@ -52,13 +52,11 @@ def gdln_moments(inputs: ArrayLike, labels: ArrayLike, gates: ArrayLike) -> Mome
 
     Source: localization notes, Eqs. 83–87.
     """
-    x, y, g = finite("inputs", inputs), finite("labels", labels), finite("gates", gates)
-    if x.ndim != 2 or g.ndim != 2 or y.shape != x.shape[:1] or g.shape[1:] != y.shape or 0 in x.shape + g.shape:
+    x, y, g = finite("inputs", inputs), finite("labels", labels), binary("gates", gates)
+    if x.ndim != 2 or g.ndim != 2 or y.shape != x.shape[:1] or g.shape[1:] != y.shape:
         raise ValueError(
             f"inputs {x.shape}, labels {y.shape} and gates {g.shape} do not fit: want (samples, n), (samples,), (K, samples)"
         )
-    if not np.all((g == 0) | (g == 1)):
-        raise ValueError("gates must be 0 or 1")
     gated = (g.T[:, :, None] * x[:, None, :]).reshape(len(x), -1)  # (samples, Kn)
     return Moments(gated.T @ gated / len(x), gated.T @ y / len(x))
 
@@ -145,8 +143,8 @@ def gdln_trajectory(weights0: ArrayLike, a: ArrayLike, b: ArrayLike, times: Arra
 
     Source: corrects localization notes, Eqs. 85 and 88–90 (no 1/K; the constant of integration is signed, no exponential).
     """
-    modes, w = gdln_modes(a, b), _weights("weights0", weights0, b)
-    times, tau = ascending(times), float(positive("tau", tau))
+    modes, w = gdln_modes(a, b), _network("weights0", weights0, b)
+    times, tau = ascending(times), number("tau", tau, positive)
     with np.errstate(over="ignore"):
         past = np.minimum(times[:, None] / (len(w) * tau), 1e300)
         decay = -modes.eigenvalues / len(w) * past  # (T, Kn)
@@ -163,7 +161,7 @@ def gdln_limit(weights0: ArrayLike, a: ArrayLike, b: ArrayLike) -> NDArray:
 
     Source: corrects localization notes, section 4.4.2 (:math:`A^{-1}b` lacks the K) and Eq. 107 (a leftover exponential).
     """
-    modes, w = gdln_modes(a, b), _weights("weights0", weights0, b)
+    modes, w = gdln_modes(a, b), _network("weights0", weights0, b)
     alive = modes.eigenvalues > 0
     settled = len(w) * modes.drive / np.where(alive, modes.eigenvalues, 1)
     return (modes.vectors @ np.where(alive, settled, modes.vectors.T @ w.ravel())).reshape(w.shape)
@@ -174,8 +172,10 @@ def gdln_loss(weights: ArrayLike, a: ArrayLike, b: ArrayLike) -> NDArray:
 
     Source: localization notes, Eqs. 3 and 80.
     """
-    w = _weights("weights", weights, b)
-    a, b, flat = finite("a", a), finite("b", b), w.reshape(*w.shape[:-2], -1) / w.shape[-2]
+    a, b, w = square("a", a), finite("b", b), _weights("weights", weights, b)
+    if a.ndim != 2 or b.shape != a.shape[:1]:
+        raise ValueError(f"a {a.shape} and b {b.shape} do not fit: want (Kn, Kn) and (Kn,)")
+    flat = w.reshape(*w.shape[:-2], -1) / w.shape[-2]
     return 0.5 * (np.einsum("...i,ij,...j->...", flat, a, flat) - 2 * flat @ b + 0.5)
 
 
@@ -191,6 +191,13 @@ def gdln_best_loss(a: ArrayLike, b: ArrayLike) -> float:
 
 def _weights(name: str, weights: ArrayLike, b: ArrayLike) -> NDArray:
     weights, size = finite(name, weights), np.size(b)
-    if weights.ndim < 2 or weights.shape[-2] * weights.shape[-1] != size or size == 0:
+    if weights.ndim < 2 or weights.shape[-2] * weights.shape[-1] != size:
         raise ValueError(f"{name} has shape {weights.shape}: want (K, n) with K·n = {size}, the length of b")
+    return weights
+
+
+def _network(name: str, weights: ArrayLike, b: ArrayLike) -> NDArray:
+    weights = _weights(name, weights, b)
+    if weights.ndim != 2:
+        raise ValueError(f"{name} has shape {weights.shape}: want one network (K, n)")
     return weights

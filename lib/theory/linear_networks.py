@@ -14,7 +14,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import exprel
 
-from lib.theory.common import LARGEST, count, finite, held, integrate, learning_rates, matrix, normal_equations, orthogonal
+from lib.theory.common import (
+    LARGEST,
+    count,
+    finite,
+    generator,
+    held,
+    integrate,
+    learning_rates,
+    matrix,
+    normal_equations,
+    number,
+    orthogonal,
+    positive,
+)
 from lib.theory.deep_linear import (  # noqa: F401  the deep half, under the same name
     deep_argmin,
     deep_flow,
@@ -75,7 +88,7 @@ def flow(
     if a.ndim != 2:
         raise ValueError(f"a {a.shape} and w {w.shape} must be one network: want (h, c) and (h, d)")
     (h, c), d = a.shape, w.shape[1]
-    xtx, xty = normal_equations(xtx, xty, (d, c))
+    xtx, xty = normal_equations(xtx, xty, (d, c), f"a {a.shape} and w {w.shape}")
 
     def velocity(_: float, state: NDArray) -> NDArray:
         a, w = state[: h * c].reshape(h, c), state[h * c :].reshape(h, d)
@@ -121,7 +134,9 @@ def neuron_preconditioner(beta_k: ArrayLike, delta_k: float, eta_a: float = 1.0,
 
     Source: Theorem 2.
     """  # noqa: D400
-    beta_k, delta_k = matrix("beta_k", beta_k), float(finite("delta_k", delta_k))
+    beta_k, delta_k = matrix("beta_k", beta_k), number("delta_k", delta_k)
+    if beta_k.ndim != 2:
+        raise ValueError(f"beta_k has shape {beta_k.shape}: want (d, c)")
     learning_rates(eta_a, eta_w)
     u, sigma, vt = np.linalg.svd(beta_k)
     if sigma[0] == 0 or np.any(sigma[1:] > 1e-8 * sigma[0]):
@@ -140,7 +155,7 @@ def preconditioner_isotropic(beta: ArrayLike, delta: float) -> NDArray:
 
     Source: Theorem 3.
     """  # noqa: D400
-    beta, delta = matrix("beta", beta), float(finite("delta", delta))
+    beta, delta = matrix("beta", beta), number("delta", delta)
 
     def root(sigma: NDArray) -> NDArray:
         return np.hypot(sigma, delta / 2)
@@ -158,7 +173,7 @@ def gram_w(beta: ArrayLike, delta: float) -> NDArray:
 
     Source: Lemma 8.
     """  # noqa: D400
-    beta, delta = matrix("beta", beta), float(finite("delta", delta))
+    beta, delta = matrix("beta", beta), number("delta", delta)
     return _of_gram(beta, lambda sigma: _split(sigma, delta)[1])
 
 
@@ -172,7 +187,7 @@ def gram_a(beta: ArrayLike, delta: float) -> NDArray:
 
     Source: Lemma 9.
     """  # noqa: D400
-    beta, delta = matrix("beta", beta), float(finite("delta", delta))
+    beta, delta = matrix("beta", beta), number("delta", delta)
     return _of_gram(np.swapaxes(beta, -1, -2), lambda sigma: _split(sigma, delta)[0])
 
 
@@ -200,7 +215,7 @@ def isotropic_initialization(beta0: ArrayLike, delta: float, hidden: int, seed: 
 
     Source: Assumption 7 and the remark after it.
     """
-    beta0, delta = matrix("beta0", beta0), float(finite("delta", delta))
+    beta0, delta = matrix("beta0", beta0), number("delta", delta)
     if beta0.ndim != 2:
         raise ValueError(f"beta0 has shape {beta0.shape}: want (d, c)")
     (d, c), h = beta0.shape, count("hidden", hidden)
@@ -214,7 +229,7 @@ def isotropic_initialization(beta0: ArrayLike, delta: float, hidden: int, seed: 
     padded = np.zeros(h)
     padded[: len(sigma)] = sigma[:h]
     root_a, root_w = _split_roots(padded, delta)
-    r = orthogonal(h, np.random.default_rng(seed))
+    r = orthogonal(h, generator(seed))
     ka, kw = min(h, c), min(h, d)  # beyond these, the hidden directions are silent
     return r[:, :ka] * root_a[:ka] @ vt[:ka], r[:, :kw] * root_w[:kw] @ u.T[:kw]
 
@@ -236,11 +251,9 @@ def unbalanced_initialization(d: int, c: int, h: int, delta: float, scale: float
     Source: the setting of Theorems 2 and 6.
     """
     d, c, h = (count(*pair) for pair in (("d", d), ("c", c), ("h", h)))
-    delta, scale = float(finite("delta", delta)), float(finite("scale", scale))
-    if scale <= 0:
-        raise ValueError(f"scale is {scale:g}: want a positive norm for every neuron's map")
+    delta, scale = number("delta", delta), number("scale", scale, positive)
     root_a, root_w = _split_roots(scale, delta)
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     a, w = rng.normal(size=(h, c)), rng.normal(size=(h, d))
     unit_a, unit_w = (v / np.linalg.norm(v, axis=1, keepdims=True) for v in (a, w))
     return root_a * unit_a, root_w * unit_w
@@ -260,7 +273,7 @@ def hyperbolic_entropy(x: ArrayLike, delta: float) -> NDArray:
 
 def hyperbolic_entropy_gradient(x: ArrayLike, delta: float) -> NDArray:
     r"""Return :math:`q_\delta'(x) = \tfrac12\sinh^{-1}(2x/|\delta|)`, elementwise, for δ ≠ 0; source: Theorem 11."""
-    x, delta = finite("x", x), float(finite("delta", delta))
+    x, delta = finite("x", x), number("delta", delta)
     if np.abs(delta) < 1 / LARGEST:
         raise ValueError(f"delta is {delta:g}: the hyperbolic entropy needs delta other than 0, at least {1 / LARGEST:g} in size")
     return np.arcsinh(2 * x / np.abs(delta)) / 2
@@ -350,9 +363,7 @@ def mu_phi_velocity(mu: ArrayLike, phi: ArrayLike, q: ArrayLike, delta: ArrayLik
     mu, phi, q, delta = finite("mu", mu), finite("phi", phi), finite("q", q), finite("delta", delta)
     if mu.ndim != 1 or not mu.shape == phi.shape == delta.shape or q.shape != mu.shape * 2:
         raise ValueError(f"mu {mu.shape}, phi {phi.shape}, q {q.shape}, delta {delta.shape}: want (h,), (h,), (h, h) and (h,)")
-    s = float(finite("target_norm", target_norm))
-    if s <= 0:
-        raise ValueError(f"target_norm is {s:g}: want the norm of a target other than zero")
+    s = number("target_norm", target_norm, positive)
     if np.any((mu == 0) & (delta >= 0)):
         raise ValueError("a neuron with mu = 0 and delta >= 0 has no input weights, so that its phi is undefined")
     of_a, of_w = _split(mu, delta)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
 
-from lib.theory.common import count, finite, integrate, non_negative, positive, square
+from lib.theory.common import broadcastable, count, finite, integrate, non_negative, number, positive, square
 from lib.theory.gated_linear import (  # noqa: F401  the gated half, under the same name
     gdln_best_loss,
     gdln_gaussian_moments,
@@ -25,9 +25,9 @@ from lib.theory.gated_linear import (  # noqa: F401  the gated half, under the s
 from lib.theory.orthants import (
     EPS,
     Pair,
-    angle,
+    angle,  # noqa: F401  Gaussian data in half-spaces, under the same name
     covariance_root,
-    gated_mean,  # noqa: F401  Gaussian data in half-spaces, under the same name
+    gated_mean,  # noqa: F401
     orthant_covariance,  # noqa: F401
     orthant_moments,  # noqa: F401
     orthant_probability,  # noqa: F401
@@ -141,8 +141,8 @@ def relu_trajectory(
     ValueError
         As `relu_flow`, or if times do not ascend or `tau` is not positive.
     """
-    weights, roots = _network(weights0, sigma1, sigma0)
-    tau = float(positive("tau", tau))
+    weights, roots = _network(weights0, sigma1, sigma0, "weights0")
+    tau = number("tau", tau, positive)
     times, path = integrate(lambda _, w: _flow(w.reshape(weights.shape), *roots).ravel() / tau, weights.ravel(), times)
     return times, path.reshape(-1, *weights.shape)
 
@@ -169,7 +169,7 @@ def gate_agreement(before: ArrayLike, after: ArrayLike, sigma: ArrayLike) -> NDA
 
     Source: localization notes, Eqs. 78–79; the closed form is ours.
     """
-    return 1 - angle(before, after, sigma) / np.pi
+    return 1 - pair(before, after, sigma, ("before", "after"))[0].angle / np.pi
 
 
 def fixed_points(sigma1: ArrayLike, sigma0: ArrayLike) -> FixedPoints:
@@ -210,12 +210,14 @@ def fixed_points(sigma1: ArrayLike, sigma0: ArrayLike) -> FixedPoints:
     return FixedPoints(ratio, np.sqrt(2 * ratio / np.pi)[:, None] * modes.T[::-1], 0.25 - ratio / (4 * np.pi))
 
 
-def _network(weights: ArrayLike, sigma1: ArrayLike, sigma0: ArrayLike) -> tuple[NDArray, tuple[NDArray, NDArray]]:
+def _network(
+    weights: ArrayLike, sigma1: ArrayLike, sigma0: ArrayLike, name: str = "weights"
+) -> tuple[NDArray, tuple[NDArray, NDArray]]:
     roots = covariance_root("sigma1", sigma1), covariance_root("sigma0", sigma0)
-    if np.ndim(weights) != 2:
-        raise ValueError(f"weights has shape {np.shape(weights)}: want (K, n), a neuron per row")
     for root in roots:
-        weights = weight_rows("weights", weights, root)
+        weights = weight_rows(name, weights, root)
+    if weights.ndim != 2:
+        raise ValueError(f"{name} has shape {weights.shape}: want (K, n), a neuron per row")
     return weights, roots
 
 
@@ -293,9 +295,11 @@ def symmetric_score(mean_absolute: ArrayLike, variance1: ArrayLike, variance0: A
     Source: ours; towards section 3.2 of the localization notes, which is empty, for K = 1.
     """  # noqa: D400
     mean_absolute, variance1 = non_negative("mean_absolute", mean_absolute), positive("variance1", variance1)
+    variance0 = non_negative("variance0", variance0)
+    broadcastable(mean_absolute=mean_absolute, variance1=variance1, variance0=variance0)
     if np.any(mean_absolute**2 > variance1 * (1 + 1e-9)):
-        raise ValueError("mean_absolute² exceeds variance1: no projection has these moments")
-    return mean_absolute**2 / (variance1 + non_negative("variance0", variance0))
+        raise ValueError("the square of mean_absolute exceeds variance1: no projection has these moments")
+    return mean_absolute**2 / (variance1 + variance0)
 
 
 # --- the nonlinear Gaussian process on a ring -----------------------------------------------------------------------------
@@ -321,7 +325,7 @@ def ring_correlation(n: int, xi: float) -> NDArray:
     From ξ of about n/8 on this has negative eigenvalues (at n = 40, −1e-7 for ξ = 5 and −.03 for ξ = 10). They are set to 0 and
     the diagonal is scaled back to 1, so that it is the correlation of what `lib.data.nlgp` draws. A ValueError for ξ ≤ 0.
     """
-    n, xi = count("n", n), float(positive("xi", xi))
+    n, xi = count("n", n), number("xi", xi, positive)
     steps = np.arange(n)
     distance = np.abs(steps - steps[:, None])
     correlation = np.exp(-(np.minimum(distance, n - distance) ** 2) / xi**2)
@@ -368,14 +372,14 @@ def nlgp_gated_mean(n: int, xi: float, gain: float) -> NDArray:
 
     Source: ours, for :math:`E[X; \langle w, X\rangle > 0]` with w along one site (localization notes, "Non-Gaussian Data").
     """
-    c, gain = ring_correlation(n, xi), float(positive("gain", gain))
+    c, gain = ring_correlation(n, xi), number("gain", gain, positive)
     opposite = np.sqrt(0.5 / gain**2 + (1 - c) * (1 + c))
     return np.arctan2(c, opposite) / (np.pi * np.sqrt(2 / np.pi * _arcsine(1.0, gain)))
 
 
 def _arcsine(c: ArrayLike, gain: float) -> NDArray:
     """Return the arcsine of cs, s = 2g²/(1 + 2g²), from its cosine, which keeps its digits where cs is nearly 1."""
-    gain = float(positive("gain", gain))
+    gain = number("gain", gain, positive)
     short = 1 / (1 + 2 * gain**2)  # 1 - s
     s, size = 2 * gain**2 * short, np.abs(c)
     return np.arctan2(np.multiply(s, c), np.sqrt((1 - size + size * short) * (1 + s * size)))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import spherical_jn
 
-from lib.theory.common import LARGEST, finite, square
+from lib.theory.common import LARGEST, broadcastable, finite, square
 
 EPS = np.finfo(float).eps
 
@@ -36,6 +36,11 @@ class Pair(NamedTuple):
     rest: NDArray  # π − θ
     cosine: NDArray  # cos θ
 
+    @property
+    def angle(self) -> NDArray:
+        """The angle θ, with its digits near 0 and π."""
+        return 2 * np.arctan2(np.linalg.norm(self.minus, axis=-1), np.linalg.norm(self.plus, axis=-1))
+
 
 def covariance_root(name: str, sigma: ArrayLike) -> NDArray:
     """Return R (n, n) with RRᵀ = Σ, or raise ValueError unless Σ is symmetric and positive semidefinite."""
@@ -53,7 +58,7 @@ def covariance_root(name: str, sigma: ArrayLike) -> NDArray:
 def weight_rows(name: str, weights: ArrayLike, root: NDArray) -> NDArray:
     """Return weight vectors (..., n), or raise ValueError unless all fit Σ = `root` `root`ᵀ and none has ⟨w, X⟩ = 0."""
     weights, n = finite(name, weights), len(root)
-    if weights.ndim < 1 or weights.shape[-1] != n or weights.size == 0:
+    if weights.ndim < 1 or weights.shape[-1] != n:
         raise ValueError(f"{name} has shape {weights.shape}: want weight vectors (..., {n}), as the covariance is ({n}, {n})")
     spread = np.linalg.norm(weights @ root, axis=-1)
     floor = np.sqrt(n * EPS) * np.linalg.norm(root, 2) * np.linalg.norm(weights, axis=-1)
@@ -79,14 +84,13 @@ def overlap(p: Pair) -> NDArray:
     return p.rest**2 * spherical_jn(1, p.rest)
 
 
-def pair(w1: ArrayLike, wk: ArrayLike, sigma: ArrayLike) -> tuple[Pair, NDArray, NDArray, NDArray]:
-    """Check two arrays of weight vectors and Σ; return the pair, both weights and the root of Σ."""
+def pair(
+    w1: ArrayLike, wk: ArrayLike, sigma: ArrayLike, names: tuple[str, str] = ("w1", "wk")
+) -> tuple[Pair, NDArray, NDArray, NDArray]:
+    """Check two arrays of weight vectors, called by `names`, and Σ; return the pair, both weights and the root of Σ."""
     root = covariance_root("sigma", sigma)
-    w1, wk = weight_rows("w1", w1, root), weight_rows("wk", wk, root)
-    try:
-        np.broadcast_shapes(w1.shape, wk.shape)
-    except ValueError:
-        raise ValueError(f"w1 {w1.shape} and wk {wk.shape} do not fit each other: want shapes that broadcast") from None
+    w1, wk = weight_rows(names[0], w1, root), weight_rows(names[1], wk, root)
+    broadcastable(**dict(zip(names, (w1, wk), strict=True)))
     return whitened_pair(w1 @ root, wk @ root), w1, wk, root
 
 
@@ -109,8 +113,7 @@ def angle(w1: ArrayLike, wk: ArrayLike, sigma: ArrayLike) -> NDArray:
 
     Source: localization notes, after Eq. 43, "order parameter"; to their question: yes, the cosine identity holds.
     """
-    found = pair(w1, wk, sigma)[0]
-    return 2 * np.arctan2(np.linalg.norm(found.minus, axis=-1), np.linalg.norm(found.plus, axis=-1))
+    return pair(w1, wk, sigma)[0].angle
 
 
 def orthant_probability(weights: ArrayLike, sigma: ArrayLike) -> float:
@@ -135,7 +138,8 @@ def orthant_probability(weights: ArrayLike, sigma: ArrayLike) -> float:
     if weights.ndim != 2 or not 1 <= len(weights) <= 3:
         raise ValueError(f"weights has shape {weights.shape}: want (m, n) with m = 1, 2 or 3 half-spaces")
     i, j = np.triu_indices(len(weights), 1)
-    angles = angle(weights[i], weights[j], sigma) if len(i) else angle(weights, weights, sigma)
+    first, second = (weights[i], weights[j]) if len(i) else (weights, weights)
+    angles = pair(first, second, sigma, ("weights", "weights"))[0].angle
     return float(0.5 - angles.sum() / (2 * np.pi * max(len(weights) - 1, 1)))
 
 

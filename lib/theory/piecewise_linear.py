@@ -29,7 +29,7 @@ from lib.theory.activation_regions import (  # noqa: F401  the geometric half, u
     sectors,
     unit,
 )
-from lib.theory.common import finite, held, learning_rates, matrix, positive
+from lib.theory.common import broadcastable, finite, held, learning_rates, matrix, positive
 
 # --- initialization and flow
 
@@ -65,6 +65,7 @@ def scale_initialization(w: ArrayLike, a: ArrayLike, tau: ArrayLike, delta: Arra
     w, a, tau, delta = matrix("w", w), finite("a", a), positive("tau", tau), finite("delta", delta)
     if w.shape[:-1] != a.shape:
         raise ValueError(f"w {w.shape} and a {a.shape} do not fit: want (..., h, d) and (..., h)")
+    broadcastable(tau=tau, delta=delta, a=a[..., 0])
     norms = np.hypot.reduce(w, axis=-1)
     if not np.allclose(norms, np.abs(a), rtol=1e-6, atol=0):
         raise ValueError("w and a are not balanced: want |a| = |w| for each neuron")
@@ -91,8 +92,10 @@ def direction_rate(mu: ArrayLike, delta: ArrayLike, eta_a: float = 1.0, eta_w: f
 
     Source: section 5, "Two-layer network".
     """
-    mu, delta = np.broadcast_arrays(finite("mu", mu), finite("delta", delta))
+    mu, delta = finite("mu", mu), finite("delta", delta)
     learning_rates(eta_a, eta_w)
+    broadcastable(mu=mu, delta=delta)
+    mu, delta = np.broadcast_arrays(mu, delta)
     upstream = delta >= 0
     if np.any((mu == 0) & upstream):
         raise ValueError("mu is 0 and delta not negative: then w = 0, which has no direction")
@@ -130,6 +133,7 @@ def neuron_flow(
     direction, xi = finite("direction", direction), finite("xi", xi)
     if direction.ndim < 1 or direction.shape[-1:] != xi.shape[-1:]:
         raise ValueError(f"direction {direction.shape} and xi {xi.shape} do not fit: want (..., d)")
+    broadcastable(mu=mu, delta=delta, direction=direction[..., 0], xi=xi[..., 0])
     rate = direction_rate(mu, delta, eta_a, eta_w)
     along = np.sum(direction * xi, axis=-1)
     mu_dot = -np.hypot(delta, 2 * np.sqrt(eta_a * eta_w) * np.asarray(mu, float)) * along

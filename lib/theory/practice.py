@@ -6,7 +6,7 @@ Source: Kunin et al. (2024), "Get rich quick", figure 5 and appendix "Experiment
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lib.theory.common import count, finite, matrix
+from lib.theory.common import broadcastable, count, finite, matrix
 
 # --- images: how rough a filter is ----------------------------------------------------------------------------------------
 
@@ -33,7 +33,8 @@ def power_response(kernel: ArrayLike, horizontal: ArrayLike, vertical: ArrayLike
     ValueError
         If the kernel is no matrix, or something is not finite.
     """
-    kernel, horizontal, vertical = matrix("kernel", kernel), finite("horizontal", horizontal), finite("vertical", vertical)
+    kernel, horizontal, vertical = _kernel(kernel), finite("horizontal", horizontal), finite("vertical", vertical)
+    broadcastable(horizontal=horizontal, vertical=vertical)
     rows, columns = (np.arange(size) - (size - 1) / 2 for size in kernel.shape)  # from the middle: only the phase changes
     phase = (vertical[..., None] * rows)[..., :, None] + (horizontal[..., None] * columns)[..., None, :]
     turned = 2 * np.sin(phase / 2) ** 2 + 1j * np.sin(phase)  # 1 - exp(-iφ), with all its digits for long waves
@@ -46,7 +47,14 @@ def white_noise_roughness(kernel: ArrayLike) -> float:
     For a filter of k × k pixels :math:`E[w_pw_q]/\|w\|^2 = \delta_{pq}/k^2`, so that each pixel passes 1/k² of the kernel's
     power; where the convolution keeps its margin all of it arrives. 5.25 for `PRINTED_LAPLACIAN`, 10.25 for `LAPLACIAN`.
     """
-    return float(np.sum(matrix("kernel", kernel) ** 2))
+    return float(np.sum(_kernel(kernel) ** 2))
+
+
+def _kernel(kernel: ArrayLike) -> NDArray:
+    kernel = matrix("kernel", kernel)
+    if kernel.ndim != 2:
+        raise ValueError(f"kernel has shape {kernel.shape}: want (l, l)")
+    return kernel
 
 
 # --- random hierarchies -----------------------------------------------------------------------------------------------------

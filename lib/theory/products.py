@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma, expit, hyp2f1
 
-from lib.theory.common import finite, held, integrate, positive
+from lib.theory.common import broadcastable, count, finite, held, integrate, number, positive, rows, vector
 
 NODES, SHARES = np.polynomial.legendre.leggauss(16)  # of a quadrature over (-1, 1)
 
@@ -34,8 +34,8 @@ def flow(weights: ArrayLike, target: float, times: ArrayLike, exponents: ArrayLi
 
     Source: "Setup" and "Nonlinearities".
     """
-    weights, k = _monomial(weights, exponents)
-    target = finite("target", target)
+    weights, k = _one_monomial(weights, exponents)
+    target = number("target", target)
     _, path = integrate(lambda t, w: (target - np.prod(w**k)) * _gradient(w, k), weights, times)
     return path
 
@@ -60,11 +60,9 @@ def descend(weights: ArrayLike, target: float, learning_rate: float, steps: int,
 
     Source: "Learning rate" (left open in the note).
     """
-    weights, k = _monomial(weights, exponents)
-    target, learning_rate = finite("target", target), finite("learning_rate", learning_rate)
-    if learning_rate <= 0 or steps != int(steps) or steps < 1:
-        raise ValueError(f"learning_rate {learning_rate:g} must be positive and steps {steps} a positive integer")
-    path = np.empty((int(steps) + 1, len(weights)))
+    weights, k = _one_monomial(weights, exponents)
+    target, learning_rate = number("target", target), number("learning_rate", learning_rate, positive)
+    path = np.empty((count("steps", steps) + 1, len(weights)))
     path[0] = w = weights
     with np.errstate(over="ignore", invalid="ignore"):
         for step in range(1, len(path)):
@@ -112,7 +110,7 @@ def final_pair(weights: ArrayLike, target: float) -> NDArray:
     Source: "How fast do weights equalize?", where only an order of magnitude is given.
     """
     weights, _ = _monomial(weights, None)
-    target = positive("target", target)
+    target = number("target", target, positive)
     if weights.shape[-1] != 2 or np.any(weights <= 0):
         raise ValueError(f"weights must be positive, shape (..., 2); got shape {weights.shape}")
     c = (weights[..., 0] - weights[..., 1]) * (weights[..., 0] + weights[..., 1])
@@ -149,9 +147,10 @@ def time_to_reach(product: ArrayLike, target: ArrayLike, degree: ArrayLike, star
 
     Source: new; its limits are the times in "General case".
     """
-    product, target, d, start = np.broadcast_arrays(
-        *(finite(*pair) for pair in zip(("product", "target", "degree", "start"), (product, target, degree, start), strict=True))
-    )
+    given = {"product": product, "target": target, "degree": degree, "start": start}
+    given = {name: finite(name, value) for name, value in given.items()}
+    broadcastable(**given)
+    product, target, d, start = np.broadcast_arrays(*given.values())
     for name, value in (("product", product), ("start", start)):
         if np.any((value <= 0) | (value >= target)):
             raise ValueError(f"{name} must lie strictly between 0 and target")
@@ -193,7 +192,7 @@ def blow_up_time(target: float, degree: float, start: float) -> float:
 
     Source: corrects "Phase 1: growth", which prints :math:`t-t_0`.
     """
-    target, degree, start = positive("target", target), finite("degree", degree), finite("start", start)
+    target, degree, start = number("target", target, positive), number("degree", degree), number("start", start)
     if degree <= 2:
         raise ValueError(f"degree {degree:g}: growth is hyperbolic only above degree 2")
     if start <= 0:
@@ -205,6 +204,7 @@ def blow_up_time(target: float, degree: float, start: float) -> float:
 def approach_rate(target: ArrayLike, degree: ArrayLike) -> NDArray:
     r"""Rate :math:`d\,s^{2-2/d}` at which :math:`s - p` decays near the end; source: "Phase 2: approach"."""
     target, degree = positive("target", target), positive("degree", degree)
+    broadcastable(target=target, degree=degree)
     with np.errstate(over="ignore"):
         return held("the rate", degree * target ** (2 - 2 / degree))
 
@@ -232,7 +232,8 @@ def effective_depth(exponents: ArrayLike) -> tuple[float, float]:
 
     Source: corrects "Nonlinearities", where c is missing.
     """
-    _, k = _monomial(np.ones(np.shape(exponents)), exponents)
+    exponents = vector("exponents", exponents)
+    _, k = _monomial(np.ones(len(exponents)), exponents)
     depth = k.sum()
     return float(depth), float(np.exp(np.sum(k * np.log(k)) / depth))
 
@@ -244,10 +245,15 @@ def _gradient(weights: NDArray, k: NDArray) -> NDArray:
     return powers.prod(axis=1)
 
 
+def _one_monomial(weights: ArrayLike, exponents: ArrayLike | None) -> tuple[NDArray, NDArray]:
+    weights, k = _monomial(weights, exponents)
+    if weights.ndim != 1:
+        raise ValueError(f"weights has shape {weights.shape}: want (d,)")
+    return weights, k
+
+
 def _monomial(weights: ArrayLike, exponents: ArrayLike | None) -> tuple[NDArray, NDArray]:
-    weights = finite("weights", weights)
-    if weights.ndim < 1 or weights.shape[-1] == 0:
-        raise ValueError(f"weights has shape {weights.shape}: want at least one weight")
+    weights = rows("weights", weights)
     k = np.ones(weights.shape[-1]) if exponents is None else finite("exponents", exponents)
     if k.shape != weights.shape[-1:]:
         raise ValueError(f"exponents {k.shape} do not fit weights {weights.shape}: want one for each weight")

@@ -13,7 +13,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.integrate import solve_ivp
 
-from lib.theory.common import best_interpolator, finite, integrate, interpolators, learning_rates, normal_equations, vector
+from lib.theory.common import (
+    best_interpolator,
+    broadcastable,
+    finite,
+    integrate,
+    interpolators,
+    learning_rates,
+    normal_equations,
+    number,
+    rows,
+    vector,
+)
 
 EPS = np.finfo(float).eps
 
@@ -43,6 +54,13 @@ class _Modes(NamedTuple):
 
 def conserved(a: ArrayLike, w: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0) -> NDArray:
     r"""Return :math:`\delta = \eta_w a^2 - \eta_a \|w\|^2` for `a` (...) and `w` (..., d); source: "Conserved quantity"."""
+    a, w = finite("a", a), rows("w", w)
+    learning_rates(eta_a, eta_w)
+    broadcastable(a=a, w=w[..., 0])
+    return _conserved(a, w, eta_a, eta_w)
+
+
+def _conserved(a: NDArray, w: NDArray, eta_a: float = 1.0, eta_w: float = 1.0) -> NDArray:
     return eta_w * np.square(a) - eta_a * np.sum(np.square(w), axis=-1)
 
 
@@ -60,7 +78,7 @@ def initialize(beta0: ArrayLike, delta: float) -> tuple[float, NDArray]:
 
     Source: appendix A, "Function space dynamics".
     """
-    beta0, delta = vector("beta0", beta0), float(finite("delta", delta))
+    beta0, delta = vector("beta0", beta0), number("delta", delta)
     norm = np.hypot.reduce(beta0)
     plus, minus = (root / np.sqrt(2) for root in _roots(norm, delta))
     return float(plus), beta0 / plus if delta >= 0 else beta0 / norm * minus
@@ -98,8 +116,8 @@ def trajectory(
     Source: new; contains the three cases of appendix A, "Exact solutions".
     """
     a0, w0, beta_star = _checked(a0, w0, beta_star, eta_a, eta_w)
-    times = np.atleast_1d(np.asarray(times, float))
-    if times.ndim != 1 or not np.all(np.isfinite(times) & (times >= 0)):
+    times = np.atleast_1d(finite("times", times, np.inf))
+    if times.ndim != 1 or np.any(times < 0):
         raise ValueError("times must be finite and non-negative, shape (T,)")
 
     delta, rise, fall, p, m = _modes(a0, w0, beta_star)
@@ -141,7 +159,7 @@ def _modes(a0: float, w0: NDArray, beta_star: NDArray) -> _Modes:
     :math:`(a_0\lambda_+ + \omega)(a_0\lambda_+ - \omega) = \delta(a_0^2\lambda_+ + s^2) + s^2\|w_\perp\|^2`.
     """
     size, s = a0**2 + w0 @ w0, np.linalg.norm(beta_star)
-    delta = float(conserved(np.longdouble(a0), w0.astype(np.longdouble)))  # a difference of squares that may nearly agree
+    delta = float(_conserved(np.longdouble(a0), w0.astype(np.longdouble)))  # a difference of squares that may nearly agree
     gap = np.hypot(delta, 2 * s)  # λ₊ - λ₋
     larger = (gap + np.abs(delta)) / 2
     rise, fall = (larger, -s * (s / larger)) if delta >= 0 else (s * (s / larger), -larger)
@@ -176,7 +194,7 @@ def flow(
 
     Source: appendix A, first display.
     """
-    xtx, xty = normal_equations(xtx, xty, np.shape(w0))
+    xtx, xty = normal_equations(xtx, xty, finite("w0", w0).shape, "w0")
     a0, w0, _ = _checked(a0, w0, xty, 1.0, 1.0)
     learning_rates(eta_a, eta_w)
     times, path = integrate(_velocity(xtx, xty, eta_a, eta_w), np.append(a0, w0), times)
@@ -216,7 +234,7 @@ def preconditioner(beta: ArrayLike, delta: float) -> NDArray:
 
     Source: Eq. for M in section 3, "Identifying regimes of learning in function space".
     """  # noqa: D400
-    beta, delta = finite("beta", beta), float(finite("delta", delta))
+    beta, delta = rows("beta", beta), number("delta", delta)
     norm = np.hypot.reduce(beta, axis=-1)[..., None]
     if delta < 0 and np.any(norm == 0):
         raise ValueError("beta is zero and delta negative: the preconditioner has no limit there")
@@ -249,7 +267,7 @@ def potential(beta: ArrayLike, delta: float) -> NDArray:
 
     Source: Theorem 1 and "Solving for the potential".
     """  # noqa: D400
-    norm, delta = np.hypot.reduce(finite("beta", beta), axis=-1), float(finite("delta", delta))
+    norm, delta = np.hypot.reduce(rows("beta", beta), axis=-1), number("delta", delta)
     (u, minus), u0 = _roots(norm, delta), np.sqrt(max(2 * delta, 0.0))  # u at β, and at 0
     if delta < 0:
         return 2 * norm * ((u**2 - 3 * delta) / minus) / 3  # u = 2‖β‖/√(κ - δ), which may underflow
@@ -262,7 +280,7 @@ def potential_gradient(beta: ArrayLike, delta: float) -> NDArray:
 
     `beta` and the result have shape (..., d). Source: "Solving for the potential".
     """
-    beta, delta = finite("beta", beta), float(finite("delta", delta))
+    beta, delta = rows("beta", beta), number("delta", delta)
     norm = np.hypot.reduce(beta, axis=-1, keepdims=True)
     _, minus = _roots(norm, delta)
     return minus * np.divide(beta, norm, out=np.zeros_like(beta), where=norm > 0)
@@ -284,7 +302,7 @@ def nearest_in_bregman(xtx: ArrayLike, xty: ArrayLike, beta0: ArrayLike, delta: 
     Source: Theorem 1.
     """
     beta0 = vector("beta0", beta0)
-    xtx, xty = normal_equations(xtx, xty, beta0.shape)
+    xtx, xty = normal_equations(xtx, xty, beta0.shape, "beta0")
     slope0 = potential_gradient(beta0, delta)
 
     def objective(beta: NDArray) -> tuple[float, NDArray]:
@@ -317,14 +335,14 @@ def interpolator(xtx: ArrayLike, xty: ArrayLike, a0: float, w0: ArrayLike) -> ND
 
     Source: "Exact solution when interpolating manifold is one-dimensional", completed for runs in which a changes sign.
     """
-    xtx, xty = normal_equations(xtx, xty, np.shape(w0))
+    xtx, xty = normal_equations(xtx, xty, finite("w0", w0).shape, "w0")
     base, null, strengths = interpolators(xtx, xty)
     if null.shape[1] != 1:
         raise ValueError(f"the null space of xtx has dimension {null.shape[1]}: want 1")
     a0, w0, _ = _checked(a0, w0, xty, 1.0, 1.0)
     v = null[:, 0]
     k = w0 @ v
-    half = conserved(a0, w0 - k * v) / 2  # δ + k², of which δ may nearly be -k²
+    half = _conserved(a0, w0 - k * v) / 2  # δ + k², of which δ may nearly be -k²
     root = np.hypot(half, np.linalg.norm(base))
     a_end = np.sqrt(half + root if half >= 0 else base @ base / (root - half))
     if half > 0:

@@ -15,7 +15,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lib.theory import single_neuron
-from lib.theory.common import count, finite, held, learning_rates, matrix, non_negative, positive, square, vector
+from lib.theory.common import (
+    arrays,
+    broadcastable,
+    count,
+    finite,
+    held,
+    matrix,
+    non_negative,
+    number,
+    numbers,
+    positive,
+    rows,
+    square,
+    vector,
+)
 from lib.theory.two_point import Product, checked_constants
 
 
@@ -62,18 +76,7 @@ def charge(parameters: Sequence[ArrayLike], generators: Sequence[ArrayLike], rat
 
     Source: Kunin et al. (2021), there for one learning rate.
     """  # noqa: D400
-    rates = positive("rates", rates)
-    if not len(parameters) == len(generators) == len(rates):
-        raise ValueError(f"{len(parameters)} parameters, {len(generators)} generators, {len(rates)} rates: want as many of each")
-    total = 0.0
-    for theta, generator, rate in zip(parameters, generators, rates, strict=True):
-        theta, generator = finite("parameters", theta), square("generators", generator)
-        if theta.ndim not in (1, 2) or generator.shape != theta.shape[:1] * 2:
-            raise ValueError(
-                f"a generator {generator.shape} does not fit its parameter {theta.shape}: want (n, n) and (n,) or (n, m)"
-            )
-        total += np.sum(theta * (generator @ theta)) / rate
-    return float(total)
+    return _charge("parameters", parameters, generators, positive("rates", rates))
 
 
 def charge_step(gradients: Sequence[ArrayLike], generators: Sequence[ArrayLike], rates: Sequence[float]) -> float:
@@ -86,7 +89,19 @@ def charge_step(gradients: Sequence[ArrayLike], generators: Sequence[ArrayLike],
 
     Source: new in this form; Kunin et al. (2021) have the rate of the modified flow.
     """  # noqa: D400
-    return charge(gradients, generators, 1 / positive("rates", rates))
+    return _charge("gradients", gradients, generators, 1 / positive("rates", rates))
+
+
+def _charge(name: str, vectors: Sequence[ArrayLike], generators: Sequence[ArrayLike], rates: NDArray) -> float:
+    vectors, generators, rates = arrays(name, vectors), arrays("generators", generators, square), rows("rates", rates)
+    if not len(vectors) == len(generators) == len(rates):
+        raise ValueError(f"{len(vectors)} {name}, {len(generators)} generators, {len(rates)} rates: want as many of each")
+    total = 0.0
+    for theta, generator, rate in zip(vectors, generators, rates, strict=True):
+        if theta.ndim not in (1, 2) or generator.shape != theta.shape[:1] * 2:
+            raise ValueError(f"{name} {theta.shape} and generators {generator.shape} do not fit: want (n,) or (n, m), and (n, n)")
+        total += np.sum(theta * (generator @ theta)) / rate
+    return float(total)
 
 
 def quadratic_invariants(points: ArrayLike, velocities: ArrayLike) -> NDArray:
@@ -149,10 +164,10 @@ def deep_imbalances(weights: Sequence[ArrayLike], rates: Sequence[float]) -> lis
 
     Source: appendix B of Kunin et al. (2024), there for equal rates.
     """  # noqa: D400
-    weights, rates = [matrix("weights", w) for w in weights], positive("rates", rates)
+    weights, rates = arrays("weights", weights, matrix), positive("rates", rates)
     shapes = [w.shape for w in weights]
     if len(weights) < 2 or rates.shape != (len(weights),):
-        raise ValueError(f"{len(weights)} layers and rates {rates.shape}: want two layers or more, and a rate for each")
+        raise ValueError(f"{len(weights)} weights and rates {rates.shape}: want two layers or more, and a rate for each")
     pairs = list(zip(weights[:-1], weights[1:], rates[:-1], rates[1:], strict=True))
     if any(below.ndim != 2 or above.ndim != 2 or below.shape[0] != above.shape[1] for below, above, _, _ in pairs):
         raise ValueError(f"weights {shapes} do not fit: want (n_1, n_0), (n_2, n_1), …")
@@ -175,7 +190,7 @@ def pair_as_neuron(weights: ArrayLike, target: float) -> Neuron:
     weights = finite("weights", weights)
     if weights.shape != (2,):
         raise ValueError(f"weights has shape {weights.shape}: want a pair, (2,)")
-    return Neuron(float(weights[0]), weights[1:], vector("target", np.atleast_1d(target)), 1.0, 1.0)
+    return Neuron(float(weights[0]), weights[1:], vector("target", [number("target", target)]), 1.0, 1.0)
 
 
 def neuron_as_pair(neuron: Neuron) -> Product:
@@ -195,12 +210,11 @@ def neuron_as_pair(neuron: Neuron) -> Product:
 
     Source: new.
     """  # noqa: D400
-    w, target = finite("w", neuron.w), finite("beta_star", neuron.beta_star)
+    a, w, target, eta_a, eta_w = _checked(neuron)
     if w.shape != (1,) or target.shape != (1,):
-        raise ValueError(f"w {w.shape} and beta_star {target.shape}: want a neuron with one input, (1,)")
-    learning_rates(neuron.eta_a, neuron.eta_w)
-    shift = (neuron.eta_w / neuron.eta_a) ** 0.25
-    return Product(np.array([shift * neuron.a, w[0] / shift]), float(target[0]), float(np.sqrt(neuron.eta_a * neuron.eta_w)))
+        raise ValueError(f"neuron.w {w.shape} and neuron.beta_star {target.shape}: want a neuron with one input, (1,)")
+    shift = (eta_w / eta_a) ** 0.25
+    return Product(np.array([shift * a, w[0] / shift]), float(target[0]), float(np.sqrt(eta_a * eta_w)))
 
 
 def two_points_as_neuron(
@@ -225,7 +239,8 @@ def two_points_as_neuron(
 
     Source: new.
     """  # noqa: D400
-    h, y, w = (float(value) for value in (positive("dh2", dh2), non_negative("dy2", dy2), finite("w", w)))
+    numbers(input_distance=input_distance, target_distance=target_distance, tau_h=tau_h, tau_y=tau_y)
+    h, y, w = number("dh2", dh2, positive), number("dy2", dy2, non_negative), number("w", w)
     x2, _, tau_h, tau_y = checked_constants(input_distance, positive("target_distance", target_distance), tau_h, tau_y)
     along = (y - w) / target_distance
     across2 = y - along**2
@@ -242,13 +257,12 @@ def coordinates(neuron: Neuron) -> Coordinates:
 
     The cosine is 0 where :math:`\beta_0 = 0`. Raises ValueError as `lib.theory.single_neuron.trajectory`. Source: new.
     """
-    w, target = finite("w", neuron.w), vector("beta_star", neuron.beta_star)
-    learning_rates(neuron.eta_a, neuron.eta_w)
-    a, s, length = finite("a", neuron.a), np.hypot.reduce(target), np.hypot.reduce(w)
-    clock = np.sqrt(neuron.eta_a * neuron.eta_w) * s
+    a, w, target, eta_a, eta_w = _checked(neuron)
+    s, length = np.hypot.reduce(vector("neuron.beta_star", target)), np.hypot.reduce(w)
+    clock = np.sqrt(eta_a * eta_w) * s
     cosine = float(np.sign(a) * (w / length) @ (target / s)) if length > 0 else 0.0
     with np.errstate(over="ignore"):
-        balance = held("the balance", single_neuron.conserved(a, w, neuron.eta_a, neuron.eta_w) / (2 * clock))
+        balance = held("the balance", single_neuron.conserved(a, w, eta_a, eta_w) / (2 * clock))
         size = held("the size", np.abs(a) * length / s)
     return Coordinates(float(balance), float(size), cosine, float(clock))
 
@@ -273,9 +287,9 @@ def course(balance: float, size: float, cosine: float, times: ArrayLike) -> NDAr
 
     Source: new; the solution is that of `lib.theory.single_neuron`.
     """
-    size, cosine = float(positive("size", size)), _cosine(cosine)
+    size, cosine = number("size", size, positive), _cosine(cosine)
     start = size * np.array([cosine, np.sqrt(1 - cosine**2)])
-    a, w = single_neuron.initialize(start, 2 * float(finite("balance", balance)))
+    a, w = single_neuron.initialize(start, 2 * number("balance", balance))
     return single_neuron.trajectory(a, w, [1.0, 0.0], times).beta
 
 
@@ -306,6 +320,7 @@ def neuron_kernel_distance(balance: ArrayLike, size: ArrayLike, cosine: float = 
     """
     balance, size, cosine = finite("balance", balance), positive("size", size), _cosine(cosine)
     dimension = count("dimension", dimension)
+    broadcastable(balance=balance, size=size)
     (a0, b0), (a1, b1) = (_normalized(*_split(balance, r), dimension) for r in (size, 1.0))
     apart, along = a0 - a1, b0 - b1
     return (dimension * apart**2 + 2 * apart * along + along**2 + 2 * b0 * b1 * (1 - cosine**2)) / 2
@@ -335,9 +350,8 @@ def twin_kernel_distance(balance: ArrayLike, size: ArrayLike, dimension: int = 2
 
     Source: new.
     """
-    balance, size, dimension = finite("balance", balance), positive("size", size), count("dimension", dimension)
-    if dimension < 2:
-        raise ValueError(f"dimension is {dimension}: want 2 or more, since w is orthogonal to the target")
+    balance, size, dimension = finite("balance", balance), positive("size", size), count("dimension", dimension, 2)
+    broadcastable(balance=balance, size=size)
     a, b = _split(balance, size)
     a_end, b_end = _split(a / 2, 1.0)
     multiplicity = np.array([1, 1, dimension - 2])
@@ -346,6 +360,15 @@ def twin_kernel_distance(balance: ArrayLike, size: ArrayLike, dimension: int = 2
     )
     start, end = (m / np.sqrt(np.sum(multiplicity * m**2, axis=-1, keepdims=True)) for m in (start, end))
     return np.sum(multiplicity * (start - end) ** 2, axis=-1) / 2
+
+
+def _checked(neuron: Neuron) -> Neuron:
+    if not isinstance(neuron, Neuron):
+        raise TypeError(f"neuron is of type {type(neuron).__name__}: want a Neuron")
+    a, w, target = number("neuron.a", neuron.a), rows("neuron.w", neuron.w), finite("neuron.beta_star", neuron.beta_star)
+    if w.ndim != 1 or target.shape != w.shape:
+        raise ValueError(f"neuron.w {w.shape} and neuron.beta_star {target.shape} do not fit: want (d,) for both")
+    return Neuron(a, w, target, number("neuron.eta_a", neuron.eta_a, positive), number("neuron.eta_w", neuron.eta_w, positive))
 
 
 def _split(balance: NDArray, size: NDArray) -> tuple[NDArray, NDArray]:
@@ -362,7 +385,7 @@ def _normalized(a: NDArray, b: NDArray, dimension: int) -> tuple[NDArray, NDArra
 
 
 def _cosine(cosine: float) -> float:
-    cosine = float(finite("cosine", cosine))
+    cosine = number("cosine", cosine)
     if np.abs(cosine) > 1:
         raise ValueError(f"cosine is {cosine:g}: want a number from -1 to 1")
     return cosine

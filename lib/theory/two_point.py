@@ -15,7 +15,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
-from lib.theory.common import LARGEST, finite, held, integrate, matrix, non_negative, positive, vector
+from lib.theory.common import LARGEST, finite, held, integrate, matrix, non_negative, number, numbers, positive, vector
 from lib.theory.two_point_curves import (  # noqa: F401  the curves, under the same name
     CURVES,
     checked_constants,
@@ -52,7 +52,7 @@ def high_low(
     Source: van Rossem & Saxe, Eq. 11.
     """  # noqa: D400
     h, y = positive("dh2", dh2), non_negative("dy2", dy2)
-    x2, target2, tau_h, tau_y = checked_constants(input_distance, target_distance, tau_h, tau_y)
+    x2, target2, tau_h, tau_y = checked_constants(input_distance, target_distance, tau_h, tau_y, dh2=h, dy2=y)
     with np.errstate(over="ignore"):
         slope = tau_y / tau_h * x2
         return held("A_high", h - slope * y / h), held("A_low", np.sqrt(slope) * np.sqrt(target2))
@@ -121,9 +121,10 @@ def as_product(
 
     Source: new.
     """
-    h, y = positive("dh2", dh2), non_negative("dy2", dy2)
+    numbers(input_distance=input_distance, target_distance=target_distance, tau_h=tau_h, tau_y=tau_y)
+    h, y = number("dh2", dh2, positive), number("dy2", dy2, non_negative)
     x2, target2, tau_h, tau_y = checked_constants(input_distance, target_distance, tau_h, tau_y)
-    if sign not in (1, -1):
+    if number("sign", sign) not in (1, -1):
         raise ValueError(f"sign is {sign}: want 1 or -1")
     first = (tau_h / (tau_y * x2)) ** 0.25 * np.sqrt(h)
     return Product(
@@ -182,10 +183,13 @@ def random_feature_density(
         return held("the density", np.exp(-(score**2) / 2) / np.sqrt(2 * np.pi) * slope)
 
 
-def _score(h: NDArray, gain: float, *constants: float) -> tuple[NDArray, NDArray]:
+def _score(
+    h: NDArray, gain: float, input_distance: float, target_distance: float, tau_h: float, tau_y: float
+) -> tuple[NDArray, NDArray]:
     """Return the standard normal quantile that final distance `h` corresponds to, and its derivative by h."""
-    x2, target2, tau_h, tau_y = checked_constants(*constants)
-    ratio, gain = tau_y / tau_h, positive("gain", gain)
+    numbers(input_distance=input_distance, target_distance=target_distance, tau_h=tau_h, tau_y=tau_y)
+    x2, target2, tau_h, tau_y = checked_constants(input_distance, target_distance, tau_h, tau_y)
+    ratio, gain = tau_y / tau_h, number("gain", gain, positive)
     spread = x2 * gain * np.hypot(1, ratio)
     with np.errstate(divide="ignore", over="ignore"):
         low2 = ratio * x2 * target2
@@ -235,7 +239,7 @@ def linear_flow(
     target = finite("target_difference", target_difference)
     if target.shape != d_y.shape[:1]:
         raise ValueError(f"target_difference {target.shape} does not fit d_y {d_y.shape}: want {d_y.shape[:1]}")
-    tau_h, tau_y = positive("tau_h", tau_h), positive("tau_y", tau_y)
+    tau_h, tau_y = number("tau_h", tau_h, positive), number("tau_y", tau_y, positive)
 
     def split(state: NDArray) -> tuple[NDArray, NDArray]:
         return state[..., : d_h.size].reshape(-1, *d_h.shape), state[..., d_h.size :].reshape(-1, *d_y.shape)
@@ -268,9 +272,9 @@ def conserved(d_h: ArrayLike, d_y: ArrayLike, *, tau_h: float, tau_y: float) -> 
     Source: new; Eq. 24 is its component along dh, given that dh does not rotate.
     """
     d_h, d_y = matrix("d_h", d_h), matrix("d_y", d_y)
-    if d_h.shape[-2] != d_y.shape[-1]:
+    if d_h.shape[-2] != d_y.shape[-1] or d_h.shape[:-2] != d_y.shape[:-2]:
         raise ValueError(f"d_h {d_h.shape} and d_y {d_y.shape} do not fit: want (..., k, n_in) and (..., n_out, k)")
-    return positive("tau_y", tau_y) * d_y.mT @ d_y - positive("tau_h", tau_h) * d_h @ d_h.mT
+    return number("tau_y", tau_y, positive) * d_y.mT @ d_y - number("tau_h", tau_h, positive) * d_h @ d_h.mT
 
 
 def final_distance2_one_output(
@@ -289,6 +293,7 @@ def final_distance2_one_output(
     d_h, d_y, dx = _maps(d_h, d_y, input_difference)
     if d_y.shape[0] != 1:
         raise ValueError(f"d_y has shape {d_y.shape}: want one output, (1, k)")
+    numbers(target_distance=target_distance, tau_h=tau_h, tau_y=tau_y)
     x2, target2, tau_h, tau_y = checked_constants(np.linalg.norm(dx), target_distance, tau_h, tau_y)
     dh, out, slope = d_h @ dx, d_y[0], tau_y / tau_h * x2
     across = out - (out @ dh) / (dh @ dh) * dh

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import exprel
 
 from lib.theory import single_neuron
-from lib.theory.common import LARGEST, ascending, finite, non_negative, positive
+from lib.theory.common import LARGEST, ascending, broadcastable, finite, non_negative, number, numbers, positive
 
 CURVES = ("dh2", "dy2", "w")
 
@@ -50,7 +50,7 @@ def velocity(
     Source: van Rossem & Saxe, Eq. 7.
     """  # noqa: D400
     h, y, w = positive("dh2", dh2), non_negative("dy2", dy2), finite("w", w)
-    x2, target2, tau_h, tau_y = checked_constants(input_distance, target_distance, tau_h, tau_y)
+    x2, target2, tau_h, tau_y = checked_constants(input_distance, target_distance, tau_h, tau_y, dh2=h, dy2=y, w=w)
     return np.stack(
         np.broadcast_arrays(
             -x2 * w / tau_h,
@@ -99,7 +99,8 @@ def solve(
 
     Source: new; van Rossem & Saxe, A.3, hold that Eq. 7 "cannot be solved analytically in the general case".
     """
-    h, y, w = (float(value) for value in (positive("dh2", dh2), non_negative("dy2", dy2), finite("w", w)))
+    h, y, w = number("dh2", dh2, positive), number("dy2", dy2, non_negative), number("w", w)
+    numbers(input_distance=input_distance, target_distance=target_distance, tau_h=tau_h, tau_y=tau_y)
     times, (x2, target2, tau_h, tau_y) = ascending(times), checked_constants(input_distance, target_distance, tau_h, tau_y)
     if np.abs(y - w) > np.sqrt(target2 * y) + 1e-5 * (y + np.abs(w)):
         raise ValueError(f"no dy has dy2 {y:g} and w {w:g}: |dy2 - w| = |dy·Δy| is at most target_distance * sqrt(dy2)")
@@ -136,7 +137,8 @@ def identical_outputs(
 
     Source: corrects van Rossem & Saxe, Eqs. 39 and 40, whose exponents lack 1/τ_y.
     """  # noqa: D400
-    h, y, times = positive("dh2", dh2), non_negative("dy2", dy2), ascending(times)
+    h, y, times = number("dh2", dh2, positive), number("dy2", dy2, non_negative), ascending(times)
+    numbers(input_distance=input_distance, tau_h=tau_h, tau_y=tau_y)
     x2, _, tau_h, tau_y = checked_constants(input_distance, 0, tau_h, tau_y)
     h, y = _identical(h, y, times, x2, tau_h, tau_y)
     return xr.Dataset({"dh2": ("time", h), "dy2": ("time", y)}, {"time": times})
@@ -197,19 +199,21 @@ def pair_loss(dy2: NDArray, w: NDArray, target: float) -> NDArray:
 
 
 def checked_constants(
-    input_distance: ArrayLike, target_distance: ArrayLike, tau_h: ArrayLike, tau_y: ArrayLike
+    input_distance: ArrayLike, target_distance: ArrayLike, tau_h: ArrayLike, tau_y: ArrayLike, **others: NDArray
 ) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-    """Return ‖Δx‖², ‖Δy‖², τ_h and τ_y, or raise ValueError."""
+    """Return ‖Δx‖², ‖Δy‖², τ_h and τ_y, or raise ValueError; they must broadcast, also against `others`."""
     x, target = positive("input_distance", input_distance), non_negative("target_distance", target_distance)
     if np.any((target > 0) & (target < 1 / LARGEST)):
         raise ValueError(f"target_distance must be 0 or at least {1 / LARGEST:g}: its square would count as zero")
-    return x**2, target**2, positive("tau_h", tau_h), positive("tau_y", tau_y)
+    tau_h, tau_y = positive("tau_h", tau_h), positive("tau_y", tau_y)
+    broadcastable(input_distance=x, target_distance=target, tau_h=tau_h, tau_y=tau_y, **others)
+    return x**2, target**2, tau_h, tau_y
 
 
-def checked_loss(target_distance: float, tau_mean: float, mean_error: float) -> tuple[NDArray, NDArray, NDArray]:
+def checked_loss(target_distance: float, tau_mean: float, mean_error: float) -> tuple[float, float, float]:
     """Return ‖Δy‖, τ_ȳ and the error of the mean, or raise ValueError."""
-    target = non_negative("target_distance", target_distance)
-    return target, positive("tau_mean", tau_mean), non_negative("mean_error", mean_error)
+    target = number("target_distance", target_distance, non_negative)
+    return target, number("tau_mean", tau_mean, positive), number("mean_error", mean_error, non_negative)
 
 
 def same_shape(**arrays: NDArray) -> None:

@@ -10,7 +10,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import OptimizeResult, least_squares, minimize_scalar
 
-from lib.theory.common import finite, positive
+from lib.theory.common import finite, number, numbers, positive
 from lib.theory.two_point_curves import CURVES, checked_constants, checked_loss, dataset, pair_loss, path, same_shape
 
 
@@ -45,6 +45,7 @@ def fit(times: ArrayLike, dh2: ArrayLike, dy2: ArrayLike, w: ArrayLike, *, input
     """
     times, dh2, dy2, w = _measured(times=times, dh2=dh2, dy2=dy2, w=w)
     positive("dh2", dh2)
+    numbers(input_distance=input_distance, target_distance=target_distance)
     x2, target2, _, _ = checked_constants(input_distance, target_distance, 1, 1)
     start, clock, measured = (dh2[0], max(dy2[0], 0.0), w[0]), times - times[0], np.stack([dh2, dy2, w])
 
@@ -123,7 +124,7 @@ def fit_mean(
     Source: van Rossem & Saxe, Eq. 9 and appendix C.1.
     """
     times, losses, dy2, w = _measured(times=times, losses=losses, dy2=dy2, w=w)
-    target, _, mean_error = checked_loss(target_distance, 1, positive("mean_error", mean_error))
+    target, _, mean_error = checked_loss(target_distance, 1, number("mean_error", mean_error, positive))
     clock = times - times[0]
     excess = losses - pair_loss(dy2, w, target)
 

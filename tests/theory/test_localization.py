@@ -863,7 +863,7 @@ def test_weights_without_a_half_space_get_a_clear_error(zero):
         (lambda: theory.relu_pair_moment([1, np.nan], [1, 2], GOOD), "finite"),
         (lambda: theory.relu_flow([1.0, 2.0], GOOD, GOOD), r"want \(K, n\)"),
         (lambda: theory.relu_flow(np.ones((2, 3)), GOOD, GOOD), r"weights has shape \(2, 3\)"),
-        (lambda: theory.relu_flow(np.ones((0, 2)), GOOD, GOOD), r"weights has shape \(0, 2\)"),
+        (lambda: theory.relu_flow(np.ones((0, 2)), GOOD, GOOD), r"weights is empty, of shape \(0, 2\)"),
         (lambda: theory.relu_flow(np.ones((1, 2)), GOOD, np.eye(3)), "weights has shape"),
         (lambda: theory.relu_flow(np.ones((1, 2)), np.stack([GOOD, GOOD]), GOOD), "one covariance"),
         (lambda: theory.relu_trajectory(np.ones((1, 2)), GOOD, GOOD, [1, 0]), "ascend"),

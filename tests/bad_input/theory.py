@@ -1,0 +1,373 @@
+"""Valid calls of `lib.theory`, `lib.kernels` and `lib.measures`."""
+
+import numpy as np
+import torch
+from bad_input.calls import call, room
+
+from lib.networks import Dense
+from lib.theory.synthesis import Neuron
+
+EYE = np.eye(2)
+SIGMA = np.array([[1.0, 0.3], [0.3, 2.0]])
+ROWS = np.array([[1.0, 0.0], [0.6, 0.8]])
+TIMES = np.array([0.0, 0.5, 1.0, 2.0])
+ANY_TIMES = "scalar longer"  # one time, or several that are equal
+ANY_SHAPE = "scalar longer deeper"
+RATES = {"eta_a": 1.0, "eta_w": 2.0}
+TENSOR = torch.tensor(ROWS)
+DENSE = Dense((2, 3, 1))
+NEURON = Neuron(1.0, np.array([0.5]), np.array([2.0]), 1.0, 2.0)
+CONSTANTS = {"input_distance": 1.0, "target_distance": 0.7, "tau_h": 2.0, "tau_y": 3.0}
+POSITIVE = "input_distance tau_h tau_y"
+BROADCAST = "tau_y tau_h target_distance input_distance dh2 dy2"
+INNER = "shared by modules of lib.theory, called in loops by public functions that have checked its arguments"
+
+EXEMPT = {
+    "lib.theory.common.held": "takes a result, not an argument: it is what refuses one that is not finite",
+    "lib.theory.orthants.overlap": INNER,
+    "lib.theory.orthants.whitened_pair": INNER,
+    "lib.theory.two_point_curves.path": INNER,
+    "lib.theory.two_point_curves.pair_loss": INNER,
+    "lib.theory.two_point_curves.same_shape": INNER,
+    "lib.theory.two_point_curves.dataset": INNER,
+}
+
+
+def checks(opaque="", **extra):
+    """Describe a check of the form f(name, value): its message has the name that the caller gives, here `value`."""
+    return call(name="value", opaque="name " + opaque, **extra)
+
+
+CALLS = {
+    **room(
+        "theory.common",
+        numbers=call(x=1.0, also={"x": ([1.0, 2.0],)}),
+        binary=checks(value=[1, 0], also={"value": ([0.5],)}, may={"value": ANY_SHAPE}),
+        arrays=call(name="values", values=[ROWS, TIMES], opaque="name"),
+        rows=checks(value=ROWS, may={"value": "longer deeper"}),
+        broadcastable=call(x=1.0, y=1.0, opaque="x y", broadcast="x y"),
+        finite=checks(value=ROWS, may={"value": ANY_SHAPE}),
+        positive=checks(value=TIMES + 1, positive="value", may={"value": ANY_SHAPE}),
+        non_negative=checks(value=TIMES, also={"value": (-1.0,)}, may={"value": ANY_SHAPE}),
+        number=checks(value=1.0),
+        count=checks(value=3, least=1, opaque="least"),
+        generator=call(seed=3, may={"seed": "zero"}),
+        vector=checks(value=[1.0, 2.0], may={"value": "longer"}),
+        matrix=checks(value=ROWS, may={"value": "longer deeper"}),
+        square=checks(value=ROWS, may={"value": "deeper"}),
+        orthogonal=call(n=3, rng=np.random.default_rng(0), opaque="rng"),
+        learning_rates=call(**RATES, positive="eta_a eta_w"),
+        ascending=call(times=TIMES, may={"times": ANY_TIMES}),
+        integrate=call(
+            velocity=lambda t, y: -y,
+            start=[1.0, 2.0],
+            times=TIMES,
+            opaque="velocity",
+            may={"start": "longer", "times": ANY_TIMES},
+        ),
+        normal_equations=call(xtx=SIGMA, xty=[1.0, 2.0], shape=(2,), owner="beta0", opaque="shape owner"),
+        interpolators=call(xtx=SIGMA, xty=[1.0, 2.0]),
+        best_interpolator=call(
+            objective=lambda beta: (beta @ beta, 2 * beta), xtx=EYE * [1, 0], xty=[1.0, 0.0], start=[0.0, 1.0], opaque="objective"
+        ),
+    ),
+    **room(
+        "theory.products",
+        flow=call(weights=[0.5, 0.4], target=1.0, times=TIMES, exponents=[1, 2], may={"times": ANY_TIMES}),
+        descend=call(weights=[0.5, 0.4], target=1.0, learning_rate=0.1, steps=3, exponents=[1, 2], positive="learning_rate"),
+        conserved=call(weights=ROWS, exponents=[1, 2], may={"weights": "deeper"}),
+        final_pair=call(weights=ROWS + 1, target=1.0, positive="weights target", may={"weights": "deeper"}),
+        time_to_reach=call(
+            product=0.5,
+            target=1.0,
+            degree=3.0,
+            start=0.1,
+            positive="product target degree start",
+            broadcast="product target degree start",
+        ),
+        blow_up_time=call(target=1.0, degree=3.0, start=0.1, positive="target start degree", also={"degree": (2.0,)}),
+        approach_rate=call(target=1.0, degree=3.0, positive="target degree", broadcast="target degree"),
+        max_learning_rate=call(target=1.0, degree=3.0, positive="target degree", broadcast="target degree"),
+        effective_depth=call(exponents=[1, 2], may={"exponents": "longer"}, also={"exponents": ([0, 1], [1.5])}),
+    ),
+    **room(
+        "theory.single_neuron",
+        conserved=call(a=[1.0, 2.0], w=ROWS, **RATES, positive="eta_a eta_w", may={"a": "scalar deeper", "w": "longer deeper"}),
+        initialize=call(beta0=[1.0, 2.0], delta=0.5, may={"beta0": "longer"}),
+        trajectory=call(
+            a0=1.0, w0=[1.0, 2.0], beta_star=[2.0, 1.0], times=TIMES, **RATES, positive="eta_a eta_w", may={"times": ANY_TIMES}
+        ),
+        basin=call(a0=1.0, w0=[1.0, 2.0], beta_star=[2.0, 1.0], **RATES, positive="eta_a eta_w"),
+        flow=call(
+            a0=1.0,
+            w0=[1.0, 2.0],
+            xtx=SIGMA,
+            xty=[1.0, 0.5],
+            times=TIMES,
+            **RATES,
+            positive="eta_a eta_w",
+            may={"times": ANY_TIMES},
+        ),
+        preconditioner=call(beta=ROWS, delta=0.5, may={"beta": "longer deeper"}),
+        potential=call(beta=ROWS, delta=0.5, may={"beta": "longer deeper"}),
+        potential_gradient=call(beta=ROWS, delta=0.5, may={"beta": "longer deeper"}),
+        nearest_in_bregman=call(xtx=EYE * [1, 0], xty=[1.0, 0.0], beta0=[0.5, 0.5], delta=0.5),
+        interpolator=call(xtx=EYE * [1, 0], xty=[1.0, 0.0], a0=1.0, w0=[0.5, 0.5]),
+    ),
+    **room(
+        "theory.linear_networks",
+        conserved=call(a=ROWS, w=SIGMA, **RATES, positive="eta_a eta_w", may={"a": "longer", "w": "longer"}),
+        flow=call(a=ROWS, w=SIGMA, xtx=SIGMA, xty=ROWS, times=TIMES, **RATES, positive="eta_a eta_w", may={"times": ANY_TIMES}),
+        preconditioner=call(a=ROWS, w=SIGMA, **RATES, positive="eta_a eta_w", may={"a": "longer", "w": "longer"}),
+        neuron_preconditioner=call(
+            beta_k=np.ones((2, 3)), delta_k=0.5, **RATES, positive="eta_a eta_w", may={"beta_k": "longer"}
+        ),
+        preconditioner_isotropic=call(beta=ROWS, delta=0.5, may={"beta": "longer deeper"}),
+        gram_w=call(beta=ROWS, delta=0.5, may={"beta": "longer deeper"}),
+        gram_a=call(beta=ROWS, delta=0.5, may={"beta": "longer deeper"}),
+        isotropic_initialization=call(beta0=ROWS, delta=0.5, hidden=2, seed=0, may={"beta0": "longer", "seed": "zero"}),
+        unbalanced_initialization=call(d=2, c=1, h=3, delta=0.5, scale=1.0, seed=0, positive="scale", may={"seed": "zero"}),
+        hyperbolic_entropy=call(x=0.5, delta=0.5, also={"delta": (0.0,)}),
+        hyperbolic_entropy_gradient=call(x=0.5, delta=0.5, also={"delta": (0.0,)}),
+        singular_values=call(
+            beta0_values=[0.1, 0.2],
+            target_values=[1.0, 2.0],
+            delta=0.5,
+            times=TIMES,
+            may={"times": ANY_TIMES},
+            also={"times": (-1.0,)},
+        ),
+        mu_phi_velocity=call(mu=[1.0, 0.5], phi=[0.1, 0.2], q=SIGMA, delta=[0.5, 0.4], target_norm=1.0, positive="target_norm"),
+    ),
+    **room(
+        "theory.deep_linear",
+        deep_flow=call(a=[1.0, 0.5], ws=[ROWS, SIGMA], xtx=SIGMA, xty=[1.0, 0.5], times=TIMES, may={"times": ANY_TIMES}),
+        deep_isotropic_initialization=call(
+            d=2, depth=2, a_norm=1.0, delta=-0.5, seed=0, may={"seed": "zero"}, also={"a_norm": (-1.0,)}
+        ),
+        deep_norm2=call(a_norm2=1.0, delta=0.5, depth=2),
+        deep_outer=call(w1_gram=SIGMA, delta=0.5, depth=2, may={"w1_gram": "deeper"}),
+        deep_preconditioner=call(a_norm2=1.0, w1_gram=SIGMA, delta=0.5, depth=2, may={"w1_gram": "deeper"}),
+        rich_preconditioner=call(beta=[1.0, 0.5], depth=2, may={"beta": "longer"}),
+        rich_preconditioner_inverse=call(beta=[1.0, 0.5], depth=2, may={"beta": "longer"}),
+        deep_inductive_bias=call(beta=[1.0, 0.5], beta0=[0.5, 0.5], depth=2, may={"beta": "deeper"}),
+        deep_argmin=call(xtx=EYE * [1, 0], xty=[1.0, 0.0], beta0=[0.5, 0.5], depth=2),
+    ),
+    **room(
+        "theory.activation_regions",
+        hyperplanes=call(w=ROWS, may={"w": "longer"}),
+        regions=call(w=ROWS, bound=1.0, positive="bound"),
+        predictor=call(
+            pattern=[1, 0],
+            w=ROWS,
+            a=[1.0, -1.0],
+            gamma=0.1,
+            also={"gamma": (-0.1, 1.0), "pattern": ([0.5, 1.0],)},
+            may={"pattern": "deeper", "w": "longer"},
+        ),
+        crossings=call(w=ROWS, start=[-1.0, -2.0], end=[2.0, 1.0]),
+        deep_crossings=call(
+            weights=[ROWS, ROWS],
+            biases=[[0.1, 0.2], [0.1, 0.2]],
+            start=[-1.0, -2.0],
+            end=[2.0, 1.0],
+            gamma=0.1,
+            also={"gamma": (-0.1, 1.0)},
+        ),
+        sectors=call(normals=ROWS, also={"normals": (0 * ROWS,)}),
+        circle=call(angles=0.5),
+        unit=call(vectors=ROWS, may={"vectors": "longer deeper"}),
+        gates=call(active=[True, False], gamma=0.1, also={"gamma": (-0.1, 1.0)}, may={"active": ANY_SHAPE}),
+        check_slope=call(gamma=0.1, also={"gamma": (-0.1, 1.0)}),
+        one_matrix=checks(value=ROWS, may={"value": "longer"}),
+    ),
+    **room(
+        "theory.piecewise_linear",
+        scale_initialization=call(w=ROWS, a=[1.0, -1.0], tau=1.0, delta=0.5, positive="tau", broadcast="tau delta"),
+        direction_rate=call(mu=0.5, delta=0.5, **RATES, positive="eta_a eta_w", broadcast="mu delta"),
+        neuron_flow=call(
+            mu=0.5,
+            direction=[1.0, 0.0],
+            xi=[0.1, 0.2],
+            delta=0.5,
+            **RATES,
+            positive="eta_a eta_w",
+            may={"direction": "deeper", "xi": "deeper"},
+            broadcast="mu delta",
+        ),
+        alignment_drive=call(
+            direction=[1.0, 0.0],
+            inputs=ROWS,
+            targets=[1.0, -1.0],
+            gamma=0.1,
+            also={"gamma": (-0.1, 1.0)},
+            may={"direction": "deeper"},
+        ),
+        alignment_phase=call(w=[1.0, 0.0], a=1.0, drive=[0.1, 0.2], times=TIMES, may={"times": ANY_TIMES}),
+        aligned_directions=call(inputs=ROWS, targets=[1.0, -1.0], gamma=0.1, also={"gamma": (-0.1, 1.0)}),
+    ),
+    **room(
+        "theory.orthants",
+        covariance_root=call(name="sigma", sigma=SIGMA, opaque="name"),
+        weight_rows=call(name="weights", weights=ROWS, root=EYE, opaque="name root", may={"weights": "deeper"}),
+        pair=call(w1=ROWS, wk=ROWS[0], sigma=SIGMA, may={"w1": "deeper", "wk": "deeper"}),
+        angle=call(w1=ROWS, wk=ROWS[0], sigma=SIGMA, may={"w1": "deeper", "wk": "deeper"}),
+        orthant_probability=call(weights=ROWS, sigma=SIGMA),
+        orthant_moments=call(w1=ROWS, wk=ROWS[0], sigma=SIGMA, may={"w1": "deeper", "wk": "deeper"}),
+        orthant_covariance=call(w1=ROWS, wk=ROWS[0], sigma=SIGMA, may={"w1": "deeper", "wk": "deeper"}),
+        gated_mean=call(weights=ROWS, sigma=SIGMA, may={"weights": "deeper"}),
+    ),
+    **room(
+        "theory.localization",
+        relu_pair_moment=call(w1=ROWS, wk=ROWS[0], sigma=SIGMA, may={"w1": "deeper", "wk": "deeper"}),
+        relu_flow=call(weights=ROWS, sigma1=SIGMA, sigma0=EYE),
+        relu_loss=call(weights=ROWS, sigma1=SIGMA, sigma0=EYE),
+        relu_trajectory=call(
+            weights0=ROWS, sigma1=SIGMA, sigma0=EYE, times=TIMES, tau=1.0, positive="tau", may={"times": ANY_TIMES}
+        ),
+        gate_agreement=call(before=ROWS, after=ROWS[0], sigma=SIGMA, may={"before": "deeper", "after": "deeper"}),
+        fixed_points=call(sigma1=SIGMA, sigma0=EYE),
+        symmetric_flow=call(w=ROWS, mean1=ROWS, sigma1=SIGMA, sigma0=EYE),
+        symmetric_score=call(
+            mean_absolute=0.5,
+            variance1=1.0,
+            variance0=1.0,
+            also={"mean_absolute": (-1.0, 2.0), "variance0": (-1.0,)},
+            positive="variance1",
+            broadcast="mean_absolute variance1 variance0",
+        ),
+        ring_spectrum=call(sigma=EYE + 1),
+        ring_correlation=call(n=4, xi=1.0, positive="xi"),
+        nlgp_covariance=call(n=4, xi=1.0, gain=2.0, positive="xi gain"),
+        nlgp_gated_mean=call(n=4, xi=1.0, gain=2.0, positive="xi gain"),
+    ),
+    **room(
+        "theory.gated_linear",
+        gdln_moments=call(
+            inputs=ROWS,
+            labels=[1.0, 0.0],
+            gates=[[1, 0], [1, 1]],
+            may={"inputs": "longer"},
+            also={"gates": ([[0.5, 0], [1, 1]],)},
+        ),
+        gdln_gaussian_moments=call(gates=ROWS, sigma1=SIGMA, sigma0=EYE),
+        gdln_modes=call(a=SIGMA, b=[1.0, 0.5]),
+        gdln_trajectory=call(
+            weights0=ROWS[:1], a=SIGMA, b=[1.0, 0.5], times=TIMES, tau=1.0, positive="tau", may={"times": ANY_TIMES}
+        ),
+        gdln_limit=call(weights0=ROWS[:1], a=SIGMA, b=[1.0, 0.5]),
+        gdln_loss=call(weights=ROWS[:1], a=SIGMA, b=[1.0, 0.5], may={"weights": "deeper"}),
+        gdln_best_loss=call(a=SIGMA, b=[1.0, 0.5]),
+    ),
+    **room(
+        "theory.practice",
+        power_response=call(kernel=ROWS, horizontal=0.5, vertical=0.5, may={"kernel": "longer"}, broadcast="horizontal vertical"),
+        white_noise_roughness=call(kernel=ROWS, may={"kernel": "longer"}),
+        rule_count=call(classes=2, features=3, symbols=4, levels=2),
+        string_count=call(classes=2, features=3, branches=2, levels=2),
+        sample_complexity=call(classes=2, features=3, levels=2),
+    ),
+    **room(
+        "theory.synthesis",
+        charge=call(parameters=[[1.0, 2.0], ROWS], generators=[EYE, EYE], rates=[1.0, 2.0], positive="rates"),
+        charge_step=call(gradients=[[1.0, 2.0], ROWS], generators=[EYE, EYE], rates=[1.0, 2.0], positive="rates"),
+        quadratic_invariants=call(points=np.arange(12.0).reshape(6, 2) ** 0.5, velocities=np.arange(12.0).reshape(6, 2)),
+        deep_imbalances=call(weights=[ROWS, ROWS], rates=[1.0, 2.0], positive="rates"),
+        pair_as_neuron=call(weights=[1.0, 2.0], target=1.0, also={"target": (0.0,)}),
+        neuron_as_pair=call(neuron=NEURON, opaque="neuron"),
+        two_points_as_neuron=call(dh2=1.0, dy2=0.1, w=0.0, **CONSTANTS, positive=POSITIVE + " dh2 target_distance"),
+        coordinates=call(neuron=NEURON, opaque="neuron"),
+        course=call(
+            balance=0.5, size=0.1, cosine=0.5, times=TIMES, positive="size", also={"cosine": (1.5,)}, may={"times": ANY_TIMES}
+        ),
+        neuron_kernel_distance=call(
+            balance=0.5, size=0.1, cosine=0.5, dimension=2, positive="size", broadcast="balance size", also={"cosine": (1.5,)}
+        ),
+        twin_kernel_distance=call(
+            balance=0.5, size=0.1, dimension=2, positive="size", broadcast="balance size", also={"dimension": (1,)}
+        ),
+    ),
+    **room(
+        "theory.two_point",
+        high_low=call(dh2=1.0, dy2=0.1, **CONSTANTS, positive=POSITIVE + " dh2", broadcast=BROADCAST),
+        final_distance2=call(dh2=1.0, dy2=0.1, **CONSTANTS, positive=POSITIVE + " dh2", broadcast=BROADCAST),
+        eigenvalues=call(dh2=1.0, dy2=0.1, **CONSTANTS, positive=POSITIVE + " dh2", broadcast=BROADCAST),
+        as_product=call(dh2=1.0, dy2=0.1, **CONSTANTS, sign=1, positive=POSITIVE + " dh2", may={"sign": "negative"}),
+        random_feature_probability=call(h=0.5, gain=1.0, **CONSTANTS, positive=POSITIVE + " gain"),
+        random_feature_density=call(h=0.5, gain=1.0, **CONSTANTS, positive=POSITIVE + " gain h"),
+        linear_flow=call(
+            d_h=ROWS,
+            d_y=ROWS,
+            times=TIMES,
+            input_difference=[1.0, 0.5],
+            target_difference=[1.0, 0.5],
+            tau_h=1.0,
+            tau_y=2.0,
+            positive="tau_h tau_y",
+            may={"times": ANY_TIMES},
+        ),
+        conserved=call(d_h=ROWS, d_y=ROWS, tau_h=1.0, tau_y=2.0, positive="tau_h tau_y", may={"d_h": "longer"}),
+        final_distance2_one_output=call(
+            d_h=ROWS, d_y=ROWS[:1], input_difference=[1.0, 0.5], target_distance=0.5, tau_h=1.0, tau_y=2.0, positive="tau_h tau_y"
+        ),
+    ),
+    **room(
+        "theory.two_point_curves",
+        velocity=call(dh2=1.0, dy2=0.1, w=0.0, **CONSTANTS, positive=POSITIVE + " dh2", broadcast=BROADCAST + " w"),
+        solve=call(dh2=1.0, dy2=0.1, w=0.0, times=TIMES, **CONSTANTS, positive=POSITIVE + " dh2", may={"times": ANY_TIMES}),
+        identical_outputs=call(
+            dh2=1.0,
+            dy2=0.1,
+            times=TIMES,
+            input_distance=1.0,
+            tau_h=1.0,
+            tau_y=2.0,
+            positive=POSITIVE + " dh2",
+            may={"times": ANY_TIMES},
+        ),
+        loss=call(dy2=TIMES, w=TIMES, times=TIMES, target_distance=1.0, tau_mean=1.0, mean_error=0.5, positive="tau_mean"),
+        checked_constants=call(**CONSTANTS, positive=POSITIVE, broadcast="tau_y tau_h target_distance"),
+        checked_loss=call(target_distance=1.0, tau_mean=1.0, mean_error=0.5, positive="tau_mean"),
+    ),
+    **room(
+        "theory.two_point_fit",
+        fit=call(
+            times=TIMES,
+            dh2=TIMES + 1,
+            dy2=TIMES / 9,
+            w=-TIMES / 9,
+            input_distance=1.0,
+            target_distance=1.0,
+            positive="dh2 input_distance",
+        ),
+        fit_mean=call(
+            times=TIMES, losses=np.exp(-TIMES), dy2=TIMES, w=TIMES, target_distance=1.0, mean_error=1.0, positive="mean_error"
+        ),
+    ),
+    **room(
+        "kernels",
+        ntk=call(network=DENSE, parameters=DENSE.initialize(0, 2), inputs=ROWS, full=False, block=1, opaque="network"),
+        two_layer_ntk=call(w=ROWS, a=[1.0, 0.5], inputs=ROWS, gamma=0.1, also={"gamma": (-0.1, 1.0)}, may={"inputs": "deeper"}),
+        kernel_distance=call(k0=SIGMA, kt=EYE, may={"k0": "deeper", "kt": "deeper"}),
+    ),
+    **room(
+        "measures",
+        squared_distances=call(points=TENSOR, may={"points": "nan inf longer deeper"}),
+        two_points=call(
+            targets=ROWS, first=0, second=1, may={"targets": "longer", "first": "zero", "second": "zero"}, also={"first": (2,)}
+        ),
+        geometry=call(
+            parameters={}, outputs=TENSOR[None], hidden=[TENSOR[None]], opaque="parameters outputs hidden", also={"hidden": ([],)}
+        ),
+        principal_axes=call(points=ROWS, dimensions=2, also={"dimensions": (3,)}, may={"points": "longer"}),
+        inverse_participation_ratio=call(
+            w=ROWS,
+            axis=-1,
+            may={"w": "longer deeper", "axis": "negative zero"},
+            also={"axis": (2,), "w": (TENSOR[:0], TENSOR * np.nan)},
+        ),
+        gate_agreement=call(path=ROWS[None].repeat(3, 0), inputs=ROWS),
+        accuracy=call(outputs=TENSOR, labels=torch.tensor([0, 1]), may={"outputs": "nan inf longer deeper"}),
+        filter_laplacian=call(filters=ROWS, kernel=SIGMA, may={"filters": "longer deeper", "kernel": "longer"}),
+    ),
+}

@@ -1,0 +1,131 @@
+"""Every public name of the library refuses bad input with ValueError or TypeError, and says which argument is at fault.
+
+The names are found by introspection; the tables in `bad_input` give a valid call for each.
+"""
+
+import dataclasses
+import importlib
+import inspect
+import pkgutil
+import re
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lib
+
+sys.path.insert(0, str(Path(__file__).parent))
+spoilt = importlib.import_module("bad_input.calls").spoilt
+TABLES = [importlib.import_module(f"bad_input.{name}") for name in ("theory", "engine", "data")]
+ROOMS = ("lib.theory", "lib.kernels", "lib.measures", "lib.checks", "lib.networks", "lib.convolutional", "lib.transformer")
+ROOMS += ("lib.data", "lib.cifar", "lib.signals", "lib.hierarchy", "lib.modular")
+ROOMS += ("lib.descent", "lib.schedules", "lib.fused", "lib.two_layer", "lib.training")
+CALLS = {name: call for table in TABLES for name, call in table.CALLS.items()}
+EXEMPT = {name: why for table in TABLES for name, why in table.EXEMPT.items()}
+
+
+def public_names() -> dict[str, object]:
+    """Return all public functions, constructors and methods that take arguments, by their dotted names.
+
+    A class derived from tuple is a record of what a function has found: it takes anything.
+    """
+    found = {}
+    for module in sorted(info.name for info in pkgutil.walk_packages(lib.__path__, "lib.") if info.name.startswith(ROOMS)):
+        for name, value in vars(importlib.import_module(module)).items():
+            if name.startswith("_") or getattr(value, "__module__", None) != module:
+                continue
+            if inspect.isclass(value):
+                found |= {f"{module}.{name}": value} | {f"{module}.{name}.{k}": v for k, v in methods(value).items()}
+            elif inspect.isfunction(value):
+                found[f"{module}.{name}"] = value
+    return {name: value for name, value in found.items() if takes_arguments(value)}
+
+
+def methods(cls: type) -> dict[str, object]:
+    return {name: value for name, value in vars(cls).items() if not name.startswith("_") and inspect.isfunction(value)}
+
+
+def takes_arguments(value: object) -> bool:
+    if inspect.isclass(value) and issubclass(value, tuple | BaseException):
+        return False
+    return any(name != "self" for name in inspect.signature(value).parameters)
+
+
+NAMES = public_names()
+ANY = inspect.Parameter("any", inspect.Parameter.KEYWORD_ONLY)  # one of **arguments
+
+
+def test_every_public_name_has_an_entry():
+    listed = {*CALLS, *EXEMPT}
+    assert not (NAMES.keys() - listed), (
+        "add a valid call of these to a table in tests/bad_input, or to its EXEMPT with the reason"
+    )
+    assert not (listed - NAMES.keys()), "these are in the tables of tests/bad_input and nowhere in lib"
+    assert not (CALLS.keys() & EXEMPT.keys())
+
+
+def numbers_in(result: object) -> list[np.ndarray]:
+    """Return all arrays of floats in what a function returned."""
+    if isinstance(result, dict):
+        result = list(result.values())
+    elif hasattr(result, "data_vars"):
+        result = [array.values for array in result.data_vars.values()]
+    elif dataclasses.is_dataclass(result) and not isinstance(result, type):
+        result = list(vars(result).values())
+    if isinstance(result, list | tuple):
+        return [array for part in result for array in numbers_in(part)]
+    if hasattr(result, "detach"):
+        result = result.detach().cpu().numpy()
+    return [np.asarray(result)] if isinstance(result, float | np.ndarray | np.number) else []
+
+
+def finite(result: object) -> bool:
+    return all(np.isfinite(array).all() for array in numbers_in(result) if array.dtype.kind == "f")
+
+
+def attempt(function, arguments):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return function(**arguments)
+
+
+def names(message: str, argument: str) -> bool:
+    """Tell whether a message speaks of an argument; `a` is also an article."""
+    after = r"`?(\[\S+\])? (is|are|has|must|holds|maps|drives|\()" if argument == "a" else r"(?!\w)"
+    return re.search(rf"(?<!\w){re.escape(argument)}{after}", message) is not None
+
+
+@pytest.mark.parametrize("name", sorted(CALLS))
+def test_bad_input_is_refused_by_name(name):
+    call, target = CALLS[name], NAMES[name]
+    function = getattr(call.on, target.__name__) if call.on is not None else target
+    parameters = inspect.signature(function).parameters
+    assert finite(attempt(function, call.arguments)), "the valid call is not finite"
+
+    faults, unused = [], {(argument, way) for argument, ways in call.may.items() for way in ways.split()}
+    for argument in call.arguments:
+        for way, arguments in spoilt(call, argument, parameters.get(argument, ANY)).items():
+            what = way.split()[0]  # of "nan in weight1"
+            allowed = what in call.may.get(argument, "").split()
+            unused.discard((argument, what))
+            try:
+                result = attempt(function, arguments)
+            except (TypeError, ValueError) as error:
+                if type(error) not in (TypeError, ValueError) and type(error).__module__.startswith("numpy"):
+                    faults.append(f"{argument} {way}: {type(error).__name__}: {error}")
+                elif allowed:
+                    faults.append(f"{argument} {way}: is refused, though the table allows it: {error}")
+                elif not names(str(error), argument):
+                    faults.append(f"{argument} {way}: the message does not name it: {error}")
+            except Exception as error:
+                faults.append(f"{argument} {way}: {type(error).__name__}: {error}")
+            else:
+                if not allowed:
+                    faults.append(f"{argument} {way}: is accepted, though the table does not allow it")
+                elif what not in ("nan", "inf") and not finite(result):
+                    faults.append(f"{argument} {way}: is accepted, and the result is not finite")
+    faults += [f"{argument} {way}: the table allows what is not tried" for argument, way in sorted(unused)]
+    assert not faults, "\n" + "\n".join(faults)
