@@ -222,7 +222,7 @@ def _fractions(values: NDArray) -> NDArray:
 
 def sectors(normals: NDArray) -> tuple[NDArray, NDArray]:
     """Cut the circle by the lines orthogonal to vectors (h, 2), not all zero: the angle where each arc begins, and its width."""
-    normals = one_matrix("normals", normals)
+    normals = one_matrix("normals", normals, np.inf)
     if normals.shape[1] != 2 or not np.any(normals):
         raise ValueError(f"normals has shape {normals.shape}: want vectors (h, 2), not all zero")
     distinct, _ = hyperplanes(normals)

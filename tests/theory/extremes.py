@@ -599,6 +599,10 @@ def of_piecewise():
     yield name, "a neuron that grows, t = 711", "refused", lambda: aligned([1, 1], 1, [1, 0], [711]), "range of floats"
     value = lambda: piecewise_linear.hyperplanes(np.array([[3e-310, 4e-310], [3e300, 4e300], [-3, -4]]))[1]
     yield "piecewise_linear.hyperplanes", "1e-310, 1e300 and -1 times one neuron", "one hyperplane", value, lambda: [0, 0, 0]
+    value = lambda: [
+        len(piecewise_linear.regions(np.array([[1e-310, 0], [0, 1e300], [1e300, 1e300]]), size)) for size in (1e-90, 1e90)
+    ]
+    yield "piecewise_linear.regions", "neurons of 1e-310 and 1e300, squares of 1e-90 and 1e90", "2 each", value, lambda: [6, 6]
     value = lambda: [c.t for c in piecewise_linear.crossings(np.array([[1e-310, 0], [0, 1e300]]), [-1, -3], [1, 1])]
     yield "piecewise_linear.crossings", "neurons of 1e-310 and 1e300", "by hand", value, lambda: [0.5, 0.75]
 
