@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8000
 .DEFAULT_GOAL := book
-.PHONY: setup book test chapter pdf bench faults audit serve clean
+.PHONY: setup book test chapter pdf bench seeds extremes faults audit serve clean
 
 setup: $(VENV)/.ready
 
@@ -41,6 +41,12 @@ bench: setup  ## speed beside the plain loop and the limit of memory
 	$(BIN)/python benchmarks/two_point.py
 	$(BIN)/python benchmarks/teacher_student.py
 	$(BIN)/python benchmarks/transformer.py
+
+seeds: setup  ## every claim with 20 seeds: book/evidence/seeds.jsonl
+	$(BIN)/python -m lib seeds
+
+extremes: setup  ## the closed forms at extremes, beside hundreds of digits: book/evidence/extremes.json
+	$(BIN)/python tests/theory/extremes.py
 
 faults: setup  ## kill, fill, close and spoil what the library works with, and see what is left: book/evidence/faults.json
 	$(BIN)/python tests/faults.py

@@ -23,6 +23,8 @@ BROADCAST = "tau_y tau_h target_distance input_distance dh2 dy2"
 INNER = "shared by modules of lib.theory, called in loops by public functions that have checked its arguments"
 
 EXEMPT = {
+    "lib.theory.common.held": "takes a result, not an argument: it is what refuses one that is not finite",
+    "lib.theory.orthants.overlap": INNER,
     "lib.theory.orthants.whitened_pair": INNER,
     "lib.theory.two_point_curves.path": INNER,
     "lib.theory.two_point_curves.pair_loss": INNER,
