@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from os import cpu_count
+from types import NoneType
 from typing import Protocol
 
 import numpy as np
@@ -99,6 +100,10 @@ def train(
         If an argument is malformed; the message says what is allowed.
     """
     kind("network", network, Network)
+    kind("loss", loss, Callable)
+    kind("metrics", metrics or {}, Mapping)
+    for name, given in (("schedule", schedule), ("draw", draw), ("observe", observe)):
+        kind(name, given, Callable, NoneType)
     members = _check_parameters(network, parameters)
     parameters = {name: parameters[name].detach() for name in network.shapes()}
     like = next(iter(parameters.values()))
