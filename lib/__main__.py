@@ -1,4 +1,4 @@
-"""The command line: `python -m lib run | build | pdf | report | store | new`.
+"""The command line: `python -m lib run | build | pdf | report | store | seeds | new`.
 
 `store` needs torch, NumPy, SciPy, xarray and tqdm only, and Dask where it is given workers; what the others need is imported when
 they are called.
@@ -64,6 +64,17 @@ def parser() -> argparse.ArgumentParser:
         "--scheduler", metavar="ADDRESS", help="compute sweeps on a running Dask cluster, like tcp://10.0.0.1:8786"
     )
 
+    seeds = commands.add_parser(
+        "seeds",
+        help="check every claim with many seeds",
+        description="Run chapters with the seeds 0, 1, ..., at the quick profile, and keep what each claim measured in"
+        " book/evidence/seeds.jsonl. What was run before with the same code cells is not run again.",
+        epilog="example: python -m lib seeds synthesis --count 20 && python -m lib report",
+    )
+    seeds.add_argument("chapters", nargs="*", metavar="CHAPTER", help="a chapter's name, as in _toc.yml (default: all)")
+    seeds.add_argument("--count", type=int, default=20, metavar="N", help="how many seeds (default: 20)")
+    seeds.add_argument("--jobs", type=int, metavar="N", help="runs at a time (default: one for every core)")
+
     new = commands.add_parser(
         "new",
         help="start a chapter from the template",
@@ -117,6 +128,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return int(any(result.error for result in results))
         if options.command == "build":
             book.build(root, options.output)
+        elif options.command == "seeds":
+            from lib import seeds
+
+            print(seeds.run(root, options.chapters, options.count, options.jobs))
         elif options.command == "pdf":
             from lib import pdf
 
@@ -129,6 +144,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ValueError as problem:
         print(f"lib {options.command}: {problem}", file=sys.stderr)
         return 2
+    except RuntimeError as failure:
+        print(f"lib {options.command}: {failure}", file=sys.stderr)
+        return 1
     except subprocess.CalledProcessError as failure:
         return failure.returncode
     return 0

@@ -93,7 +93,7 @@ def execute(root: Path, chapter: str, settings: Settings, output: Path, position
         _refuse_exits(notebook)
         _tidy(notebook, settings)
         _lighten(notebook)
-        _write(output / f"{chapter}.ipynb", jupytext.writes(notebook, fmt="ipynb") + "\n")
+        write(output / f"{chapter}.ipynb", jupytext.writes(notebook, fmt="ipynb") + "\n")
         verdicts = Counter(record["verdict"] for record in claims.collect(notebook))
     except PapermillExecutionError as failure:
         error = f"{chapter}, cell {failure.cell_index} ({_first_line(failure.source)}): {failure.ename}: {failure.evalue}"
@@ -211,12 +211,12 @@ def report(root: Path, notebooks: Path | None = None) -> list[dict]:
     if notebooks is not None and not notebooks.is_dir():
         raise ValueError(f"no folder {notebooks}")
     records = ledger(root, notebooks)
-    _write(root / "_build" / "claims.json", json.dumps(records, indent=1, ensure_ascii=False) + "\n")
+    write(root / "_build" / "claims.json", json.dumps(records, indent=1, ensure_ascii=False) + "\n")
     if notebooks is None:
         for name, text in pages.generated(root, records).items():
             page = root / name
             if not page.is_file() or page.read_text(encoding="utf-8") != text:  # a page that stays is not built again
-                _write(page, text)
+                write(page, text)
     return records
 
 
@@ -238,7 +238,7 @@ def build(root: Path, output: Path | None = None) -> None:
     subprocess.run(command + (["--path-output", str(output)] if output else []), check=True)
 
 
-def _write(path: Path, text: str) -> None:
+def write(path: Path, text: str) -> None:
     """Replace a file at once or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(f".{os.getpid()}.partial")

@@ -4,6 +4,7 @@ A claim is checked where the reader reads it. The check prints one line and leav
 output, so that the executed notebook is the only carrier; `collect` reads the records back.
 """
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -46,8 +47,9 @@ def at_most(high: float) -> Bound:
 
 
 def near(value: float, tolerance: float) -> Bound:
-    """Expect a number within `tolerance` (absolute) of `value`."""
-    return Bound(value - tolerance, value + tolerance, f"{value:g} ± {tolerance:g}")
+    """Expect a number within `tolerance` (absolute) of `value`, which is written as exactly as the tolerance asks."""
+    decimals = 2 - math.floor(math.log10(tolerance)) if 0 < tolerance < math.inf else 12
+    return Bound(value - tolerance, value + tolerance, f"{round(value, decimals):.15g} ± {tolerance:g}")
 
 
 @dataclass(frozen=True, repr=False)
@@ -98,7 +100,7 @@ def check(
     verdict: str = REPRODUCED,
     why: str = "",
 ) -> None:
-    """Judge a claim, print its line, record it, and insist on the declared verdict.
+    """Judge a claim, record it, print its line, and insist on the declared verdict.
 
     The verdict follows from the numbers: *reproduced* if `measured` lies in the bound; *corrected* if, besides, the source's own
     version of the number, `printed`, lies outside it; *not reproduced* if `measured` does not lie in the bound.
@@ -137,15 +139,14 @@ def check(
         found = REPRODUCED
     else:
         found = CORRECTED
-    if found != verdict:
-        beside = "" if printed is None else f", printed statement gives {printed:g}"
-        raise ClaimChanged(f"claim {id} is {found}, not {verdict}: measured {measured:g}{beside}, expected {expected}")
-
-    claim = Claim(id, statement, source, measured, str(expected), verdict, printed, why)
+    claim = Claim(id, statement, source, measured, str(expected), found, printed, why)
     _checked[id] = claim
     from IPython.display import display
 
     display(claim)
+    if found != verdict:
+        beside = "" if printed is None else f", printed statement gives {printed:g}"
+        raise ClaimChanged(f"claim {id} is {found}, not {verdict}: measured {measured:g}{beside}, expected {expected}")
 
 
 _checked: dict[str, Claim] = {}  # by this session, for `table`

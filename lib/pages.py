@@ -13,6 +13,7 @@ import yaml
 
 from lib import claims
 from lib.claims import CORRECTED, NOT_REPRODUCED, REPRODUCED, VERDICTS
+from lib.evidence import margins
 from lib.toc import chapters, pages, title
 
 BY_COMMAND = "This page is written from the executed notebooks by `python -m lib report`."
@@ -32,8 +33,10 @@ FILTER = """\
 
 
 def generated(root: Path, records: list[dict]) -> dict[str, str]:
-    """Write every page of `WRITTEN` that `_toc.yml` names; return the texts by file name."""
-    return {f"{page}.md": WRITTEN[page](root, records) for page in pages(root) if page in WRITTEN}
+    """Write every page of `WRITTEN` and `MEASURED` that `_toc.yml` names; return the texts by file name."""
+    named = pages(root)
+    from_claims = {f"{page}.md": WRITTEN[page](root, records) for page in named if page in WRITTEN}
+    return from_claims | {f"{page}.md": MEASURED[page](root) for page in named if page in MEASURED}
 
 
 def what_replicates(root: Path, records: list[dict]) -> str:
@@ -196,4 +199,7 @@ WRITTEN: dict[str, Callable[[Path, list[dict]], str]] = {
     "book/errata": errata,
     "book/course": course,
     "book/cite": cite,
+}
+MEASURED: dict[str, Callable[[Path], str]] = {
+    "book/margins": margins.page,
 }

@@ -28,5 +28,9 @@ def resolve_device(device: str) -> str:
 
 def stamp(profile: str, device: str, seed: int) -> None:
     """Print profile, device, seed and the versions that a result may depend on."""
-    versions = ", ".join(f"{package} {version(package)}" for package in ("torch", "numpy", "scipy"))
-    print(f"profile {profile}, device {resolve_device(device)}, seed {seed}; {versions}")
+    print(f"profile {profile}, device {resolve_device(device)}, seed {seed}; {versions()}")
+
+
+def versions() -> str:
+    """Name the packages that a number may depend on, with their versions."""
+    return ", ".join(f"{package} {version(package)}" for package in ("torch", "numpy", "scipy"))

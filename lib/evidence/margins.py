@@ -1,0 +1,114 @@
+"""How far every claim stays from its bound, over many seeds; the table comes from `python -m lib seeds`."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from lib.claims import NOT_REPRODUCED
+from lib.toc import chapters, title
+
+TABLE = Path("book") / "evidence" / "seeds.jsonl"
+CLOSEST = 15
+
+
+TEXT = """\
+# Margins over seeds
+
+Each of {claims} claims was checked with {seeds} seeds at the quick profile. The verdict is the same with every seed in {firm} of
+them. {still} measure a number that no seed changes, because nothing in them is drawn or because they read a stored run.
+
+*Uses* says how much of its bound the worst seed uses: measured over bound for *at most*, bound over measured for *at least*,
+distance over tolerance for *±*. At 100 % the verdict would turn. A claim that is not reproduced lies outside its bound: there the
+seed nearest to the bound counts, and the share is above 100 %. *σ* is the distance from the mean to the bound in standard
+deviations over the seeds. Neither is given where it has no meaning: a bound of zero has no scale, a number that does not move has
+no spread.
+
+Made by `make seeds`; {origin}."""
+
+
+def page(root: Path) -> str:
+    """Write the page: what holds with every seed, the claims nearest to their bounds, and all of them."""
+    rows = [json.loads(line) for line in (root / TABLE).read_text(encoding="utf-8").splitlines()]
+    moving = [row for row in rows if len(set(row["measured"])) > 1]
+    hanging = [row for row in rows if len(set(row["verdict"])) > 1]
+    text = TEXT.format(
+        claims=len(rows),
+        seeds=len(rows[0]["measured"]),
+        firm=len(rows) - len(hanging),
+        still=len(rows) - len(moving),
+        origin="; ".join(sorted({f"{row['date']}, {row['versions']}" for row in rows})),
+    )
+    scaled = [row for row in moving if used(row)]
+    closest = sorted(scaled, key=lambda row: abs(np.log(used(row))))[:CLOSEST]
+    parts = [text, "## The closest", _table(closest)]
+    if hanging:
+        parts[1:1] = ["## Verdicts that hang on the seed", _table(hanging)]
+    for chapter in chapters(root):
+        own = [row for row in rows if row["id"].split("/")[0] == chapter]
+        parts += [f"## {title(root, chapter)}", _table(own)]
+    return "\n\n".join(parts) + "\n"
+
+
+def used(row: dict) -> float | None:
+    """Return the share of its bound that the worst seed uses, or, if not reproduced, the nearest; None without a scale."""
+    shares = [_share(row["expected"], float(value)) for value in row["measured"]]
+    if None in shares:
+        return None
+    return min(shares) if row["verdict"][0] == NOT_REPRODUCED else max(shares)
+
+
+def _share(expected: str, value: float) -> float | None:
+    low, high = _interval(expected)
+    if np.isfinite(low) and np.isfinite(high):
+        centre, tolerance = (low + high) / 2, (high - low) / 2
+        distance = abs(value - centre)
+        return distance / tolerance if tolerance else float(np.inf if distance else 0)
+    if np.isfinite(low):  # as for "at most", with the sign turned
+        low, high, value = -high, -low, -value
+    if high == 0:
+        return None
+    if high > 0:
+        return max(value, 0) / high
+    return high / value if value < 0 else np.inf
+
+
+def _interval(expected: str) -> tuple[float, float]:
+    """Read a bound as `lib.claims` writes it."""
+    if " ± " in expected:
+        centre, tolerance = map(float, expected.split(" ± "))
+        return centre - tolerance, centre + tolerance
+    number = float(expected.split()[-1])
+    return (number, np.inf) if expected.startswith("at least") else (-np.inf, number)
+
+
+def _deviations(row: dict) -> str:
+    values = np.array(row["measured"], float)
+    spread = values.std()
+    if not np.isfinite(spread) or spread == 0:
+        return "–"
+    distance = min(abs(values.mean() - edge) for edge in _interval(row["expected"]) if np.isfinite(edge))
+    return f"{distance / spread:.0f}" if distance >= 3 * spread else f"{distance / spread:.1f}"
+
+
+def _table(rows: list[dict]) -> str:
+    lines = [
+        "| claim | verdict | seeds | bound | least | median | greatest | uses | σ |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        verdict = row["verdict"][0]
+        numbers = np.array(row["measured"], float)
+        share = used(row)
+        chapter, name = row["id"].split("/")
+        cells = [
+            f"{{ref}}`{name} <{chapter}-{name}>`",
+            verdict,
+            f"{row['verdict'].count(verdict)} of {len(numbers)}",
+            row["expected"],
+            *(f"{number:.3g}" for number in (numbers.min(), np.median(numbers), numbers.max())),
+            "–" if share is None else f"{share:.0%}" if share < 100 else f"{share:.0e}",
+            _deviations(row),
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
