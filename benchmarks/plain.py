@@ -31,7 +31,7 @@ class Descent:
         self.model, self.optimizer, self.loss, self.batch, self.step = model, optimizer, loss, batch, 0
         self.scheduler = schedule and LambdaLR(optimizer, schedule)
 
-    def __call__(self, steps: int) -> None:
+    def advance(self, steps: int) -> None:
         """Take some steps."""
         for _ in range(steps):
             x, y = self.batch(self.step)

@@ -19,6 +19,11 @@ def large_products(device: str, dtype: torch.dtype) -> Loop:
     return products([(left[None], right[None])])
 
 
+def large_operations(device: str) -> int:
+    """Count those of one large product."""
+    return 2 * SQUARE[device] ** 3
+
+
 def products(pairs: Sequence[tuple[torch.Tensor, torch.Tensor]]) -> Loop:
     """Return a loop that multiplies each pair, (members, m, k) and (members, k, n)."""
     outs = [torch.bmm(*pair) for pair in pairs]
@@ -101,17 +106,18 @@ def _seconds(loop: Loop, steps: int, device: str) -> float:
     return clock() - start
 
 
-def peak_memory(build: Callable[[], Callable[[], object]], device: str) -> int | None:
-    """Return the most bytes that building something and running it holds beyond what was held before; None if unknown."""
+def peak_memory(run: Callable[[], object], device: str) -> int | None:
+    """Return the most bytes that something holds while it runs, beyond what was held before; None if unknown."""
     if device == "cuda":
+        before = torch.cuda.memory_allocated()
         torch.cuda.reset_peak_memory_stats()
-        build()()
-        return torch.cuda.max_memory_allocated()
+        run()
+        return torch.cuda.max_memory_allocated() - before
     if not sys.platform.startswith("linux"):
         return None
     before = _status("VmRSS")
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak starts anew
-    build()()
+    run()
     return _status("VmHWM") - before
 
 
