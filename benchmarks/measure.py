@@ -40,9 +40,9 @@ def memory(name: str, device: str, which: str) -> int | None:
     return timing.peak_memory(run, device)
 
 
-def times(name: str, device: str) -> dict:
-    """Measure how long a step takes, the limit, the parts and the slopes."""
-    quietly()
+def row(name: str, device: str) -> dict:
+    """Measure our memory, then how long a step takes, the limit, the parts and the slopes."""
+    held = memory(name, device, "ours")  # while the process is fresh
     workload, own = WORKLOADS[name], sizes(name, device)
     case = workload.build(device, **own)
     members, found = own["members"], _in_turn(case, device)
@@ -69,6 +69,7 @@ def times(name: str, device: str) -> dict:
         "bytes": moved / members,
         "rate of large products": rate,
         "bandwidth": bandwidth,
+        "memory": {"ours": held},
         "parts": {part: _spread(seconds / found["ours"]) for part, seconds in parts.items()},
     }
     if pairs:
