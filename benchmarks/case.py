@@ -35,6 +35,7 @@ class Case:
     plain : makes what takes steps with the first `plain_members`, one by one
     operations : the fewest that the matrix products of a step need, a multiplication and an addition counted as two
     read, updated : the fewest numbers that a step must read, and must read and write, beyond what a core may keep to itself
+    apart : how many members run one after the other, each with its share of these numbers
     products : draws matrices of the shapes that ours multiplies in a step
     parts : make loops that do a part of ours, by name
     dtype : of the numbers
@@ -45,6 +46,7 @@ class Case:
     operations: float
     read: int
     updated: int
+    apart: int = 1
     plain_members: int = 1
     products: Callable[[], Pairs] = list
     parts: Mapping[str, Callable[[], Loop]] = field(default_factory=dict)

@@ -9,7 +9,7 @@ from benchmarks import timing
 from benchmarks.case import Case
 from benchmarks.workloads import WORKLOADS
 
-ROUNDS, LEAST = 9, 0.06  # seconds
+ROUNDS, LEAST = 7, 0.05  # seconds
 SLOPE_ROUNDS, SLOPE_LEAST = 5, 0.02
 TINY = {"members": 1, "width": 4, "depth": 2, "points": 2}
 
@@ -88,7 +88,7 @@ def _in_turn(case: Case, device: str) -> dict[str, np.ndarray]:
         "ours": case.ours().advance,
         "plain": case.plain().advance,
         "large": timing.large_products(device, case.dtype),
-        "traffic": timing.traffic(device, case.dtype, case.read, case.updated),
+        "traffic": timing.traffic(device, case.dtype, case.read, case.updated, case.apart),
         **{part: make() for part, make in case.parts.items()},
         **({"own products": timing.products(pairs)} if pairs else {}),
     }

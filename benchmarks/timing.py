@@ -41,8 +41,9 @@ def operations(pairs: Sequence[tuple[torch.Tensor, torch.Tensor]]) -> int:
     return sum(2 * left.numel() * right.shape[-1] for left, right in pairs)
 
 
-def traffic(device: str, dtype: torch.dtype, read: int, updated: int) -> Loop:
-    """Return a loop that reads so many numbers, and reads and writes so many, of one array."""
+def traffic(device: str, dtype: torch.dtype, read: int, updated: int, times: int = 1) -> Loop:
+    """Return a loop that reads so many numbers, and reads and writes so many, of one array; or `times` a share of it."""
+    read, updated = -(-read // times), -(-updated // times)
     numbers = torch.ones(max(read, updated), device=device, dtype=dtype)
     if device == "cuda":
         looked, changed = numbers[:read], numbers[:updated]
@@ -72,7 +73,7 @@ def traffic(device: str, dtype: torch.dtype, read: int, updated: int) -> Loop:
             change(changed, factor)
 
     def loop(steps: int) -> None:
-        for _ in range(steps):
+        for _ in range(times * steps):
             one()
 
     return loop

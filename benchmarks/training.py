@@ -55,6 +55,7 @@ def _few_points(
         operations=members * dense_operations(widths, len(inputs)),
         read=count(parameters) + inputs.numel() + targets.numel(),
         updated=count(parameters),
+        apart=members if device == "cpu" else 1,
     )
 
 
@@ -92,6 +93,7 @@ def teacher_student(device: str, members: int, width: int, points: int) -> Case:
         operations=members * 2 * points * (2 * dimension * width + 2 * width),
         read=count(parameters) + x.numel() + y.numel(),
         updated=count(parameters),
+        apart=members if device == "cpu" else 1,
         products=products,
     )
 

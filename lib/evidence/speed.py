@@ -15,7 +15,7 @@ WHY = {
     ),
     "hierarchy": (
         "The layers are small. Between their products each array of units and strings is passed over for the rectifier and"
-        " its gradient, and PyTorch starts about a hundred operations a step."
+        " its gradient, and each small operation has to be started."
     ),
     "grokking": (
         "Attention over four places is no matrix product worth the name: it multiplies and sums arrays entry by entry, as do"
@@ -31,8 +31,8 @@ WHY = {
         " multiplies it, so that it takes any network."
     ),
     "exact_neuron": (
-        "At the chapters' sizes the arrays are so short that time goes into starting NumPy's functions, about fifty a"
-        " trajectory; beyond them it goes into exponentials, of which the limit counts none."
+        "At the chapters' sizes the arrays are so short that time goes into starting NumPy's functions;"
+        " beyond them it goes into exponentials, of which the limit counts none."
     ),
     "exact_modes": (
         "At the chapters' sizes the arrays are so short that time goes into starting NumPy's functions; beyond them it goes"
