@@ -58,6 +58,7 @@ def provenance(seconds: float) -> dict:
         "caches": caches(),
         "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
         "threads": 1,
+        "load": os.getloadavg()[2],  # programs that ran or waited, over a quarter of an hour
         "system": f"{platform.system()} {platform.release()}",
         "versions": f"Python {platform.python_version()}, {versions()}",
     }

@@ -119,7 +119,7 @@ def table(monkeypatch):
         rows[name] = measure.row(name, "cpu")
         rows[name]["memory"]["plain"] = measure.memory(name, "cpu", "plain")
     made = {"date": "2026-05-04", "seconds": 61, "processor": "A processor", "cores": 2, "caches": {"L1": "48K"}, "gpu": None}
-    return {"provenance": {**made, "threads": 1, "system": "A system", "versions": "torch 1"}, "cpu": rows}
+    return {"provenance": {**made, "threads": 1, "load": 1.0, "system": "A system", "versions": "torch 1"}, "cpu": rows}
 
 
 def test_a_row_is_consistent(table):

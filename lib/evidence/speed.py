@@ -74,13 +74,14 @@ def _opening(made: dict) -> str:
             " fewest operations of matrix products, at the rate of large square products; or each weight and number of the"
             " data read, and each weight written, as often as the method requires, at the rate at which a loop passes over as"
             " much memory. The longer of the two binds.",
-            "Seconds are those of one step of one member, and of the processor, so that other programs count little; on a"
-            " GPU they are those on the wall. All loops run in turn, round after round: a number is the median over the"
-            " rounds, a ratio the median of each round's, with the least and the greatest. Memory is the most that a process"
-            " holds beyond what it holds at the smallest sizes.",
+            "Seconds are those of one step of one member, and of the processor: waiting for other programs does not count, what"
+            " they take of caches and memory does. On a GPU they are those on the wall. All loops run in turn, round after round:"
+            " a number is the median over the rounds, a ratio the median of each round's, with the least and the greatest.",
+            "Memory is the most that a process holds beyond what it holds at the smallest sizes, with the data and the first"
+            " weights of all members; the plain loop trains one of them.",
             f"Measured by `make bench` on {made['date']}, in {made['seconds'] / 60:.0f} minutes, with {made['threads']} thread of"
             f" {made['cores']} cores: {made['processor']}{gpu}; caches of a core: {caches or 'unknown'}; {made['system']};"
-            f" {made['versions']}.",
+            f" {made['versions']}. On average {made['load']:.0f} programs ran or waited at the time.",
         ]
     )
 
@@ -120,22 +121,25 @@ def _far(rows: dict) -> list[str]:
 
 
 def _where(row: dict) -> str:
-    shares = {part: spread["median"] for part, spread in row["parts"].items()}
-    said = []
+    shares, said = {part: spread["median"] for part, spread in row["parts"].items()}, []
     if own := row.get("own products"):
         shares["matrix products"] = own["share"]["median"]
-        said.append(
-            f"Products of its own shapes run at {own['rate over that of large ones']['median']:.0%} of the rate of large ones and"
-            f" do {own['operations over the least']:.3g} times the least operations."
-        )
-    listed = ", ".join(f"{part} {share:.0%}" for part, share in shares.items())
-    return " ".join([f"Of a step: {listed}; the rest {max(0, 1 - sum(shares.values())):.0%}.", *said])
+        times = own["operations over the least"]
+        said = [
+            f"Products of its own shapes run at {own['rate over that of large ones']['median']:.0%} of the rate of large ones."
+        ]
+        said += [f"They do {times:.3g} times the least operations."] if times > 1.05 else []
+    if shares:
+        listed = ", ".join(f"{part} {share:.0%}" for part, share in shares.items())
+        said.insert(0, f"Of a step: {listed}; the rest {max(0, 1 - sum(shares.values())):.0%}.")
+    return " ".join(said)
 
 
 def _slopes(rows: dict) -> str:
     lines = [
         "The slope of log seconds, of all members together, against log size, by least squares, the other sizes as above; beside"
-        " it that of the limit. Where ours is flatter, a fixed cost still weighs at the smaller sizes.",
+        " it that of the limit. Where ours is flatter, a fixed cost still weighs at the smaller sizes; where it is steeper,"
+        " arithmetic beside what binds, or arrays that outgrow a cache.",
         "",
         "| workload | along | sizes | slope | slope of the limit |",
         "|---|---|---|---|---|",
