@@ -37,10 +37,9 @@ pdf: setup  ## print the built site into one file, _build/book.pdf; needs Chromi
 	@test -d _build/html || { echo "make book comes first"; exit 2; }
 	$(BIN)/python -m lib pdf
 
-bench: setup  ## speed beside the plain loop and the limit of memory
-	$(BIN)/python benchmarks/two_point.py
-	$(BIN)/python benchmarks/teacher_student.py
-	$(BIN)/python benchmarks/transformer.py
+bench: setup  ## the engine beside the plain loop and the machine's limit: book/evidence/speed.json and the page Speed; some minutes
+	$(BIN)/python -m benchmarks
+	$(BIN)/python -m lib report
 
 seeds: setup  ## every claim with 20 seeds: book/evidence/seeds.jsonl
 	$(BIN)/python -m lib seeds
