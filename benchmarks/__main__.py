@@ -14,6 +14,7 @@ from tqdm import tqdm
 
 from benchmarks import measure
 from benchmarks.workloads import WORKLOADS
+from lib import evidence
 from lib.evidence import speed
 from lib.provenance import versions
 
@@ -34,7 +35,7 @@ def main() -> None:
             f"{device}, {name}: {row['plain over ours']['median']:.2f} × plain, {row['limit over ours']['median']:.1%} of limit"
         )
     table = {"provenance": provenance(time.perf_counter() - start), **tables}
-    path = ROOT / speed.TABLE
+    path = evidence.place(ROOT, "speed")
     path.parent.mkdir(exist_ok=True)
     beside = path.with_suffix(".new")
     beside.write_text(json.dumps(table, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

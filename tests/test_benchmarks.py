@@ -15,6 +15,7 @@ sys.path.insert(0, str(ROOT))
 from benchmarks import measure, timing  # noqa: E402
 from benchmarks.case import Repeated  # noqa: E402
 from benchmarks.workloads import WORKLOADS, Workload  # noqa: E402
+from lib import evidence  # noqa: E402
 from lib.evidence import speed  # noqa: E402
 
 SMALL = {"members": 2, "width": 8, "depth": 3, "points": 4}
@@ -132,7 +133,7 @@ def test_a_row_is_consistent(table):
 
 
 def test_the_page_has_every_row_and_says_where_time_goes(table, tmp_path):
-    path = tmp_path / speed.TABLE
+    path = evidence.place(tmp_path, "speed")
     path.parent.mkdir(parents=True)
     table["cpu"]["hierarchy"]["limit over ours"]["median"] = 0.3
     table["cpu"]["exact_neuron"]["limit over ours"]["median"] = 0.4

@@ -1,9 +1,9 @@
 """How the closed forms do where numbers are extreme; the table comes from `make extremes`."""
 
-import json
 from pathlib import Path
 
-TABLE = Path("book") / "evidence" / "extremes.json"
+from lib.evidence import read
+
 TEXT = """\
 # Extremes
 
@@ -34,7 +34,7 @@ Made by `make extremes`; {date}, {versions}, {system}.
 
 def page(root: Path) -> str:
     """Write the page: the worst error of each closed form, and what is refused."""
-    table = json.loads((root / TABLE).read_text(encoding="utf-8"))
+    table = read(root, "extremes", "make extremes")
     refused = [row for row in table["probes"] if "refused" in row]
     answers = [row for row in table["probes"] if "error" in row]
     functions = list(dict.fromkeys(row["function"] for row in table["probes"]))

@@ -1,9 +1,9 @@
 """How fast the engine is; the table comes from `python -m benchmarks`."""
 
-import json
 from pathlib import Path
 
-TABLE = Path("book") / "evidence" / "speed.json"
+from lib.evidence import read
+
 THIRD = 1 / 3
 # What keeps a workload below a third of the limit. The numbers beside it are measured.
 WHY = {
@@ -43,7 +43,7 @@ WHY = {
 
 def page(root: Path) -> str:
     """Write the page: each workload beside the plain loop and the limit, how its cost grows, what is far from the limit."""
-    table = json.loads((root / TABLE).read_text(encoding="utf-8"))
+    table = read(root, "speed", "make bench")
     parts = ["# Speed", _opening(table["provenance"])]
     for device, heading in (("cpu", "On one core"), ("cuda", "On a GPU")):
         if device in table:

@@ -352,8 +352,9 @@ CALLS = {
         stamp=call(profile="quick", device="cpu", seed=0, may={"seed": "zero"}),
     ),
     "lib.files.remove_abandoned": call(folder=NO_BOOK, pattern="*.nc", may={"pattern": "unknown"}),
+    "lib.evidence.place": call(root=ROOT, name="faults", may={"name": "unknown"}),
     "lib.evidence.read": call(root=ROOT, name="faults", command="make faults", also={"root": (NO_BOOK,)}, opaque="name command"),
-    **{f"lib.evidence.{name}.page": call(root=ROOT, also={"root": (NO_BOOK,)}) for name in ("margins", "faults")},
+    **{f"lib.evidence.{name}.page": call(root=ROOT, also={"root": (NO_BOOK,)}) for name in ("speed", "margins", "extremes", "faults")},
     **room(
         "evidence.margins",
         table=call(root=ROOT),

@@ -2,7 +2,7 @@
 
 import json
 
-from lib.evidence import extremes
+from lib.evidence import extremes, place
 
 TABLE = {
     "provenance": {"date": "2026-01-02", "system": "Linux", "versions": "Python 3", "digits": 900},
@@ -17,7 +17,7 @@ TABLE = {
 
 def test_page(tmp_path):
     (tmp_path / "book" / "evidence").mkdir(parents=True)
-    (tmp_path / extremes.TABLE).write_text(json.dumps(TABLE), encoding="utf-8")
+    place(tmp_path, "extremes").write_text(json.dumps(TABLE), encoding="utf-8")
     page = extremes.page(tmp_path)
     assert "Of 4 calls 1 are right within their tolerance. 2 are refused" in page  # what misses its tolerance is not counted
     assert "| `m.f` | 3 | 2e-11 | \\|x\\| 1 | 1e-12 | 1 |" in page and "| `m.g` | 1 | | | | 1 |" in page
