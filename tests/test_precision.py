@@ -78,7 +78,7 @@ def test_training_refuses_what_would_stay_at_zero(name):
     network, data, options = WORKLOADS[name]
     start = network.initialize(0, gain=1e-34)
     with pytest.raises(
-        ValueError, match="parameters of a member are at most .* in size: want 0, or 9.9e-32 or more in torch.float32"
+        ValueError, match=r"parameters of a member are at most .* in size: want 0, or 9.9e-32 or more in torch.float32"
     ):
         trained(network, data, start, torch.float32, **options)
     zero = {key: torch.zeros_like(value) for key, value in start.items()}
