@@ -229,14 +229,14 @@ def _check_parameters(network: Network, parameters: Mapping[str, Tensor]) -> int
             raise ValueError(
                 f"parameters[{name!r}] has shape {found}: want (members, *{shape}), as network.initialize returns it"
             )
-        value = parameters[name]
-        largest, limits = value.detach().abs().flatten(1).amax(1), torch.finfo(value.dtype)
-        least = limits.tiny / limits.eps  # steps of a smaller weight would lie below the normal range and be rounded to zero
-        if ((largest > 0) & (largest < least)).any():
-            raise ValueError(
-                f"parameters[{name!r}] are {largest[largest > 0].min():.1e} at most in size: want 0, or {least:.1e} or more in"
-                f" {value.dtype}, since steps of smaller ones are rounded to zero"
-            )
+    sizes = torch.stack([parameters[name].detach().abs().flatten(1).amax(1) for name in network.shapes()])
+    largest, limits = sizes.amax(0), torch.finfo(sizes.dtype)
+    least = limits.tiny / limits.eps  # steps of smaller weights would lie below the normal range and be rounded to zero
+    if ((largest > 0) & (largest < least)).any():
+        raise ValueError(
+            f"parameters of a member are at most {largest[largest > 0].min():.1e} in size: want 0, or {least:.1e} or more in"
+            f" {sizes.dtype}, since steps of smaller ones are rounded to zero"
+        )
     return members
 
 
