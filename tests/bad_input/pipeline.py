@@ -352,8 +352,8 @@ CALLS = {
         stamp=call(profile="quick", device="cpu", seed=0, may={"seed": "zero"}),
     ),
     "lib.files.remove_abandoned": call(folder=NO_BOOK, pattern="*.nc", may={"pattern": "unknown"}),
-    "lib.evidence.read": call(root=ROOT, name="faults", command="make faults", also={"root": (NO_BOOK,)}, opaque="name command"),
-    **{f"lib.evidence.{name}.page": call(root=ROOT, also={"root": (NO_BOOK,)}) for name in ("margins", "faults")},
+    "lib.evidence.read": call(root=ROOT, name="faults", command="make faults", opaque="name command"),
+    **{f"lib.evidence.{name}.page": call(root=ROOT) for name in ("margins", "faults")},
     **room(
         "evidence.margins",
         table=call(root=ROOT),
