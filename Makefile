@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8000
 .DEFAULT_GOAL := book
-.PHONY: setup book test chapter pdf bench faults audit serve clean
+.PHONY: setup book test chapter pdf bench seeds extremes faults audit serve clean
 
 setup: $(VENV)/.ready
 
@@ -37,13 +37,23 @@ pdf: setup  ## print the built site into one file, _build/book.pdf; needs Chromi
 	@test -d _build/html || { echo "make book comes first"; exit 2; }
 	$(BIN)/python -m lib pdf
 
-bench: setup  ## speed beside the plain loop and the limit of memory
-	$(BIN)/python benchmarks/two_point.py
-	$(BIN)/python benchmarks/teacher_student.py
-	$(BIN)/python benchmarks/transformer.py
+# The pages of "Speed and trust", each from its table in book/evidence/.
 
-faults: setup  ## kill, fill, close and spoil what the library works with, and see what is left: book/evidence/faults.json
+bench: setup  ## the engine beside the plain loop and the machine's limit; some minutes
+	$(BIN)/python -m benchmarks
+	$(BIN)/python -m lib report
+
+seeds: setup  ## every claim with 20 seeds; hours on two cores, and goes on where it stopped
+	$(BIN)/python -m lib seeds
+	$(BIN)/python -m lib report
+
+extremes: setup  ## the closed forms at extremes, beside hundreds of digits
+	$(BIN)/python tests/theory/extremes.py
+	$(BIN)/python -m lib report
+
+faults: setup  ## kill, fill, close and spoil what the library works with, and see what is left
 	$(BIN)/python tests/faults.py
+	$(BIN)/python -m lib report
 
 audit:  ## ask whether a pinned package has a known vulnerability; needs the network
 	$(PYTHON) -m venv _build/audit

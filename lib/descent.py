@@ -65,10 +65,13 @@ class Data:
 
     def batch(self, index: Tensor) -> "Data":
         """Take the points `index` (members, batch)."""
-        if not self.own:
-            return Data(self.inputs[index], self.targets[index], True)
-        rows = torch.arange(len(index), device=index.device)[:, None]
-        return Data(self.inputs[rows, index], self.targets[rows, index], True)
+        if self.own:  # rows of all members in one table
+            index = index + self.points * torch.arange(len(index), device=index.device)[:, None]
+        inputs, targets = (
+            (values.flatten(0, 1) if self.own else values).index_select(0, index.flatten()).unflatten(0, index.shape)
+            for values in (self.inputs, self.targets)
+        )
+        return Data(inputs, targets, True)
 
 
 @dataclass(frozen=True)

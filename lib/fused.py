@@ -1,7 +1,8 @@
 """Gradient descent for dense networks on few points: each weight is read twice and written once a step.
 
 With two points the arithmetic is small and the time goes into moving weights between memory and core. So the backward pass
-updates a row of weights while it holds it, two points share each reading, and all weights of a member lie in one block.
+updates a row of weights while it holds it, two points share each reading, further pairs follow while the rows are near, and all
+weights of a member lie in one block.
 Compiled by numba.
 """
 
@@ -14,6 +15,7 @@ from lib.descent import half_squared_error
 from lib.networks import Dense
 
 _REORDER = {"reassoc", "contract", "nsz", "arcp"}  # sums may be reordered; NaN and infinity keep their meaning
+ROWS = 16  # of a weight matrix that stay in the nearest cache while all points pass; a multiple of four
 _KINDS = {name: kind for kind, name in enumerate(("linear", "relu", "leaky_relu", "elu", "tanh", "swish"))}
 
 
@@ -163,8 +165,10 @@ def _descend(weights, biases, hidden, slopes, errors, starts, widths, kind, skip
             ins, outs = widths[layer - 1], widths[layer]
             weight = weights[starts[layer] : starts[layer + 1]].reshape(outs, ins)
             below, here, bias = hidden[layer - 1], hidden[layer], biases[layer, :outs]
-            for p in range(0, padded, 2):
-                _forward(weight, bias, below[p, :ins], below[p + 1, :ins], here[p, :outs], here[p + 1, :outs])
+            for i in range(0, outs, ROWS):
+                rows = slice(i, min(i + ROWS, outs))
+                for p in range(0, padded, 2):
+                    _forward(weight[rows], bias[rows], below[p, :ins], below[p + 1, :ins], here[p, rows], here[p + 1, rows])
             if layer < last:
                 _activate(kind, here, slopes[layer])
                 if skip and layer > 2:
@@ -183,11 +187,22 @@ def _descend(weights, biases, hidden, slopes, errors, starts, widths, kind, skip
                 error *= slopes[layer]
             biases[layer] -= rates[layer, 1] * error.sum(axis=0)
             rate = rates[layer, 0]
-            for p in range(0, padded - 2, 2):
-                _backward(weight, error[p], error[p + 1], back[p, :ins], back[p + 1, :ins])
-            p = padded - 2
-            _backward_and_update(
-                weight, rate, error[p], error[p + 1], below[p, :ins], below[p + 1, :ins], back[p, :ins], back[p + 1, :ins]
-            )
-            for p in range(0, padded - 2, 2):
-                _update(weight, rate, error[p], error[p + 1], below[p, :ins], below[p + 1, :ins])
+            last_pair = padded - 2
+            for i in range(0, outs, ROWS):
+                rows = slice(i, min(i + ROWS, outs))
+                block = weight[rows]
+                for p in range(0, last_pair, 2):
+                    _backward(block, error[p, rows], error[p + 1, rows], back[p, :ins], back[p + 1, :ins])
+                p = last_pair
+                _backward_and_update(
+                    block,
+                    rate,
+                    error[p, rows],
+                    error[p + 1, rows],
+                    below[p, :ins],
+                    below[p + 1, :ins],
+                    back[p, :ins],
+                    back[p + 1, :ins],
+                )
+                for p in range(0, last_pair, 2):
+                    _update(block, rate, error[p, rows], error[p + 1, rows], below[p, :ins], below[p + 1, :ins])

@@ -177,8 +177,10 @@ def filter_laplacian(filters: ArrayLike, kernel: ArrayLike) -> NDArray:
     filters, kernel = numbers("filters", filters), numbers("kernel", kernel)
     if filters.ndim < 2 or kernel.ndim != 2:
         raise ValueError(f"filters {filters.shape} and kernel {kernel.shape}: want (..., k, k) and (l, l)")
-    norm = np.linalg.norm(filters, axis=(-2, -1), keepdims=True)
-    if not np.all((norm > 0) & (norm < np.inf)):
+    largest = np.max(np.abs(filters), axis=(-2, -1), keepdims=True)
+    if not np.all((largest > 0) & (largest < np.inf)):
         raise ValueError("filters holds one that is zero or too large: it has no shape")
+    filters = filters / largest  # so that no square overflows or underflows
+    norm = np.linalg.norm(filters, axis=(-2, -1), keepdims=True)
     kernel = kernel.reshape((1,) * (filters.ndim - 2) + kernel.shape)
     return np.sum(convolve(filters / norm, kernel, method="direct") ** 2, axis=(-2, -1))

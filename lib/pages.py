@@ -14,7 +14,7 @@ import yaml
 from lib import claims
 from lib.checks import kind, text
 from lib.claims import CORRECTED, NOT_REPRODUCED, REPRODUCED, VERDICTS
-from lib.evidence import margins
+from lib.evidence import extremes, faults, margins, speed
 from lib.toc import chapters, pages, source, title
 
 BY_COMMAND = "This page is written from the executed notebooks by `python -m lib report`."
@@ -208,5 +208,8 @@ WRITTEN: dict[str, Callable[[Path, list[dict]], str]] = {
     "book/cite": cite,
 }
 MEASURED: dict[str, Callable[[Path], str]] = {
+    "book/speed": speed.page,
     "book/margins": margins.page,
+    "book/extremes": extremes.page,
+    "book/faults": faults.page,
 }

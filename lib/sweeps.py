@@ -25,7 +25,7 @@ import xarray as xr
 from tqdm import tqdm
 
 from lib import workers
-from lib.checks import kind, text, whole
+from lib.checks import kind, whole
 from lib.files import remove_abandoned
 
 
@@ -56,10 +56,10 @@ class Sweep:
     fixed: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        text(name=self.name)
+        kind("name", self.name, str)
         kind("grid", self.grid, Mapping)
         kind("fixed", self.fixed, Mapping)
-        if Path(self.name).is_absolute() or ".." in Path(self.name).parts:
+        if not self.name or Path(self.name).is_absolute() or ".." in Path(self.name).parts:
             raise ValueError(f"name {self.name!r}: want topic/experiment")
         if "<" in getattr(self.function, "__qualname__", "<none>"):
             raise ValueError(

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from os import cpu_count
+from types import NoneType
 from typing import Protocol
 
 import numpy as np
@@ -99,6 +100,10 @@ def train(
         If an argument is malformed; the message says what is allowed.
     """
     kind("network", network, Network)
+    kind("loss", loss, Callable)
+    kind("metrics", metrics or {}, Mapping)
+    for name, given in (("schedule", schedule), ("draw", draw), ("observe", observe)):
+        kind(name, given, Callable, NoneType)
     members = _check_parameters(network, parameters)
     parameters = {name: parameters[name].detach() for name in network.shapes()}
     like = next(iter(parameters.values()))
@@ -224,6 +229,14 @@ def _check_parameters(network: Network, parameters: Mapping[str, Tensor]) -> int
             raise ValueError(
                 f"parameters[{name!r}] has shape {found}: want (members, *{shape}), as network.initialize returns it"
             )
+    sizes = torch.stack([parameters[name].detach().abs().flatten(1).amax(1) for name in network.shapes()])
+    largest, limits = sizes.amax(0), torch.finfo(sizes.dtype)
+    least = limits.tiny / limits.eps  # steps of smaller weights would lie below the normal range and be rounded to zero
+    if ((largest > 0) & (largest < least)).any():
+        raise ValueError(
+            f"parameters of a member are at most {largest[largest > 0].min():.1e} in size: want 0, or {least:.1e} or more in"
+            f" {sizes.dtype}, since steps of smaller ones are rounded to zero"
+        )
     return members
 
 

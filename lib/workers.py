@@ -15,7 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypeVar
 
-from lib.checks import kind, text, whole
+from lib.checks import kind, whole
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -50,7 +50,7 @@ def cluster(workers: int | None = None, scheduler: str | None = None) -> Iterato
     if workers is not None:
         workers = whole("workers", workers)
     if scheduler is not None:
-        text(scheduler=scheduler)
+        kind("scheduler", scheduler, str)
     try:
         from distributed import Client, LocalCluster
     except ImportError as problem:

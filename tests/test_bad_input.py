@@ -99,6 +99,9 @@ def test_bad_input_is_refused_by_name(name):
     call, target = CALLS[name], NAMES[name]
     function = getattr(call.on, target.__name__) if call.on is not None else target
     parameters = inspect.signature(function).parameters
+    left_out = [one.name for one in parameters.values() if one.kind != one.VAR_KEYWORD and not isinstance(one.default, bool)]
+    left_out = sorted({*left_out} - call.arguments.keys() - {*call.opaque, "self"})
+    assert not left_out, f"the table's call leaves out {', '.join(left_out)}"
     assert call.untried or finite(attempt(function, call.arguments)), "the valid call is not finite"
 
     faults, unused = [], {(argument, way) for argument, ways in call.may.items() for way in ways.split()}

@@ -164,10 +164,10 @@ def test_nothing_ends_the_script_early():
     "changes, message",
     [
         ({"values": [1.0]}, "at least two finite numbers"),
-        ({"values": [0.0, np.nan]}, "at least two finite numbers"),
+        ({"values": [0.0, np.nan]}, "values must be finite"),
         ({"values": [[0.0, 1.0]]}, "at least two finite numbers"),
-        ({"alt": " "}, "label and alt"),
-        ({"label": ""}, "label and alt"),
+        ({"alt": " "}, "alt is blank: want some words"),
+        ({"label": ""}, "label is blank: want some words"),
         ({"start": 0.4}, "start 0.4 is not one of the values; the nearest is 0.5"),
     ],
 )

@@ -273,8 +273,8 @@ def test_report_reads_another_folder_and_writes_only_the_json(executed, tmp_path
     [
         (["run", "three"], "no such chapter: three; the book has one, two"),
         (["run", "one", "what_replicates"], "no such chapter: what_replicates"),
-        (["run", "--jobs", "0"], "jobs 0: want at least 1"),
-        (["run", "--jobs", "-1"], "jobs -1: want at least 1"),
+        (["run", "--jobs", "0"], "jobs is 0: want a positive integer"),
+        (["run", "--jobs", "-1"], "jobs is -1: want a positive integer"),
         (["build"], "not executed yet: one, two; run `python -m lib run one two` first"),
         (["report", "--notebooks", "nowhere"], "nowhere"),
         (["pdf"], "not built yet: book/index, book/one, book/two, book/what_replicates"),

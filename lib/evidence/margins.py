@@ -43,9 +43,8 @@ def page(root: Path) -> str:
         still=len(rows) - len(moving),
         origin="; ".join(sorted({f"{row['date']}, {row['versions']}" for row in rows})),
     )
-    scaled = [row for row in moving if used(row)]
-    closest = sorted(scaled, key=lambda row: abs(np.log(used(row))))[:CLOSEST]
-    parts = [text, "## The closest", _table(closest)]
+    closest = sorted((row for row in moving if deviations(row) is not None), key=deviations)[:CLOSEST]
+    parts = [text, "## The closest, by σ", _table(closest)]
     if hanging:
         parts[1:1] = ["## Verdicts that hang on the seed", _table(hanging)]
     for chapter in chapters(root):
@@ -107,13 +106,12 @@ def _interval(expected: str) -> tuple[float, float]:
     return (number, np.inf) if expected.startswith("at least") else (-np.inf, number)
 
 
-def _deviations(row: dict) -> str:
+def deviations(row: dict) -> float | None:
+    """Return the distance from the mean to the bound in standard deviations; None where nothing moves."""
     values = np.array(row["measured"], float)
-    spread = values.std()
-    if not np.isfinite(spread) or spread == 0:
-        return "–"
-    distance = min(abs(values.mean() - edge) for edge in _interval(row["expected"]) if np.isfinite(edge))
-    return f"{distance / spread:.0f}" if distance >= 3 * spread else f"{distance / spread:.1f}"
+    if not np.all(np.isfinite(values)) or not np.ptp(values):
+        return None
+    return float(min(abs(values.mean() - edge) for edge in _interval(row["expected"]) if np.isfinite(edge)) / values.std())
 
 
 def _table(rows: list[dict]) -> str:
@@ -124,7 +122,7 @@ def _table(rows: list[dict]) -> str:
     for row in rows:
         verdict = row["verdict"][0]
         numbers = np.array(row["measured"], float)
-        share = used(row)
+        share, away = used(row), deviations(row)
         chapter, name = row["id"].split("/")
         cells = [
             f"{{ref}}`{name} <{chapter}-{name}>`",
@@ -133,7 +131,7 @@ def _table(rows: list[dict]) -> str:
             row["expected"],
             *(f"{number:.3g}" for number in (numbers.min(), np.median(numbers), numbers.max())),
             "–" if share is None else f"{share:.0%}" if share < 100 else f"{share:.0e}",
-            _deviations(row),
+            "–" if away is None else f"{away:.1f}" if away < 3 else f"{away:.0f}" if away < 1000 else f"{away:.0e}",
         ]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)

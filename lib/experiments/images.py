@@ -38,7 +38,8 @@ def unbalance(parameters: Mapping[str, Tensor], alpha: float, first: str, last: 
         raise ValueError("parameters is empty")
     positive("alpha", alpha)
     one_of("first", first, parameters)
-    one_of("last", last, (*parameters, ""))
+    if last != "":
+        one_of("last", last, parameters)
     changed = {first: parameters[first] / alpha} | ({last: parameters[last] * alpha} if last else {})
     return {**parameters, **changed}
 
@@ -223,7 +224,6 @@ def first_filters(
     positives("alphas", alphas)
     sizes(members=members, epochs=epochs, batch_size=batch_size, looked_at=looked_at)
     positive("learning_rate", learning_rate)
-    one_of("pictures", pictures, ("cifar10", "mnist"))
     if images is not None:
         sizes(images=images)
     SmallResNet(channels, kernel)
@@ -264,6 +264,7 @@ def _filters(parameters: dict[str, Tensor], outputs: Tensor, hidden: list[Tensor
 
 def _pictures(name: str, images: int | None, tested: int) -> tuple[tuple[NDArray, NDArray], tuple[NDArray, NDArray], str]:
     """Return training and test images (n, colours, side, side), standardized by colour, with labels, and where they are from."""
+    one_of("pictures", name, ("cifar10", "mnist"))
     if name == "mnist":
         (train, labels), (test, test_labels), origin = data.mnist(), data.mnist(train=False), "MNIST"
         train, test = (v.reshape(-1, 1, 28, 28) for v in (train, test))

@@ -6,12 +6,13 @@ preactivation is positive. Two layers without biases are given by `w` (h, d), on
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lib.theory.common import arrays, binary, finite, matrix, number, positive, rows
+from lib.theory.common import LARGEST, arrays, binary, finite, matrix, number, positive, rows
 
 TIED = 1e-9  # radians, or a share of a segment: what is closer is one
 
@@ -35,7 +36,7 @@ def hyperplanes(w: ArrayLike) -> tuple[NDArray, NDArray]:
 
     Source: Proposition 17, "lacks redundant neurons".
     """
-    units = unit(one_matrix("w", w))
+    units = unit(one_matrix("w", w, np.inf))  # of any size
     number, normals = np.full(len(units), -1), []
     for k, normal in enumerate(units):
         if number[k] < 0 and np.any(normal):
@@ -72,7 +73,7 @@ def regions(w: ArrayLike, bound: float = 1.0) -> list[Region]:
 
     Source: Definition 16 and Proposition 17; the color is the parity of the number of *distinct* hyperplanes crossed.
     """
-    w, bound = one_matrix("w", w), number("bound", bound, positive)
+    w, bound = one_matrix("w", w, np.inf), number("bound", bound, positive)
     if w.shape[1] != 2:
         raise ValueError(f"w has shape {w.shape}: want neurons in the plane (h, 2)")
     corners = np.pi / 4 * np.arange(1, 17, 2)  # of two turns
@@ -175,7 +176,7 @@ def deep_crossings(
 
     Source: Definition 16 and Proposition 17.
     """
-    weights = arrays("weights", weights, one_matrix)
+    weights = arrays("weights", weights, partial(one_matrix, largest=np.inf))
     start, end = _segment(start, end, weights[0].shape[1], "weights")
     biases = [np.zeros(len(w)) for w in weights] if biases is None else arrays("biases", biases)
     check_slope(gamma)
@@ -221,7 +222,7 @@ def _fractions(values: NDArray) -> NDArray:
 
 def sectors(normals: NDArray) -> tuple[NDArray, NDArray]:
     """Cut the circle by the lines orthogonal to vectors (h, 2), not all zero: the angle where each arc begins, and its width."""
-    normals = one_matrix("normals", normals)
+    normals = one_matrix("normals", normals, np.inf)
     if normals.shape[1] != 2 or not np.any(normals):
         raise ValueError(f"normals has shape {normals.shape}: want vectors (h, 2), not all zero")
     distinct, _ = hyperplanes(normals)
@@ -247,7 +248,7 @@ def _on_square(angles: NDArray, bound: float) -> NDArray:
 
 def unit(vectors: NDArray) -> NDArray:
     """Bring vectors (..., d) to length 1 and leave those that are zero."""
-    vectors = rows("vectors", vectors)
+    vectors = rows("vectors", vectors, np.inf)
     largest = np.abs(vectors).max(axis=-1, keepdims=True)
     vectors = vectors / np.where(largest > 0, largest, 1)
     norm = np.linalg.norm(vectors, axis=-1, keepdims=True)
@@ -266,9 +267,9 @@ def check_slope(gamma: float) -> None:
         raise ValueError(f"gamma is {gamma}: want a slope in [0, 1)")
 
 
-def one_matrix(name: str, value: ArrayLike) -> NDArray:
+def one_matrix(name: str, value: ArrayLike, largest: float = LARGEST) -> NDArray:
     """Return `value` as a matrix (m, n), or raise ValueError."""
-    value = matrix(name, value)
+    value = matrix(name, value, largest)
     if value.ndim != 2:
         raise ValueError(f"{name} has shape {value.shape}: want one matrix")
     return value

@@ -14,6 +14,7 @@ from lib.theory.common import (
     count,
     finite,
     generator,
+    held,
     integrate,
     normal_equations,
     number,
@@ -119,14 +120,16 @@ def deep_isotropic_initialization(d: int, depth: int, a_norm: float, delta: floa
 def deep_norm2(a_norm2: ArrayLike, delta: float, depth: int) -> NDArray:
     r"""Return :math:`\|\beta\|^2 = \|a\|^2(\|a\|^2 - \delta)^L`, elementwise; source: Lemma 13, whose proof prints d for L."""
     a_norm2 = finite("a_norm2", a_norm2)
-    return a_norm2 * (a_norm2 - number("delta", delta)) ** count("depth", depth)
+    with np.errstate(over="ignore"):
+        return held("the squared norm", a_norm2 * (a_norm2 - np.float64(number("delta", delta))) ** count("depth", depth))
 
 
 def deep_outer(w1_gram: ArrayLike, delta: float, depth: int) -> NDArray:
     r"""Return :math:`\beta\beta^\top = (W_1^\top W_1)^{L+1} + \delta\,(W_1^\top W_1)^L`, (..., d, d); source: Lemma 13."""
     w1_gram, depth = square("w1_gram", w1_gram), count("depth", depth)
-    power = np.linalg.matrix_power(w1_gram, depth)
-    return power @ w1_gram + number("delta", delta) * power
+    with np.errstate(over="ignore", invalid="ignore"):
+        power = np.linalg.matrix_power(w1_gram, depth)
+        return held("the outer product", power @ w1_gram + number("delta", delta) * power)
 
 
 def deep_preconditioner(a_norm2: float, w1_gram: ArrayLike, delta: float, depth: int) -> NDArray:
@@ -145,8 +148,10 @@ def deep_preconditioner(a_norm2: float, w1_gram: ArrayLike, delta: float, depth:
     """  # noqa: D400
     w1_gram, depth, delta = square("w1_gram", w1_gram), count("depth", depth), number("delta", delta)
     a_norm2 = number("a_norm2", a_norm2)
-    powers = [np.linalg.matrix_power(w1_gram, n) for n in range(depth + 1)]
-    return powers[depth] + a_norm2 * sum((a_norm2 - delta) ** n * powers[depth - 1 - n] for n in range(depth))
+    with np.errstate(over="ignore", invalid="ignore"):
+        powers = [np.linalg.matrix_power(w1_gram, n) for n in range(depth + 1)]
+        own = sum(np.float64(a_norm2 - delta) ** n * powers[depth - 1 - n] for n in range(depth))
+        return held("the preconditioner", powers[depth] + a_norm2 * own)
 
 
 def rich_preconditioner(beta: ArrayLike, depth: int) -> NDArray:
@@ -164,7 +169,9 @@ def rich_preconditioner_inverse(beta: ArrayLike, depth: int) -> NDArray:
     `beta` (d,) is not zero; the result has shape (d, d). Source: corrects the proof of Theorem 15, which prints a plus.
     """
     norm, along, depth = _direction(beta, depth)
-    return norm ** (-2 * depth / (depth + 1)) * (np.eye(len(along)) - depth / (depth + 1) * along)
+    with np.errstate(over="ignore", invalid="ignore"):
+        shrink = held("the inverse", norm ** (-2 * depth / (depth + 1)))
+    return shrink * (np.eye(len(along)) - depth / (depth + 1) * along)
 
 
 def deep_inductive_bias(beta: ArrayLike, beta0: ArrayLike, depth: int) -> NDArray:
@@ -185,7 +192,7 @@ def deep_inductive_bias(beta: ArrayLike, beta0: ArrayLike, depth: int) -> NDArra
     beta, slope, depth = finite("beta", beta), _slope(vector("beta0", beta0), depth), count("depth", depth)
     if beta.shape[-1:] != slope.shape:
         raise ValueError(f"beta {beta.shape} does not fit beta0 {slope.shape}: want (..., d) and (d,)")
-    return (depth + 1) / (depth + 2) * np.linalg.norm(beta, axis=-1) ** ((depth + 2) / (depth + 1)) - beta @ slope
+    return (depth + 1) / (depth + 2) * np.hypot.reduce(beta, axis=-1) ** ((depth + 2) / (depth + 1)) - beta @ slope
 
 
 def deep_argmin(xtx: ArrayLike, xty: ArrayLike, beta0: ArrayLike, depth: int) -> NDArray:
@@ -216,11 +223,11 @@ def deep_argmin(xtx: ArrayLike, xty: ArrayLike, beta0: ArrayLike, depth: int) ->
 
 def _slope(beta: NDArray, depth: int) -> NDArray:
     """Return β / ‖β‖^(L/(L+1)), the gradient of the potential of Theorem 15, zero at β = 0."""
-    norm, depth = np.linalg.norm(beta), count("depth", depth)
+    norm, depth = np.hypot.reduce(beta), count("depth", depth)
     return beta / norm ** (depth / (depth + 1)) if norm > 0 else np.zeros_like(beta)
 
 
 def _direction(beta: ArrayLike, depth: int) -> tuple[float, NDArray, int]:
     beta = vector("beta", beta)
-    norm = np.linalg.norm(beta)
+    norm = np.hypot.reduce(beta)
     return norm, np.outer(beta / norm, beta / norm), count("depth", depth)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import exprel
 
 from lib.theory.common import ascending, binary, finite, number, positive, square
 from lib.theory.orthants import covariance_root, gated_mean, orthant_covariance, weight_rows
@@ -144,10 +145,12 @@ def gdln_trajectory(weights0: ArrayLike, a: ArrayLike, b: ArrayLike, times: Arra
     """
     modes, w = gdln_modes(a, b), _network("weights0", weights0, b)
     times, tau = ascending(times), number("tau", tau, positive)
-    past = times[:, None] / (len(w) * tau)
-    decay = -modes.eigenvalues / len(w) * past  # (T, Kn)
-    growth = np.divide(np.expm1(decay), decay, out=np.ones_like(decay), where=decay != 0)
-    u = np.exp(decay) * (modes.vectors.T @ w.ravel()) + past * growth * modes.drive
+    with np.errstate(over="ignore"):
+        past = np.minimum(times[:, None] / (len(w) * tau), 1e300)
+        decay = -modes.eigenvalues / len(w) * past  # (T, Kn)
+    settled = -np.expm1(decay) * len(w) / np.where(modes.eigenvalues > 0, modes.eigenvalues, 1)
+    reached = np.where(decay < -1, settled, past * exprel(decay))  # (1 - e^(-lt/Kτ)) / l, either way with its digits
+    u = np.exp(decay) * (modes.vectors.T @ w.ravel()) + reached * modes.drive
     return (u @ modes.vectors.T).reshape(-1, *w.shape)
 
 

@@ -12,11 +12,14 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import exprel
 
 from lib.theory.common import (
+    LARGEST,
     count,
     finite,
     generator,
+    held,
     integrate,
     learning_rates,
     matrix,
@@ -36,8 +39,6 @@ from lib.theory.deep_linear import (  # noqa: F401  the deep half, under the sam
     rich_preconditioner,
     rich_preconditioner_inverse,
 )
-
-TINY = np.finfo(float).tiny
 
 
 class Flow(NamedTuple):
@@ -227,10 +228,10 @@ def isotropic_initialization(beta0: ArrayLike, delta: float, hidden: int, seed: 
         raise ValueError(f"beta0 has a rank above hidden {h}: widen the network or lower the rank")
     padded = np.zeros(h)
     padded[: len(sigma)] = sigma[:h]
-    of_a, of_w = _split(padded, delta)
+    root_a, root_w = _split_roots(padded, delta)
     r = orthogonal(h, generator(seed))
     ka, kw = min(h, c), min(h, d)  # beyond these, the hidden directions are silent
-    return r[:, :ka] * np.sqrt(of_a[:ka]) @ vt[:ka], r[:, :kw] * np.sqrt(of_w[:kw]) @ u.T[:kw]
+    return r[:, :ka] * root_a[:ka] @ vt[:ka], r[:, :kw] * root_w[:kw] @ u.T[:kw]
 
 
 def unbalanced_initialization(d: int, c: int, h: int, delta: float, scale: float, seed: int) -> tuple[NDArray, NDArray]:
@@ -251,11 +252,11 @@ def unbalanced_initialization(d: int, c: int, h: int, delta: float, scale: float
     """
     d, c, h = (count(*pair) for pair in (("d", d), ("c", c), ("h", h)))
     delta, scale = number("delta", delta), number("scale", scale, positive)
-    of_a, of_w = _split(scale, delta)
+    root_a, root_w = _split_roots(scale, delta)
     rng = generator(seed)
     a, w = rng.normal(size=(h, c)), rng.normal(size=(h, d))
     unit_a, unit_w = (v / np.linalg.norm(v, axis=1, keepdims=True) for v in (a, w))
-    return np.sqrt(of_a) * unit_a, np.sqrt(of_w) * unit_w
+    return root_a * unit_a, root_w * unit_w
 
 
 def hyperbolic_entropy(x: ArrayLike, delta: float) -> NDArray:
@@ -273,8 +274,8 @@ def hyperbolic_entropy(x: ArrayLike, delta: float) -> NDArray:
 def hyperbolic_entropy_gradient(x: ArrayLike, delta: float) -> NDArray:
     r"""Return :math:`q_\delta'(x) = \tfrac12\sinh^{-1}(2x/|\delta|)`, elementwise, for δ ≠ 0; source: Theorem 11."""
     x, delta = finite("x", x), number("delta", delta)
-    if delta == 0:
-        raise ValueError("delta is 0: the hyperbolic entropy needs delta other than 0")
+    if np.abs(delta) < 1 / LARGEST:
+        raise ValueError(f"delta is {delta:g}: the hyperbolic entropy needs delta other than 0, at least {1 / LARGEST:g} in size")
     return np.arcsinh(2 * x / np.abs(delta)) / 2
 
 
@@ -289,13 +290,14 @@ def singular_values(beta0_values: ArrayLike, target_values: ArrayLike, delta: fl
               y = \frac{\delta^2}{z} = \frac{(q + pe)\,y_0 + \delta^2\varphi}{p + qe + y_0\varphi}, \qquad
               \lambda = \frac{z-y}{4},
 
-    a ratio of sums of positive terms. For δ = 0 and :math:`\lambda_0, s > 0` it is Saxe et al.'s sigmoid. Negative s mirror this.
+    where z - y is collected into terms that do not cancel, so that small λ keep their digits.
+    For δ = 0 and :math:`\lambda_0, s > 0` it is Saxe et al.'s sigmoid. Negative s mirror this.
 
     Parameters
     ----------
     beta0_values : (r,) the modes at time 0; a mode of either sign keeps its singular vectors and may pass through zero
     target_values : (r,) their targets s
-    delta : the conserved quantity
+    delta : the conserved quantity, 0 or at least 1e-150 in size
     times : (T,) non-negative
 
     Returns
@@ -307,25 +309,34 @@ def singular_values(beta0_values: ArrayLike, target_values: ArrayLike, delta: fl
     start, target, delta = finite("beta0_values", beta0_values), finite("target_values", target_values), finite("delta", delta)
     if start.ndim != 1 or start.shape != target.shape or delta.ndim != 0:
         raise ValueError(f"beta0_values {start.shape} and target_values {target.shape} must agree, (r,), and delta be a number")
-    times = np.atleast_1d(finite("times", times))
+    times = np.atleast_1d(finite("times", times, np.inf))
     if times.ndim != 1 or np.any(times < 0):
         raise ValueError("times must be non-negative, shape (T,)")
+    if 0 < np.abs(delta) < 1e-150:
+        raise ValueError(
+            f"delta is {delta:g}: want 0, or at least 1e-150 in size, since its square decides when a mode crosses zero"
+        )
     flip = np.where(target < 0, -1.0, 1.0)
     s, start, t = np.abs(target), start * flip, times[:, None]
-    larger, kappa = np.hypot(delta, 2 * start) + 2 * np.abs(start), np.hypot(delta, 2 * s)
-    smaller = np.abs(delta) * np.divide(np.abs(delta), larger, out=np.zeros_like(larger), where=larger > 0)
+    delta, h, kappa = np.abs(delta), np.hypot(delta, 2 * start), np.hypot(delta, 2 * s)
+    larger = h + 2 * np.abs(start)
+    smaller = delta * np.divide(delta, larger, out=np.zeros_like(larger), where=larger > 0)
     z0, y0 = np.where(start >= 0, larger, smaller), np.where(start >= 0, smaller, larger)
     safe = np.where(kappa > 0, kappa, 1.0)
     p = 1 + 2 * s / safe
     q = np.where(kappa > 0, (delta / safe) ** 2 / p, 1.0)
-    e = np.maximum(np.exp(-kappa * t), TINY)
-    phi = np.where(kappa > 0, -np.expm1(-kappa * t) / safe, t)
-    y = ((q + p * e) * y0 + delta**2 * phi) / (p + q * e + y0 * phi)
+    with np.errstate(over="ignore"):  # κt = ∞ is the end
+        past = kappa * t
+    e = np.exp(-past)
+    phi = np.where(past > 1, -np.expm1(-past) / safe, t * exprel(-past))
+    # z - y with its terms collected, so that none cancels unless λ passes through zero; start < 0 takes h as z₀ - 2λ₀
+    grown, spread = 2 * s * phi, delta * phi
+    above = grown * (h * (1 + e) + delta * spread) + start * (4 * e + 2 * grown**2)
+    below = grown * (z0 * (1 + e) + delta * spread - 2 * start * q * (1 - e))
     rest = q + p * e + z0 * phi
-    z = ((p + q * e) * z0 + delta**2 * phi) / rest
-    # s - λ = (s - λ₀)·(2e / rest)·(κp + y)/(κp + y₀), from the ratio of z₊ - z at the two times, z₊ = κp
-    gap = 2 * (s - start) * e / rest * (kappa * p + y) / np.where(kappa * p + y0 > 0, kappa * p + y0, 1.0)
-    return flip * np.where(np.abs(delta) > s, s - gap, (z - y) / 4)  # each where it keeps more digits
+    safe = np.where(rest > 0, rest, 1.0)  # 0 once a balanced mode of the wrong sign has decayed to zero
+    lost = 4 * start * e * ((e + q * (1 - e)) / safe)
+    return flip * np.where(start >= 0, above / safe, below / safe + lost) / (p + q * e + y0 * phi)
 
 
 def mu_phi_velocity(mu: ArrayLike, phi: ArrayLike, q: ArrayLike, delta: ArrayLike, target_norm: float) -> tuple[NDArray, NDArray]:
@@ -356,8 +367,10 @@ def mu_phi_velocity(mu: ArrayLike, phi: ArrayLike, q: ArrayLike, delta: ArrayLik
     if np.any((mu == 0) & (delta >= 0)):
         raise ValueError("a neuron with mu = 0 and delta >= 0 has no input weights, so that its phi is undefined")
     of_a, of_w = _split(mu, delta)
-    pull = s * phi - q @ mu
-    return (of_a + of_w) * pull, mu / of_w * (s - phi @ mu - phi * pull)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        turn = held("the velocity of phi", np.where(delta >= 0, of_a / mu, mu / of_w))  # equal: of_a of_w = μ²
+    held_back = phi @ mu - phi * (q @ mu)  # 0 for a single neuron
+    return (of_a + of_w) * (s * phi - q @ mu), turn * (s * (1 - phi) * (1 + phi) - held_back)
 
 
 def _split(sigma: ArrayLike, delta: ArrayLike) -> tuple[NDArray, NDArray]:
@@ -366,6 +379,13 @@ def _split(sigma: ArrayLike, delta: ArrayLike) -> tuple[NDArray, NDArray]:
     larger = np.hypot(sigma, np.divide(delta, 2)) + np.abs(delta) / 2
     smaller = sigma * np.divide(sigma, larger, out=np.zeros_like(larger), where=larger > 0)
     return np.where(np.greater_equal(delta, 0), larger, smaller), np.where(np.greater_equal(delta, 0), smaller, larger)
+
+
+def _split_roots(sigma: ArrayLike, delta: float) -> tuple[NDArray, NDArray]:
+    """Return |a| and |w| with a² - w² = δ and |a w| = σ; the smaller one's square may underflow."""
+    larger = np.sqrt(np.hypot(sigma, delta / 2) + np.abs(delta) / 2)
+    smaller = np.divide(sigma, larger, out=np.zeros_like(larger), where=larger > 0)
+    return (larger, smaller) if delta >= 0 else (smaller, larger)
 
 
 def _of_gram(beta: NDArray, function: Callable[[NDArray], NDArray]) -> NDArray:

@@ -3,15 +3,16 @@ r"""Gaussian data in one, two and three half-spaces: angles, probabilities, mome
 Source: section 2 of the localization notes, whose closed forms (Eqs. 25, 30, 43–48) are wrong; these replace them.
 :math:`X \sim N(0, \Sigma)`, :math:`\rho_{ij} = w_i^\top\Sigma w_j`, :math:`\theta` is the angle between two weight vectors in the
 inner product of Σ, :math:`\cos\theta = \rho_{1k}/\sqrt{\rho_{11}\rho_{kk}}`, and E[f; S > 0] means :math:`E[f\,1\{S > 0\}]`.
-The angle is taken from the sum and the difference of the unit vectors, so that it keeps its digits near 0 and π.
+The angle is taken from the sum and the difference of the unit vectors, so that it is right to about 1e-16 near 0 and π, too.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import spherical_jn
 
-from lib.theory.common import broadcastable, finite, square
+from lib.theory.common import LARGEST, broadcastable, finite, square
 
 EPS = np.finfo(float).eps
 
@@ -61,8 +62,11 @@ def weight_rows(name: str, weights: ArrayLike, root: NDArray) -> NDArray:
         raise ValueError(f"{name} has shape {weights.shape}: want weight vectors (..., {n}), as the covariance is ({n}, {n})")
     spread = np.linalg.norm(weights @ root, axis=-1)
     floor = np.sqrt(n * EPS) * np.linalg.norm(root, 2) * np.linalg.norm(weights, axis=-1)
-    if np.any(spread <= floor):
-        raise ValueError(f"{name} holds a zero weight vector, or one that no input moves (wᵀΣw = 0): it has no half-space")
+    if np.any(spread <= np.maximum(floor, 1 / LARGEST)):
+        raise ValueError(
+            f"{name} holds a zero weight vector, or one that no input moves (wᵀΣw = 0): it has no half-space;"
+            f" want √(wᵀΣw) of at least {1 / LARGEST:g}"
+        )
     return weights
 
 
@@ -73,6 +77,11 @@ def whitened_pair(s: NDArray, t: NDArray) -> Pair:
     plus, minus = s + t, s - t
     p, m = np.linalg.norm(plus, axis=-1), np.linalg.norm(minus, axis=-1)  # 2 cos(θ/2) and 2 sin(θ/2)
     return Pair(lengths, plus, minus, p * m / 2, 2 * np.arctan2(p, m), (p - m) * (p + m) / 4)
+
+
+def overlap(p: Pair) -> NDArray:
+    """Return sin θ + (π − θ) cos θ, (...): with r = π − θ it is sin r − r cos r = r² j₁(r), which keeps its digits near θ = π."""
+    return p.rest**2 * spherical_jn(1, p.rest)
 
 
 def pair(
@@ -154,8 +163,8 @@ def orthant_moments(w1: ArrayLike, wk: ArrayLike, sigma: ArrayLike) -> OrthantMo
     Source: corrects localization notes, Eqs. 25 (which is E[T²]) and 30, and Eqs. 66–76.
     """
     p, *_ = pair(w1, wk, sigma)
-    (s, t), square_part = p.lengths, (p.rest + p.sine * p.cosine) / (2 * np.pi)
-    mixed = (p.sine + p.rest * p.cosine) / (2 * np.pi)
+    (s, t), mixed = p.lengths, overlap(p) / (2 * np.pi)
+    square_part = p.rest * p.sine**2 / (2 * np.pi) + p.cosine * mixed  # = π - θ + sin θ cos θ over 2π, without cancellation
     return OrthantMoments(p.rest / (2 * np.pi), s**2 * square_part, s * t * mixed, t**2 * square_part)
 
 

@@ -29,7 +29,7 @@ from lib.theory.activation_regions import (  # noqa: F401  the geometric half, u
     sectors,
     unit,
 )
-from lib.theory.common import broadcastable, finite, learning_rates, matrix, positive
+from lib.theory.common import broadcastable, finite, held, learning_rates, matrix, positive
 
 # --- initialization and flow
 
@@ -66,7 +66,7 @@ def scale_initialization(w: ArrayLike, a: ArrayLike, tau: ArrayLike, delta: Arra
     if w.shape[:-1] != a.shape:
         raise ValueError(f"w {w.shape} and a {a.shape} do not fit: want (..., h, d) and (..., h)")
     broadcastable(tau=tau, delta=delta, a=a[..., 0])
-    norms = np.linalg.norm(w, axis=-1)
+    norms = np.hypot.reduce(w, axis=-1)
     if not np.allclose(norms, np.abs(a), rtol=1e-6, atol=0):
         raise ValueError("w and a are not balanced: want |a| = |w| for each neuron")
     alpha = np.exp(np.arcsinh(delta / (2 * tau**2)) / 2)
@@ -101,7 +101,8 @@ def direction_rate(mu: ArrayLike, delta: ArrayLike, eta_a: float = 1.0, eta_w: f
         raise ValueError("mu is 0 and delta not negative: then w = 0, which has no direction")
     larger = np.hypot(delta, 2 * np.sqrt(eta_a * eta_w) * mu) + np.abs(delta)
     above, below = (np.where(upstream, *pair) for pair in ((larger, 2 * eta_a * eta_w * mu), (2 * mu, larger)))
-    return above / below
+    with np.errstate(over="ignore"):
+        return held("the rate", above / below)
 
 
 def neuron_flow(
@@ -193,19 +194,24 @@ def alignment_phase(w: ArrayLike, a: ArrayLike, drive: ArrayLike, times: ArrayLi
     Raises
     ------
     ValueError
-        If shapes disagree or a number is not finite.
+        If shapes disagree, a number is not finite, or a neuron grows beyond the largest float.
 
     Source: new.
     """
-    w, a, drive, times = finite("w", w), finite("a", a), finite("drive", drive), np.atleast_1d(finite("times", times))
+    w, a, drive, times = finite("w", w), finite("a", a), finite("drive", drive), np.atleast_1d(finite("times", times, np.inf))
     if w.ndim < 1 or w.shape != drive.shape or w.shape[:-1] != a.shape or times.ndim != 1:
         raise ValueError(f"w {w.shape}, a {a.shape}, drive {drive.shape} and times {times.shape} do not fit: want one (..., d)")
-    speed = np.linalg.norm(drive, axis=-1)
+    speed = np.hypot.reduce(drive, axis=-1)
     axis = unit(drive)
     u = np.sum(w * axis, axis=-1)
     angle = np.multiply.outer(times, speed)
-    gain, sinh = 2 * np.sinh(angle / 2) ** 2, np.sinh(angle)  # cosh - 1
-    return w + (u * gain + a * sinh)[..., None] * axis, a + a * gain + u * sinh
+    # What falls would drown in the rounding of what rises, so the two go apart; where one is zero it stays so, even times e^∞.
+    parts = ((u + a) / 2, angle), ((u - a) / 2, -angle)
+    with np.errstate(over="ignore", invalid="ignore"):
+        risen, fallen = (np.where(part == 0, 0, part * np.expm1(power)) for part, power in parts)
+        rising, falling = (np.where(part == 0, 0, part * np.exp(power)) for part, power in parts)
+    change = held("a neuron", risen + fallen)
+    return w + change[..., None] * axis, np.where(np.abs(angle) < 1, a + (risen - fallen), rising - falling)
 
 
 class FixedDirections(NamedTuple):

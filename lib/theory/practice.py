@@ -35,9 +35,10 @@ def power_response(kernel: ArrayLike, horizontal: ArrayLike, vertical: ArrayLike
     """
     kernel, horizontal, vertical = _kernel(kernel), finite("horizontal", horizontal), finite("vertical", vertical)
     broadcastable(horizontal=horizontal, vertical=vertical)
-    rows, columns = (np.arange(size) for size in kernel.shape)
-    waves = np.exp(-1j * vertical[..., None] * rows)[..., :, None] * np.exp(-1j * horizontal[..., None] * columns)[..., None, :]
-    return np.abs(np.sum(kernel * waves, axis=(-2, -1))) ** 2
+    rows, columns = (np.arange(size) - (size - 1) / 2 for size in kernel.shape)  # from the middle: only the phase changes
+    phase = (vertical[..., None] * rows)[..., :, None] + (horizontal[..., None] * columns)[..., None, :]
+    turned = 2 * np.sin(phase / 2) ** 2 + 1j * np.sin(phase)  # 1 - exp(-iφ), with all its digits for long waves
+    return np.abs(np.sum(kernel) - np.sum(kernel * turned, axis=(-2, -1))) ** 2
 
 
 def white_noise_roughness(kernel: ArrayLike) -> float:

@@ -6,9 +6,11 @@ Weights carry no units; time is measured in units of 1/(learning rate).
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import digamma, hyp2f1
+from scipy.special import digamma, expit, hyp2f1
 
-from lib.theory.common import broadcastable, count, finite, integrate, number, positive, rows, vector
+from lib.theory.common import broadcastable, count, finite, held, integrate, number, positive, rows, vector
+
+NODES, SHARES = np.polynomial.legendre.leggauss(16)  # of a quadrature over (-1, 1)
 
 
 def flow(weights: ArrayLike, target: float, times: ArrayLike, exponents: ArrayLike | None = None) -> NDArray:
@@ -23,7 +25,7 @@ def flow(weights: ArrayLike, target: float, times: ArrayLike, exponents: ArrayLi
 
     Returns
     -------
-    (T, d) weights at `times`, to about nine digits
+    (T, d) weights at `times`, to about nine digits; weights of size e that grow beside one near 1 are wrong by about 1e-14/e
 
     Raises
     ------
@@ -87,7 +89,8 @@ def conserved(weights: ArrayLike, exponents: ArrayLike | None = None) -> NDArray
     Source: corrects "Nonlinearities", which has the weights equalize for any exponents.
     """
     weights, k = _monomial(weights, exponents)
-    return -np.diff(weights**2 / k, axis=-1)
+    first, second = weights[..., :-1], weights[..., 1:] * np.sqrt(k[:-1] / k[1:])
+    return (first - second) * (first + second) / k[:-1]
 
 
 def final_pair(weights: ArrayLike, target: float) -> NDArray:
@@ -110,7 +113,7 @@ def final_pair(weights: ArrayLike, target: float) -> NDArray:
     target = number("target", target, positive)
     if weights.shape[-1] != 2 or np.any(weights <= 0):
         raise ValueError(f"weights must be positive, shape (..., 2); got shape {weights.shape}")
-    c = weights[..., 0] ** 2 - weights[..., 1] ** 2
+    c = (weights[..., 0] - weights[..., 1]) * (weights[..., 0] + weights[..., 1])
     larger = np.sqrt((np.hypot(c, 2 * target) + np.abs(c)) / 2)
     first = np.where(c >= 0, larger, target / larger)
     return np.stack([first, target / first], axis=-1)
@@ -123,8 +126,9 @@ def time_to_reach(product: ArrayLike, target: ArrayLike, degree: ArrayLike, star
 
     .. math:: T = \frac{s^{-(2-2/d)}}{d}\,[F(p/s) - F(p_0/s)], \quad F(x) = \frac{x^a}{a}\,{}_2F_1(1, a; a+1; x)
 
-    with :math:`a = 2/d - 1`, and :math:`F(x) = \ln(x/(1-x))` for d = 2. The leading term :math:`x^a/a` is subtracted
-    apart, so that one expression serves all d.
+    with :math:`a = 2/d - 1`, and :math:`F(x) = \ln(x/(1-x))` for d = 2. The two leading terms :math:`x^a/a + x^{a+1}/(a+1)` are
+    subtracted apart, so that one expression serves all d. A short way is integrated instead, in
+    :math:`v = \ln(x/(1-x))`, where :math:`dF = x^a\,dv`.
 
     Parameters
     ----------
@@ -139,7 +143,7 @@ def time_to_reach(product: ArrayLike, target: ArrayLike, degree: ArrayLike, star
     Raises
     ------
     ValueError
-        If `product` or `start` lies outside (0, target), or `degree` < 1.
+        If `product` or `start` lies outside (0, target), `degree` < 1, or the time overflows.
 
     Source: new; its limits are the times in "General case".
     """
@@ -153,16 +157,27 @@ def time_to_reach(product: ArrayLike, target: ArrayLike, degree: ArrayLike, star
     if np.any(d < 1):
         raise ValueError("degree must be at least 1")
 
-    a = 2 / d - 1
-    log_ratio = np.log(product / start)
-    leading = (start / target) ** a * np.where(a == 0, log_ratio, np.expm1(a * log_ratio) / np.where(a == 0, 1, a))
-    rest = _tail(product, target, a) - _tail(start, target, a)
-    return target ** -(2 - 2 / d) / d * (leading + rest)
+    a, b, x0 = 2 / d - 1, 2 / d, start / target  # b = a + 1, with all its digits where d is large
+    log_ratio, step = np.log(product / start), product - start
+    leading = sum(_power_difference(product / target, x0, log_ratio, power) for power in (a, b))
+    long = leading + _tail(product, target, b + 1) - _tail(start, target, b + 1)
+    way = np.log1p(step / start) + np.log1p(step / (target - product))  # in v, without cancellation
+    v = np.log(start / (target - start))[..., None] + np.minimum(way, 1)[..., None] * (NODES + 1) / 2
+    short = way * np.sum(SHARES * expit(v) ** a[..., None], axis=-1) / 2
+    with np.errstate(over="ignore"):
+        time = target ** -(2 - 2 / d) / d * np.where(np.abs(way) < 1, short, long)
+    return held("the time", time)
 
 
-def _tail(product: NDArray, target: NDArray, a: NDArray) -> NDArray:
-    """F without its leading term, the sum of x^b/b over b = a + 1, a + 2, …, by its series about x = 0 or about x = 1."""
-    x, y, b = product / target, (target - product) / target, a + 1
+def _power_difference(x: NDArray, x0: NDArray, log_ratio: NDArray, a: NDArray) -> NDArray:
+    """Return (x^a - x0^a) / a without cancellation, and ln(x / x0) for a = 0; `log_ratio` is that logarithm."""
+    shares = -np.expm1(-np.abs(a * log_ratio)) * np.maximum(x**a, x0**a)
+    return np.sign(log_ratio) * np.where(a == 0, np.abs(log_ratio), shares / np.where(a == 0, 1, np.abs(a)))
+
+
+def _tail(product: NDArray, target: NDArray, b: NDArray) -> NDArray:
+    """Sum x^c/c over c = b, b + 1, …, the end of the series of F, about x = 0 or about x = 1."""
+    x, y = product / target, (target - product) / target
     about_zero = x**b / b * hyp2f1(1, b, b + 1, np.minimum(x, 0.5))
     n = np.arange(1, 60)
     series = np.cumprod((n - b[..., None]) / n, axis=-1) / n * np.minimum(y, 0.5)[..., None] ** n
@@ -177,17 +192,21 @@ def blow_up_time(target: float, degree: float, start: float) -> float:
 
     Source: corrects "Phase 1: growth", which prints :math:`t-t_0`.
     """
-    target, degree, start = number("target", target, positive), number("degree", degree), number("start", start, positive)
+    target, degree, start = number("target", target, positive), number("degree", degree), number("start", start)
     if degree <= 2:
         raise ValueError(f"degree {degree:g}: growth is hyperbolic only above degree 2")
-    return start ** -(1 - 2 / degree) / ((degree - 2) * target)
+    if start <= 0:
+        raise ValueError("start must be positive")
+    with np.errstate(over="ignore"):
+        return held("the time", start ** -(1 - 2 / degree) / ((degree - 2) * target))
 
 
 def approach_rate(target: ArrayLike, degree: ArrayLike) -> NDArray:
     r"""Rate :math:`d\,s^{2-2/d}` at which :math:`s - p` decays near the end; source: "Phase 2: approach"."""
     target, degree = positive("target", target), positive("degree", degree)
     broadcastable(target=target, degree=degree)
-    return degree * target ** (2 - 2 / degree)
+    with np.errstate(over="ignore"):
+        return held("the rate", degree * target ** (2 - 2 / degree))
 
 
 def max_learning_rate(target: ArrayLike, degree: ArrayLike) -> NDArray:
@@ -202,7 +221,8 @@ def max_learning_rate(target: ArrayLike, degree: ArrayLike) -> NDArray:
 
     Source: "Learning rate" (left open in the note).
     """
-    return 2 / approach_rate(target, degree)
+    with np.errstate(divide="ignore"):
+        return held("the learning rate", 2 / approach_rate(target, degree))
 
 
 def effective_depth(exponents: ArrayLike) -> tuple[float, float]:

@@ -79,9 +79,9 @@ def initialize(beta0: ArrayLike, delta: float) -> tuple[float, NDArray]:
     Source: appendix A, "Function space dynamics".
     """
     beta0, delta = vector("beta0", beta0), number("delta", delta)
-    plus, _ = _kappa_plus_minus(np.linalg.norm(beta0), delta)
-    a0 = float(np.sqrt(plus / 2))
-    return a0, beta0 / a0
+    norm = np.hypot.reduce(beta0)
+    plus, minus = (root / np.sqrt(2) for root in _roots(norm, delta))
+    return float(plus), beta0 / plus if delta >= 0 else beta0 / norm * minus
 
 
 def trajectory(
@@ -98,6 +98,7 @@ def trajectory(
 
     Other learning rates reduce to this by :math:`a \to \sqrt{\eta_w}\,a`, :math:`w \to \sqrt{\eta_a}\,w`,
     :math:`\beta_* \to \sqrt{\eta_a\eta_w}\,\beta_*`. All terms are scaled by the growing exponential, so that nothing overflows.
+    A start that is on the separatrix up to the rounding of its numbers counts as on it and ends in the saddle (see `basin`).
 
     Parameters
     ----------
@@ -115,15 +116,15 @@ def trajectory(
     Source: new; contains the three cases of appendix A, "Exact solutions".
     """
     a0, w0, beta_star = _checked(a0, w0, beta_star, eta_a, eta_w)
-    times = np.atleast_1d(finite("times", times))
+    times = np.atleast_1d(finite("times", times, np.inf))
     if times.ndim != 1 or np.any(times < 0):
         raise ValueError("times must be finite and non-negative, shape (T,)")
 
     delta, rise, fall, p, m = _modes(a0, w0, beta_star)
-    with np.errstate(divide="ignore", under="ignore"):
+    with np.errstate(divide="ignore", over="ignore", under="ignore"):
         log_p = np.log(np.abs(p))  # -inf on the separatrix, where p = 0
-        scale = np.maximum(rise * times + log_p, 0)  # every term below is divided by exp(scale), or its square
-        plus = np.sign(p) * np.exp(rise * times + log_p - scale)
+        scale = np.clip(rise * times + log_p, 0, 1e300)  # every term below is divided by exp(scale), or its square
+        plus = np.sign(p) * np.exp(np.minimum(rise * times, 1e300) + log_p - scale)
         start, minus = np.exp(-scale), m * np.exp(fall * times - scale)
         n = a0 * np.exp(fall * times - scale) - plus * np.expm1((fall - rise) * times)
         integral_n = plus * _phi(rise, times) + m * start * _phi(-fall, times)
@@ -167,8 +168,9 @@ def _modes(a0: float, w0: NDArray, beta_star: NDArray) -> _Modes:
     if omega * a0 < 0:
         across = s * np.linalg.norm(w0 - omega / s * (beta_star / s))
         apart = np.abs(a0) * rise + np.abs(omega)
-        p = np.sign(a0) * (delta * (a0**2 * rise + s**2) + across**2) / (apart * gap)
-        if np.abs(p) <= 4 * EPS * size * (a0**2 * rise + s**2) / (apart * gap):
+        share = np.abs(a0) * (np.abs(a0) * rise / apart) + s * (s / apart)  # in this order nothing overflows
+        p = np.sign(a0) * (delta * share + across * (across / apart)) / gap
+        if np.abs(p) <= 4 * EPS * size * share / gap:
             p = 0.0
     return _Modes(delta, rise, fall, p, m)
 
@@ -233,18 +235,25 @@ def preconditioner(beta: ArrayLike, delta: float) -> NDArray:
     Source: Eq. for M in section 3, "Identifying regimes of learning in function space".
     """  # noqa: D400
     beta, delta = rows("beta", beta), number("delta", delta)
-    norm2 = np.sum(beta**2, axis=-1)[..., None, None]
-    if delta < 0 and np.any(norm2 == 0):
+    norm = np.hypot.reduce(beta, axis=-1)[..., None]
+    if delta < 0 and np.any(norm == 0):
         raise ValueError("beta is zero and delta negative: the preconditioner has no limit there")
-    plus, minus = _kappa_plus_minus(np.sqrt(norm2), delta)
-    direction = beta[..., :, None] * beta[..., None, :] / np.where(norm2 == 0, 1, norm2)
+    unit = beta / np.where(norm == 0, 1, norm)
+    direction, (plus, minus) = unit[..., :, None] * unit[..., None, :], _kappa_plus_minus(norm[..., None], delta)
     return plus / 2 * np.eye(beta.shape[-1]) + minus / 2 * direction
 
 
 def _kappa_plus_minus(norm: NDArray, delta: float) -> tuple[NDArray, NDArray]:
     """Return κ + δ and κ - δ without cancellation; their product is 4‖β‖²."""
     larger = np.hypot(delta, 2 * norm) + np.abs(delta)
-    smaller = np.divide(4 * norm**2, larger, out=np.zeros_like(larger), where=larger > 0)
+    smaller = 2 * norm * np.divide(2 * norm, larger, out=np.zeros_like(larger), where=larger > 0)
+    return (larger, smaller) if delta >= 0 else (smaller, larger)
+
+
+def _roots(norm: NDArray, delta: float) -> tuple[NDArray, NDArray]:
+    """Return √(κ + δ) and √(κ - δ), whose product is 2‖β‖: the smaller one squared may underflow."""
+    larger = np.sqrt(np.hypot(delta, 2 * norm) + np.abs(delta))
+    smaller = np.divide(2 * norm, larger, out=np.zeros_like(larger), where=larger > 0)
     return (larger, smaller) if delta >= 0 else (smaller, larger)
 
 
@@ -258,12 +267,11 @@ def potential(beta: ArrayLike, delta: float) -> NDArray:
 
     Source: Theorem 1 and "Solving for the potential".
     """  # noqa: D400
-    norm, delta = np.linalg.norm(rows("beta", beta), axis=-1), number("delta", delta)
-    plus, minus = _kappa_plus_minus(norm, delta)
-    u, u0 = np.sqrt(plus), np.sqrt(max(2 * delta, 0.0))  # u at β, and at 0
+    norm, delta = np.hypot.reduce(rows("beta", beta), axis=-1), number("delta", delta)
+    (u, minus), u0 = _roots(norm, delta), np.sqrt(max(2 * delta, 0.0))  # u at β, and at 0
     if delta < 0:
-        return u * (plus - 3 * delta) / 3
-    excess = np.divide(minus, u + u0, out=np.zeros_like(u), where=u + u0 > 0)  # u - u0
+        return 2 * norm * ((u**2 - 3 * delta) / minus) / 3  # u = 2‖β‖/√(κ - δ), which may underflow
+    excess = minus * np.divide(minus, u + u0, out=np.zeros_like(u), where=u + u0 > 0)  # u - u0
     return excess * (2 * u**2 + 2 * u * u0 - u0**2) / 6
 
 
@@ -273,9 +281,9 @@ def potential_gradient(beta: ArrayLike, delta: float) -> NDArray:
     `beta` and the result have shape (..., d). Source: "Solving for the potential".
     """
     beta, delta = rows("beta", beta), number("delta", delta)
-    norm = np.linalg.norm(beta, axis=-1, keepdims=True)
-    _, minus = _kappa_plus_minus(norm, delta)
-    return np.sqrt(minus) * np.divide(beta, norm, out=np.zeros_like(beta), where=norm > 0)
+    norm = np.hypot.reduce(beta, axis=-1, keepdims=True)
+    _, minus = _roots(norm, delta)
+    return minus * np.divide(beta, norm, out=np.zeros_like(beta), where=norm > 0)
 
 
 def nearest_in_bregman(xtx: ArrayLike, xty: ArrayLike, beta0: ArrayLike, delta: float) -> NDArray:
@@ -334,7 +342,7 @@ def interpolator(xtx: ArrayLike, xty: ArrayLike, a0: float, w0: ArrayLike) -> ND
     a0, w0, _ = _checked(a0, w0, xty, 1.0, 1.0)
     v = null[:, 0]
     k = w0 @ v
-    half = (k**2 + _conserved(a0, w0)) / 2
+    half = _conserved(a0, w0 - k * v) / 2  # δ + k², of which δ may nearly be -k²
     root = np.hypot(half, np.linalg.norm(base))
     a_end = np.sqrt(half + root if half >= 0 else base @ base / (root - half))
     if half > 0:

@@ -20,6 +20,7 @@ from lib.theory.common import (
     broadcastable,
     count,
     finite,
+    held,
     matrix,
     non_negative,
     number,
@@ -257,11 +258,13 @@ def coordinates(neuron: Neuron) -> Coordinates:
     The cosine is 0 where :math:`\beta_0 = 0`. Raises ValueError as `lib.theory.single_neuron.trajectory`. Source: new.
     """
     a, w, target, eta_a, eta_w = _checked(neuron)
-    s, beta = np.linalg.norm(vector("neuron.beta_star", target)), a * w
-    clock, size = np.sqrt(eta_a * eta_w) * s, np.linalg.norm(beta)
-    delta = single_neuron.conserved(a, w, eta_a, eta_w)
-    cosine = float(beta @ target / (size * s)) if size > 0 else 0.0
-    return Coordinates(float(delta / (2 * clock)), float(size / s), cosine, float(clock))
+    s, length = np.hypot.reduce(vector("neuron.beta_star", target)), np.hypot.reduce(w)
+    clock = np.sqrt(eta_a * eta_w) * s
+    cosine = float(np.sign(a) * (w / length) @ (target / s)) if length > 0 else 0.0
+    with np.errstate(over="ignore"):
+        balance = held("the balance", single_neuron.conserved(a, w, eta_a, eta_w) / (2 * clock))
+        size = held("the size", np.abs(a) * length / s)
+    return Coordinates(float(balance), float(size), cosine, float(clock))
 
 
 def course(balance: float, size: float, cosine: float, times: ArrayLike) -> NDArray:

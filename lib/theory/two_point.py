@@ -15,7 +15,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
-from lib.theory.common import finite, integrate, matrix, non_negative, number, numbers, positive, vector
+from lib.theory.common import LARGEST, finite, held, integrate, matrix, non_negative, number, numbers, positive, vector
 from lib.theory.two_point_curves import (  # noqa: F401  the curves, under the same name
     CURVES,
     checked_constants,
@@ -53,8 +53,9 @@ def high_low(
     """  # noqa: D400
     h, y = positive("dh2", dh2), non_negative("dy2", dy2)
     x2, target2, tau_h, tau_y = checked_constants(input_distance, target_distance, tau_h, tau_y, dh2=h, dy2=y)
-    slope = tau_y / tau_h * x2
-    return h - slope * y / h, np.sqrt(slope * target2)
+    with np.errstate(over="ignore"):
+        slope = tau_y / tau_h * x2
+        return held("A_high", h - slope * y / h), held("A_low", np.sqrt(slope) * np.sqrt(target2))
 
 
 def final_distance2(
@@ -94,7 +95,8 @@ def eigenvalues(
     Source: new closed form of van Rossem & Saxe, Eqs. 29 to 31.
     """  # noqa: D400
     high, low = high_low(dh2, dy2, input_distance=input_distance, target_distance=target_distance, tau_h=tau_h, tau_y=tau_y)
-    return -np.stack([_larger_root(high, low), np.hypot(high, 2 * low) / 2]) / tau_y
+    with np.errstate(over="ignore"):
+        return held("an eigenvalue", -np.stack([_larger_root(high, low), np.hypot(high, 2 * low) / 2]) / tau_y)
 
 
 def as_product(
@@ -177,7 +179,8 @@ def random_feature_density(
     Source: corrects van Rossem & Saxe, Eq. 48, which holds for τ_y = τ_h.
     """
     score, slope = _score(positive("h", h), gain, input_distance, target_distance, tau_h, tau_y)
-    return np.exp(-(score**2) / 2) / np.sqrt(2 * np.pi) * slope
+    with np.errstate(over="ignore", invalid="ignore"):
+        return held("the density", np.exp(-(score**2) / 2) / np.sqrt(2 * np.pi) * slope)
 
 
 def _score(
@@ -187,9 +190,9 @@ def _score(
     numbers(input_distance=input_distance, target_distance=target_distance, tau_h=tau_h, tau_y=tau_y)
     x2, target2, tau_h, tau_y = checked_constants(input_distance, target_distance, tau_h, tau_y)
     ratio, gain = tau_y / tau_h, number("gain", gain, positive)
-    low2 = ratio * x2 * target2
     spread = x2 * gain * np.hypot(1, ratio)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
+        low2 = ratio * x2 * target2
         structured = np.divide(low2, h) if low2 > 0 else np.zeros_like(h)
     return (h - structured - x2 * gain * (1 - ratio)) / spread, (1 + structured / np.where(h > 0, h, 1)) / spread
 
@@ -255,7 +258,7 @@ def linear_flow(
     curves = dataset(times, (dh2, dy2, dy2 - dy @ target))
     start = d_h @ dx
     return curves.assign(
-        rotation=("time", dh @ start / np.sqrt(dh2 * (start @ start))),
+        rotation=("time", dh @ start / np.sqrt(dh2) / np.sqrt(start @ start)),
         d_h=(("time", "hidden", "input"), to_h),
         d_y=(("time", "output", "hidden"), to_y),
     )
@@ -303,6 +306,6 @@ def _maps(d_h: ArrayLike, d_y: ArrayLike, input_difference: ArrayLike) -> tuple[
     d_h, d_y, dx = matrix("d_h", d_h), matrix("d_y", d_y), vector("input_difference", input_difference)
     if d_h.ndim != 2 or d_y.ndim != 2 or d_h.shape != (d_y.shape[1], len(dx)):
         raise ValueError(f"d_h {d_h.shape}, d_y {d_y.shape}, input_difference {dx.shape} do not fit: want (k, n), (m, k), (n,)")
-    if not np.any(d_h @ dx):
-        raise ValueError("d_h maps input_difference to zero: the representations must differ at time 0")
+    if np.hypot.reduce(d_h @ dx) < 1 / LARGEST:
+        raise ValueError("d_h maps input_difference to zero: the representations must differ at time 0, by 1e-100 at least")
     return d_h, d_y, dx

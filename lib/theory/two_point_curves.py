@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import exprel
 
 from lib.theory import single_neuron
-from lib.theory.common import ascending, broadcastable, finite, non_negative, number, numbers, positive
+from lib.theory.common import LARGEST, ascending, broadcastable, finite, non_negative, number, numbers, positive
 
 CURVES = ("dh2", "dy2", "w")
 
@@ -146,11 +146,13 @@ def identical_outputs(
 
 def _identical(h: float, y: float, times: NDArray, x2: float, tau_h: float, tau_y: float) -> tuple[NDArray, NDArray]:
     high = h - tau_y / tau_h * x2 * y / h
-    s = times / tau_y
-    fall = np.exp(-np.abs(high) * s)
-    grown = h * s * exprel(-np.abs(high) * s)  # ‖dh(0)‖² (1 - fall) / |A|
+    size = np.abs(high)
+    with np.errstate(over="ignore"):  # t/τ = ∞ is the end
+        past, slow = size * (times / tau_y), h * (times / tau_y)
+        fall = np.exp(-past)
+        grown = np.where(past > 1, h * -np.expm1(-past) / (size or 1), slow * exprel(-past))  # ‖dh(0)‖² (1 - fall) / |A|
     top, bottom = (1, fall + grown) if high >= 0 else (fall, 1 + grown)
-    return h * top / bottom, y * fall / bottom**2
+    return h * top / bottom, y * fall / bottom / bottom
 
 
 def loss(
@@ -183,7 +185,9 @@ def loss(
     times, (dy2, w) = ascending(times), (finite("dy2", dy2), finite("w", w))
     same_shape(times=times, dy2=dy2, w=w)
     target, tau_mean, mean_error = checked_loss(target_distance, tau_mean, mean_error)
-    return mean_error**2 / 2 * np.exp(-2 * times / tau_mean) + pair_loss(dy2, w, target)
+    with np.errstate(over="ignore"):
+        decay = np.exp(-2 * (times / tau_mean))
+    return mean_error**2 / 2 * decay + pair_loss(dy2, w, target)
 
 
 def pair_loss(dy2: NDArray, w: NDArray, target: float) -> NDArray:
@@ -199,6 +203,8 @@ def checked_constants(
 ) -> tuple[NDArray, NDArray, NDArray, NDArray]:
     """Return ‖Δx‖², ‖Δy‖², τ_h and τ_y, or raise ValueError; they must broadcast, also against `others`."""
     x, target = positive("input_distance", input_distance), non_negative("target_distance", target_distance)
+    if np.any((target > 0) & (target < 1 / LARGEST)):
+        raise ValueError(f"target_distance must be 0 or at least {1 / LARGEST:g}: its square would count as zero")
     tau_h, tau_y = positive("tau_h", tau_h), positive("tau_y", tau_y)
     broadcastable(input_distance=x, target_distance=target, tau_h=tau_h, tau_y=tau_y, **others)
     return x**2, target**2, tau_h, tau_y

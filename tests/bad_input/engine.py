@@ -4,6 +4,7 @@ import numpy as np
 import torch
 from bad_input.calls import call, room
 
+from lib.descent import half_squared_error
 from lib.networks import Dense
 from lib.transformer import Transformer
 
@@ -46,7 +47,14 @@ CALLS = {
         real=call(name="value", value=1.0, opaque="name", may={"value": "nan inf"}),
         limit=call(name="value", value=1.0, opaque="name", may={"value": "inf"}),
         positives=call(name="values", values=[1.0, 2.0], opaque="name", positive="values", may={"values": "longer"}),
-        wholes=call(name="values", values=[1, 2], opaque="name", also={"values": ([0.5], [-1], ["x"])}, may={"values": "longer"}),
+        wholes=call(
+            name="values",
+            values=[1, 2],
+            least=0,
+            opaque="name least",
+            also={"values": ([0.5], [-1], ["x"])},
+            may={"values": "longer"},
+        ),
         generator=call(seed=3, may={"seed": "zero"}, also={"seed": ((1, -1), ())}),
     ),
     **room(
@@ -104,6 +112,11 @@ CALLS = {
             nesterov=True,
             betas=(0.9, 0.99),
             batch_size=2,
+            schedule=None,
+            draw=None,
+            loss=half_squared_error,
+            metrics={},
+            observe=None,
             test=(POINTS, TARGETS),
             record=[0, 2],
             layers=(0,),
@@ -113,6 +126,11 @@ CALLS = {
             may={"parameters": "nan inf", "layers": "empty scalar longer", "seed": "zero"},
             also={
                 "network": ("dense", None),
+                "loss": ("mse", None),
+                "metrics": ("accuracy", half_squared_error),
+                "schedule": (0.5,),
+                "draw": (np.zeros(3),),
+                "observe": ("all",),
                 "momentum": (1.0, -0.1),
                 "betas": ((0.9, 1.0), (0.9,)),
                 "batch_size": (4,),
@@ -120,7 +138,7 @@ CALLS = {
                 "test": ((POINTS,), (POINTS, TARGETS[:2])),
                 "seed": ([0, 1, 2],),
             },
-            opaque="network",
+            opaque="network draw loss metrics observe schedule",
         ),
     ),
 }

@@ -39,6 +39,7 @@ STAMPED = xr.Dataset(attrs={"device": "CPU", "seconds": 60, "versions": "torch 2
 
 RECORD = "a record of what a function has found"
 SPHINX = "called by Sphinx, with objects of its own"
+SEEDS = "reads a row of the table that lib.seeds has written"
 LEDGER = "reads the records that lib.claims has written into a notebook"
 
 EXEMPT = {
@@ -48,7 +49,8 @@ EXEMPT = {
     "lib.claims.as_table": LEDGER,
     "lib.claims.measured_text": LEDGER,
     "lib.claims.collect": LEDGER,
-    "lib.evidence.margins.used": "reads a row of the table that lib.seeds has written",
+    "lib.evidence.margins.used": SEEDS,
+    "lib.evidence.margins.deviations": SEEDS,
     "lib.experiments.images.states": "an observer, called by lib.training.train",
     **{f"lib.site.{name}": SPHINX for name in ("configure", "count", "say_how_to_run", "mend", "setup")},
     "lib.site.MovingFigure": SPHINX,
@@ -352,8 +354,12 @@ CALLS = {
         stamp=call(profile="quick", device="cpu", seed=0, may={"seed": "zero"}),
     ),
     "lib.files.remove_abandoned": call(folder=NO_BOOK, pattern="*.nc", may={"pattern": "unknown"}),
-    "lib.evidence.read": call(root=ROOT, name="faults", command="make faults", opaque="name command"),
-    **{f"lib.evidence.{name}.page": call(root=ROOT) for name in ("margins", "faults")},
+    "lib.evidence.place": call(root=ROOT, name="faults", may={"name": "unknown"}),
+    "lib.evidence.read": call(root=ROOT, name="faults", command="make faults", also={"root": (NO_BOOK,)}, opaque="name command"),
+    **{
+        f"lib.evidence.{name}.page": call(root=ROOT, also={"root": (NO_BOOK,)})
+        for name in ("speed", "margins", "extremes", "faults")
+    },
     **room(
         "evidence.margins",
         table=call(root=ROOT),

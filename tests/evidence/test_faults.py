@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from lib.evidence import faults
+from lib.evidence import faults, place
 
 ROW = {
     "kind": "kill -9",
@@ -31,7 +31,7 @@ def write(tmp_path):
 
     def write(table=TABLE, places=PLACES):
         for name, record in (("faults", table), ("elsewhere", places)):
-            (tmp_path / "book" / "evidence" / f"{name}.json").write_text(json.dumps(record))
+            place(tmp_path, name).write_text(json.dumps(record))
         return tmp_path
 
     return write
@@ -58,7 +58,7 @@ def test_what_failed_and_what_was_skipped_is_said(write):
 @pytest.mark.parametrize("name", ["faults", "elsewhere"])
 def test_a_table_that_is_not_whole_is_named(write, name, record_property):
     root = write()
-    path = root / "book" / "evidence" / f"{name}.json"
+    path = place(root, name)
     whole = path.read_text()
     for spoilt in (whole[:-9], "", None):
         path.unlink() if spoilt is None else path.write_text(spoilt)

@@ -51,8 +51,8 @@ def test_unbalance_scales_what_it_is_told_and_nothing_else():
     "alpha, names, message",
     [
         (0, ("weight1",), "alpha is 0"),
-        (np.nan, ("weight1",), "alpha is nan"),
-        (1, ("weight1", "weight9"), "no parameter 'weight9'"),
+        (np.nan, ("weight1",), "alpha must be finite, not nan"),
+        (1, ("weight1", "weight9"), "last is 'weight9': want one of weight1"),
     ],
 )
 def test_unbalance_refuses_what_makes_no_sense(alpha, names, message):
@@ -180,7 +180,7 @@ def test_pictures_are_standardized_by_colour():
     raw_train, raw = data.cifar10().images[:30], data.cifar10(train=False).images
     expected = (raw[3, 1, 2, 5] - raw_train[:, 1].mean()) / raw_train[:, 1].std()
     np.testing.assert_allclose(test[3, 1, 2, 5], expected, rtol=1e-4)
-    with pytest.raises(ValueError, match="pictures 'birds': want cifar10 or mnist"):
+    with pytest.raises(ValueError, match="pictures is 'birds': want one of cifar10, mnist"):
         images._pictures("birds", None, 1)
 
 
