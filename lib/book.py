@@ -99,8 +99,8 @@ def execute(root: Path, chapter: str, settings: Settings, output: Path, position
     try:
         jupytext.write(draft(root, chapter), source)
         notebook = papermill.execute_notebook(
-            source,
-            partial,
+            os.path.relpath(source),  # papermill writes it into the notebook: a folder's name may have letters that C has not
+            os.path.relpath(partial),
             parameters=settings._asdict(),
             cwd=str(root / "book"),
             extra_arguments=["--log-level=ERROR"],

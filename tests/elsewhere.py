@@ -36,7 +36,7 @@ COMMANDS = {
     "the build": ["-m", "lib", "build"],
 }
 NOBODY = 65534
-ANOTHER = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+ANOTHER = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--ambient-caps=-all", "--inh-caps=-all"]
 ALONE = ["unshare", "--net", "--map-root-user", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
 
 

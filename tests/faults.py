@@ -1,6 +1,7 @@
 """`make faults`: run every test that is marked as a fault, the slow ones too; keep what they found in book/evidence/faults.json.
 
 A mark says what is done and what is left afterwards, which its test asserts; what was said comes by `record_property`.
+Options for pytest, like -k sweep, select what is tried anew.
 """
 
 import json
@@ -42,25 +43,25 @@ class Recorder:
         return report
 
 
-def main() -> int:
+def main(options: list[str]) -> int:
     """Run the tests, say in a line how each fault went, write the table; return pytest's exit status."""
     recorder = Recorder()
-    status = pytest.main(["-m", "fault", "-p", "no:cacheprovider", str(ROOT / "tests")], [recorder])
+    status = pytest.main(["-m", "fault", "-p", "no:cacheprovider", str(ROOT / "tests"), *options], [recorder])
     for fault in recorder.faults.values():
         print(f"{', '.join(sorted(set(fault['outcomes'])))}: {fault['kind']}: {fault['done']}")
-    record = {
+    origin = {
         "date": datetime.now(UTC).date().isoformat(),
-        "command": "make faults",
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
         "user": "root" if os.geteuid() == 0 else "an ordinary user",
         "versions": f"Python {platform.python_version()}, " + ", ".join(f"{name} {version(name)}" for name in PACKAGES),
-        "faults": list(recorder.faults.values()),
     }
-    table = ROOT / "book" / "evidence" / "faults.json"
-    table.parent.mkdir(exist_ok=True)
-    table.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    path = ROOT / "book" / "evidence" / "faults.json"
+    path.parent.mkdir(exist_ok=True)
+    before = json.loads(path.read_text(encoding="utf-8"))["faults"] if options else []
+    faults = {fault["test"]: fault for fault in before} | {name: row | origin for name, row in recorder.faults.items()}
+    path.write_text(json.dumps({"faults": list(faults.values())}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return int(status)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

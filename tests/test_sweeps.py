@@ -284,7 +284,7 @@ def start(tmp_path, log):
 @pytest.mark.parametrize("count", [0, 2], ids=["here", "workers"])
 def test_a_killed_sweep_goes_on_where_it_stopped(tmp_path, log, start, count):
     killed, hold = start(count), tmp_path / "hold"
-    wait_for(lambda: len(shards(tmp_path / "shards")) >= 6 and {"0.2-2.0-0", "0.2-2.0-1"} & set(calls(log)))
+    wait_for(lambda: len(list((tmp_path / "shards").rglob("*.nc"))) >= 6 and {"0.2-2.0-0", "0.2-2.0-1"} & set(calls(log)))
     killed.send_signal(signal.SIGKILL)
     assert killed.wait() == -signal.SIGKILL
     kept = {path: path.stat().st_mtime_ns for path in shards(tmp_path / "shards") if path.suffix == ".nc"}

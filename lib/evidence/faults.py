@@ -16,7 +16,7 @@ TEXT = """\
 was finished, and to say in a line what happened, where there is somebody left to say it. Each fault is a test that asserts what
 stands under *left*; what was *said* is quoted from the run.{skipped}
 
-Made by `make faults` on {date} as {user}; {machine}; {versions}. The quick ones among them run with `make test`."""
+Made by `make faults`; {origin}. The quick ones among them run with `make test`."""
 
 LEFT = """\
 ## What is left
@@ -49,7 +49,7 @@ def page(root: Path) -> str:
         cases=sum(outcome != "skipped" for row in tried for outcome in row["outcomes"]),
         survived="all" if all(map(_survived, tried)) else sum(map(_survived, tried)),
         skipped=f" Not tried here: {'; '.join(skipped)}." if skipped else "",
-        **faults,
+        origin="; ".join(sorted({"{date} as {user}, {machine}, {versions}".format(**row) for row in rows})),
     )
     return "\n\n".join([text, _faults(rows), OTHERS.format(**elsewhere), _places(elsewhere["places"]), LEFT]) + "\n"
 
