@@ -79,7 +79,7 @@ class Stack:
         self.frozen = bool(members[0])
 
 
-@njit(cache=True)
+@njit(inline="always")
 def _activate(kind, here, slopes):
     """Replace z by σ(z) and note σ'(z), both (point, width); kinds in the order of `_KINDS`."""
     one = here.dtype.type(1)
@@ -102,7 +102,7 @@ def _activate(kind, here, slopes):
                 slopes[p, i] = gate * (one + z * (one - gate))
 
 
-@njit(fastmath=_REORDER, cache=True)
+@njit(fastmath=_REORDER, inline="always")
 def _forward(weight, bias, in0, in1, out0, out1):
     for i in range(weight.shape[0]):
         row = weight[i]
@@ -113,7 +113,7 @@ def _forward(weight, bias, in0, in1, out0, out1):
         out0[i], out1[i] = sum0, sum1
 
 
-@njit(fastmath=_REORDER, cache=True)
+@njit(fastmath=_REORDER, inline="always")
 def _backward(weight, error0, error1, back0, back1):
     for i in range(weight.shape[0]):
         row = weight[i]
@@ -123,7 +123,7 @@ def _backward(weight, error0, error1, back0, back1):
             back1[j] += e1 * row[j]
 
 
-@njit(fastmath=_REORDER, cache=True)
+@njit(fastmath=_REORDER, inline="always")
 def _update(weight, rate, error0, error1, in0, in1):
     for i in range(weight.shape[0]):
         row = weight[i]
@@ -132,7 +132,7 @@ def _update(weight, rate, error0, error1, in0, in1):
             row[j] -= step0 * in0[j] + step1 * in1[j]
 
 
-@njit(fastmath=_REORDER, cache=True)
+@njit(fastmath=_REORDER, inline="always")
 def _backward_and_update(weight, rate, error0, error1, in0, in1, back0, back1):
     """Do both at once, four rows at a time, so that each row is read and written once and `back` is touched rarely."""
     for i in range(0, weight.shape[0] - 3, 4):
@@ -153,7 +153,7 @@ def _backward_and_update(weight, rate, error0, error1, in0, in1, back0, back1):
     _update(weight[whole:], rate, error0[whole:], error1[whole:], in0, in1)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath=_REORDER)
 def _descend(weights, biases, hidden, slopes, errors, starts, widths, kind, skip, targets, rates, steps):
     """Run gradient descent on ½ mean ‖output − target‖², in place.
 

@@ -1,5 +1,10 @@
 """The compiled path against plain autograd, and when it is taken."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -170,3 +175,22 @@ def test_denormal_numbers_are_flushed(dtype, path, monkeypatch):
         assert not np.any((values != 0) & (np.abs(values) < smallest)), name
     assert np.any(found.hidden0 != 0) and not np.any(found.hidden2)
     assert torch.tensor(smallest, dtype=dtype) / 2 > 0  # the caller's own arithmetic stays as it was
+
+
+SCRIPT = """
+import numpy as np
+from lib.networks import Dense
+from lib.training import train
+
+network = Dense((1, *[100] * 10, 1), "leaky_relu")
+inputs, targets = np.array([[-1.0], [-0.5]]), np.array([[0.6], [1.6]])
+print(float(train(network, network.initialize(0), inputs, targets, learning_rate=0.001, steps=300).loss[0, -1]).hex())
+"""
+
+
+def test_the_process_that_compiles_gets_the_numbers_of_those_that_find_it_compiled(tmp_path):
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[1])}
+    command = [sys.executable, "-c", SCRIPT]
+    said = [subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout for _ in range(2)]
+    assert said[0] == said[1] != ""
+    assert list(tmp_path.rglob("*.nbc"))

@@ -356,7 +356,7 @@ def test_help_mentions_every_option(capsys, arguments, words):
 def test_build_takes_every_warning_for_an_error_and_passes_the_status_on(executed, tmp_path, monkeypatch, status):
     called = []
 
-    def jupyter_book(command, check):
+    def jupyter_book(command, check, pass_fds):
         called.append(command)
         if check and status:
             raise subprocess.CalledProcessError(status, command)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lib.checks import kind
+from lib.checks import kind, text
 from lib.claims import NOT_REPRODUCED
 from lib.toc import chapters, source, title
 
@@ -34,9 +34,11 @@ Made by `make seeds`; {origin}."""
 def page(root: Path) -> str:
     """Write the page: what holds with every seed, the claims nearest to their bounds, and all of them."""
     rows = table(root)
+    if not rows:
+        raise ValueError(f"{root / TABLE} has no claims: make it with `make seeds`")
     moving = [row for row in rows if len(set(row["measured"])) > 1]
     hanging = [row for row in rows if len(set(row["verdict"])) > 1]
-    text = TEXT.format(
+    opening = TEXT.format(
         claims=len(rows),
         seeds=len(rows[0]["measured"]),
         firm=len(rows) - len(hanging),
@@ -44,7 +46,7 @@ def page(root: Path) -> str:
         origin="; ".join(sorted({f"{row['date']}, {row['versions']}" for row in rows})),
     )
     closest = sorted((row for row in moving if deviations(row) is not None), key=deviations)[:CLOSEST]
-    parts = [text, "## The closest, by σ", _table(closest)]
+    parts = [opening, "## The closest, by σ", _table(closest)]
     if hanging:
         parts[1:1] = ["## Verdicts that hang on the seed", _table(hanging)]
     for chapter in chapters(root):
@@ -70,6 +72,7 @@ def table(root: Path) -> list[dict]:
 
 def digest(root: Path, chapter: str) -> str:
     """Name the code of a chapter: another text gives the same digest, another code cell a new one."""
+    text(chapter=chapter)
     cells = CELL.findall(source(root, chapter))
     return hashlib.sha256("\0".join(cells).encode()).hexdigest()[:16]
 

@@ -355,11 +355,8 @@ CALLS = {
     ),
     "lib.files.remove_abandoned": call(folder=NO_BOOK, pattern="*.nc", may={"pattern": "unknown"}),
     "lib.evidence.place": call(root=ROOT, name="faults", may={"name": "unknown"}),
-    "lib.evidence.read": call(root=ROOT, name="faults", command="make faults", also={"root": (NO_BOOK,)}, opaque="name command"),
-    **{
-        f"lib.evidence.{name}.page": call(root=ROOT, also={"root": (NO_BOOK,)})
-        for name in ("speed", "margins", "extremes", "faults")
-    },
+    "lib.evidence.read": call(root=ROOT, name="faults", command="make faults", opaque="name command"),
+    **{f"lib.evidence.{page}.page": call(root=ROOT) for page in ("speed", "margins", "extremes", "faults")},
     **room(
         "evidence.margins",
         table=call(root=ROOT),
