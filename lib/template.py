@@ -6,7 +6,12 @@ from pathlib import Path
 from lib import toc
 from lib.checks import kind
 
-PLACES = {"chapter.md": "book/NAME.md", "theory.py": "lib/theory/NAME.py", "tests.py": "tests/theory/test_NAME.py"}
+PLACES = {
+    "chapter.md": "book/NAME.md",
+    "theory.py": "lib/theory/NAME.py",
+    "tests.py": "tests/theory/test_NAME.py",
+    "calls.py": "tests/bad_input/NAME.py",
+}
 WEEK = """\
   - title: {title}
     chapters: [{name}]

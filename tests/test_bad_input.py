@@ -18,7 +18,8 @@ import lib
 
 sys.path.insert(0, str(Path(__file__).parent))
 spoilt = importlib.import_module("bad_input.calls").spoilt
-TABLES = [importlib.import_module(f"bad_input.{name}") for name in ("theory", "engine", "data", "pipeline")]
+FILES = sorted(path.stem for path in (Path(__file__).parent / "bad_input").glob("*.py") if path.stem != "calls")
+TABLES = [importlib.import_module(f"bad_input.{name}") for name in FILES]
 CALLS = {name: call for table in TABLES for name, call in table.CALLS.items()}
 EXEMPT = {name: why for table in TABLES for name, why in table.EXEMPT.items()}
 

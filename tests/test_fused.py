@@ -96,6 +96,11 @@ def test_the_papers_width():
     assert_plain(Dense((1, 500, 500, 1)), 2, torch.float32, 100, 1e-4, learning_rate=0.005)
 
 
+def test_rows_beyond_the_first_block_and_several_pairs_of_points():
+    widths = (3, 2 * fused.ROWS, 2 * fused.ROWS + 5, 2)
+    assert_plain(Dense(widths, "tanh"), 5, torch.float64, 30, 1e-10, learning_rate=0.05)
+
+
 def test_a_stack_leaves_what_it_is_given_and_freezes():
     network, points = Dense((2, 5, 1), "tanh"), torch.ones(2, 2)
     parameters = {name: value[0] for name, value in network.initialize(0).items()}

@@ -59,6 +59,7 @@ def test_the_chapter_passes_the_checks(started):
     said = python(started, "-m", "pytest", "-p", "no:cacheprovider", "tests/test_book.py", f"tests/theory/test_{NAME}.py", "-rA")
     assert f"test_chapter_has_enough_claims_under_its_own_name[{NAME}]" in said
     assert "test_the_path_is_the_integrated_flow" in said
+    python(started, "-m", "pytest", "-p", "no:cacheprovider", "tests/test_bad_input.py", "-k", f"entry or {NAME}")
 
 
 def test_the_chapter_is_in_style(started):

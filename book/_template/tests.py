@@ -54,5 +54,5 @@ def test_a_curvature_that_is_not_positive_is_refused(curvature):
 
 
 def test_a_negative_number_of_steps_is_refused():
-    with pytest.raises(ValueError, match="steps -1"):
+    with pytest.raises(ValueError, match="steps is -1"):
         NAME.descend(1, 0, 1, 0.1, -1)

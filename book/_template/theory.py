@@ -7,7 +7,7 @@ Source: replace this by the document. The loss is :math:`\tfrac\lambda2(w-w_*)^2
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lib.theory.common import finite, positive
+from lib.theory.common import broadcastable, count, finite, number, positive
 
 
 def path(start: ArrayLike, target: ArrayLike, curvature: ArrayLike, times: ArrayLike) -> NDArray:
@@ -19,7 +19,9 @@ def path(start: ArrayLike, target: ArrayLike, curvature: ArrayLike, times: Array
         If a number is not finite or `curvature` is not positive.
     """
     start, target, times = finite("start", start), finite("target", target), finite("times", times)
-    return target + (start - target) * np.exp(-positive("curvature", curvature) * times)
+    curvature = positive("curvature", curvature)
+    broadcastable(start=start, target=target, curvature=curvature, times=times)
+    return target + (start - target) * np.exp(-curvature * times)
 
 
 def descend(start: ArrayLike, target: ArrayLike, curvature: ArrayLike, learning_rate: float, steps: int) -> NDArray:
@@ -30,12 +32,12 @@ def descend(start: ArrayLike, target: ArrayLike, curvature: ArrayLike, learning_
     ValueError
         If a number is not finite, `curvature` or `learning_rate` is not positive, or `steps` is negative.
     """
-    if steps < 0:
-        raise ValueError(f"steps {steps}: want at least 0")
     start, target, curvature = finite("start", start), finite("target", target), positive("curvature", curvature)
+    learning_rate = number("learning_rate", learning_rate, positive)
+    broadcastable(start=start, target=target, curvature=curvature)
     taken = [np.asarray(start + 0 * target * curvature)]
-    for _ in range(steps):
-        taken.append(taken[-1] - positive("learning_rate", learning_rate) * curvature * (taken[-1] - target))
+    for _ in range(count("steps", steps, least=0)):
+        taken.append(taken[-1] - learning_rate * curvature * (taken[-1] - target))
     return np.stack(taken)
 
 
