@@ -61,7 +61,8 @@ def _survived(row: dict) -> bool:
 def _faults(rows: list[dict]) -> str:
     lines = ["| fault | done | left | said | cases | seconds | survived |", "|---|---|---|---|---|---|---|"]
     for row in sorted(rows, key=lambda row: row["kind"]):
-        said = f"`{_cell(shorten(row['said'][0], LONGEST, placeholder=' …'))}`" if row["said"] else "–"
+        words = shorten(row["said"][0], LONGEST, placeholder=" …").replace("`", "'") if row["said"] else ""
+        said = f"`{_cell(words)}`" if words else "–"
         survived = "yes" if _survived(row) else "**no**" if "failed" in row["outcomes"] else "not tried"
         cells = [
             row["kind"],
