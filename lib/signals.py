@@ -211,4 +211,4 @@ def _root(name: str, sigma: NDArray) -> NDArray:
     variances, modes = np.linalg.eigh(sigma)
     if variances[0] < -1e-10 * abs(variances).max():
         raise ValueError(f"{name} has the eigenvalue {variances[0]:.3g} < 0: want it positive semidefinite")
-    return np.sqrt(np.maximum(variances, 0))[:, None] * modes.T
+    return modes * np.sqrt(np.maximum(variances, 0)) @ modes.T  # the symmetric one: equal variances leave the modes open
