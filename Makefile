@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8000
 .DEFAULT_GOAL := book
-.PHONY: setup book test chapter pdf bench seeds extremes faults audit serve clean
+.PHONY: setup book test chapter pdf bench seeds extremes mutate faults audit serve clean
 
 setup: $(VENV)/.ready
 
@@ -49,6 +49,13 @@ seeds: setup  ## every claim with 20 seeds; hours on two cores, and goes on wher
 
 extremes: setup  ## the closed forms at extremes, beside hundreds of digits
 	$(BIN)/python tests/theory/extremes.py
+	$(BIN)/python -m lib report
+
+# mutmut only proposes the changes, and nothing else needs it.
+mutate: export OMP_NUM_THREADS := 1
+mutate: setup  ## change formulas, one at a time, and see whether a test fails; tries again only what has changed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check mutmut==3.8.1 libcst==1.9.0 setproctitle==1.3.8 textual==8.2.8
+	$(BIN)/python tests/mutate.py
 	$(BIN)/python -m lib report
 
 faults: setup  ## kill, fill, close and spoil what the library works with, and see what is left

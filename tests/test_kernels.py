@@ -58,6 +58,16 @@ networks = st.sampled_from(
 )
 
 
+def test_ntk_of_whole_numbers_and_of_a_parameter_that_is_one_number():
+    def network(one, tokens, layers):
+        return one["scale"] * one["table"][tokens], []
+
+    scale, table, tokens = torch.tensor([2.0, 3.0]), torch.tensor([[0.5, -1.0, 4.0]] * 2), torch.tensor([[0], [2], [0]])
+    kernel = ntk(network, {"scale": scale, "table": table}, tokens)
+    read = table[0, tokens]
+    np.testing.assert_allclose(kernel, [read @ read.T + s**2 * (tokens == tokens.T) for s in scale])
+
+
 @settings(max_examples=30)
 @given(seed=seeds, network=networks, members=st.integers(1, 3), n=st.integers(1, 5), block=st.sampled_from([None, 1, 2, 9]))
 def test_ntk_is_the_gram_matrix_of_plain_gradients(seed, network, members, n, block):
@@ -245,7 +255,7 @@ PARAMETERS = {"weight1": torch.ones(4, 3, 2), "weight2": torch.ones(4, 1, 3)}
         (lambda: kernel_distance(EYE, np.ones(4)), r"kt has shape \(4,\)"),
         (lambda: kernel_distance(1.0, EYE), r"k0 has shape \(\)"),
         (lambda: kernel_distance(EYE, np.ones((1, 1))), r"k0 is \(2, 2\) and kt is \(1, 1\): want .* same points"),
-        (lambda: kernel_distance(EYE, np.eye(3)), "same points"),
+        (lambda: kernel_distance([EYE], np.eye(3)), r"k0 is \(2, 2\) and kt is \(3, 3\)"),
         (lambda: kernel_distance(np.zeros((2, 2)), EYE), "k0 is zero, so it has no direction"),
         (lambda: kernel_distance(EYE, np.stack([EYE, 0 * EYE])), "kt is zero"),
         (lambda: kernel_distance(EYE, [[1, np.nan], [0, 1]]), "kt must be finite"),

@@ -356,7 +356,7 @@ CALLS = {
     "lib.files.remove_abandoned": call(folder=NO_BOOK, pattern="*.nc", may={"pattern": "unknown"}),
     "lib.evidence.place": call(root=ROOT, name="faults", may={"name": "unknown"}),
     "lib.evidence.read": call(root=ROOT, name="faults", command="make faults", opaque="name command"),
-    **{f"lib.evidence.{page}.page": call(root=ROOT) for page in ("speed", "margins", "extremes", "faults")},
+    **{f"lib.evidence.{page}.page": call(root=ROOT) for page in ("speed", "margins", "extremes", "mutants", "faults")},
     **room(
         "evidence.margins",
         table=call(root=ROOT),

@@ -168,6 +168,12 @@ def test_isotropic_initialization_is_isotropic_and_computes_beta0(case):
     np.testing.assert_allclose(a @ a.T - w @ w.T, delta * np.eye(h), atol=1e-12)
 
 
+def test_gram_matrices_of_a_stack_are_those_of_its_members():
+    betas = np.random.default_rng(0).normal(size=(2, 3, 2))
+    for gram in (linear.gram_w, linear.gram_a):
+        np.testing.assert_allclose(gram(betas, 0.7), [gram(beta, 0.7) for beta in betas], rtol=1e-12)
+
+
 def test_isotropic_initialization_depends_on_the_seed_alone():
     first, again, other = (linear.isotropic_initialization(np.ones((3, 4)), 0.5, 3, seed) for seed in (0, 0, 1))
     np.testing.assert_array_equal(first[0], again[0])
@@ -480,6 +486,7 @@ def test_deep_isotropic_initialization_contains_the_example_of_the_paper():
 def test_one_dimension_allows_a_delta_up_to_the_square_of_a():
     a, ws = linear.deep_isotropic_initialization(1, 2, 2.0, 3.0, 0)
     np.testing.assert_allclose([a[0] ** 2, *ws.ravel() ** 2], [4, 1, 1])
+    assert not linear.deep_isotropic_initialization(1, 2, 2.0, 4.0, 0)[1].any()
 
 
 @settings(max_examples=20)
@@ -561,6 +568,10 @@ def test_deep_argmin_interpolates_and_no_other_interpolator_is_better(seed, d, d
     np.testing.assert_allclose(null @ slope, 0, atol=1e-6)
 
 
+def test_deep_argmin_is_zero_where_the_start_helps_no_data():
+    np.testing.assert_allclose(linear.deep_argmin([[1, 0], [0, 0]], [0, 0], [1.0, 0.0], 2), 0, atol=1e-7)
+
+
 def test_deep_argmin_without_a_choice_is_the_solution():
     np.testing.assert_allclose(linear.deep_argmin(2 * np.eye(2), [2.0, 4.0], [1.0, 0.0], 2), [1, 2])
 
@@ -633,6 +644,7 @@ EYE, ONE = np.eye(2), np.ones(2)
         (lambda: linear.deep_flow(ONE, [EYE], EYE, np.ones(3), [1]), r"xty \(3,\)"),
         (lambda: linear.deep_isotropic_initialization(2, 1, 2, 1, 0), "want delta <= 0"),
         (lambda: linear.deep_isotropic_initialization(1, 1, 0.5, 0.4, 0), "at most its square"),
+        (lambda: linear.deep_isotropic_initialization(1, 1, 2, 5, 0), "at most its square"),
         (lambda: linear.deep_isotropic_initialization(2, 1, -1, 0, 0), "non-negative"),
         (lambda: linear.deep_isotropic_initialization(2, 0, 1, 0, 0), "depth is 0"),
         (lambda: linear.deep_norm2(1, 0, 0), "depth is 0"),

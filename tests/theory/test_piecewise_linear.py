@@ -529,6 +529,7 @@ NAN = np.array([np.nan, 1.0])
         (lambda: pl.scale_initialization(ONES, ONES, 1, 0), "want a matrix"),
         (lambda: pl.scale_initialization(EYE, 2 * ONES, 1, 0), r"not balanced: want \|a\| = \|w\|"),
         (lambda: pl.scale_initialization(0 * EYE, ONES, 1, 0), "not balanced"),
+        (lambda: pl.scale_initialization(1e-10 * EYE, 2e-10 * ONES, 1, 0), "not balanced"),
         (lambda: pl.scale_initialization(EYE, ONES, 0, 0), "tau must be positive"),
         (lambda: pl.scale_initialization(EYE, ONES, [1, -1], 0), "tau must be positive"),
         (lambda: pl.scale_initialization(EYE, ONES, np.nan, 0), "tau must be finite"),

@@ -27,6 +27,12 @@ def test_the_response_tells_rows_from_columns():
     np.testing.assert_allclose(practice.power_response(kernel, 0, [0, np.pi]), [0, 0], atol=1e-12)
 
 
+def test_the_response_is_the_power_spectrum_of_the_kernel():
+    kernel, omega = np.random.default_rng(0).normal(size=(3, 4)), 2 * np.pi * np.arange(8) / 8
+    found = practice.power_response(kernel, omega[None], omega[:, None])
+    np.testing.assert_allclose(found, np.abs(np.fft.fft2(kernel, (8, 8))) ** 2, atol=1e-12)
+
+
 def test_only_the_laplacian_is_blind_to_constants_and_slopes():
     row, column = np.mgrid[-1:2, -1:2]
     plane = 2 + 0.3 * row - 0.7 * column

@@ -403,11 +403,12 @@ def test_potential_keeps_its_digits_near_zero(size, delta):
 
 @pytest.mark.parametrize("delta", [-2.0, 0.0, 2.0])
 def test_potential_starts_at_zero_and_takes_stacks(delta):
-    betas = np.array([[0.0, 0.0], [3.0, 4.0]])
+    betas = np.array([[0.0, 0.0], [3.0, 4.0], [1.0, -2.0]])
     assert neuron.potential(betas[0], delta) == 0
-    assert neuron.potential(betas, delta).shape == (2,)
+    assert neuron.potential(betas, delta).shape == (3,)
     np.testing.assert_array_equal(neuron.potential_gradient(betas, delta)[0], [0, 0])
-    np.testing.assert_allclose(neuron.potential_gradient(betas, delta)[1], neuron.potential_gradient(betas[1], delta))
+    single = [neuron.potential_gradient(beta, delta) for beta in betas]
+    np.testing.assert_allclose(neuron.potential_gradient(betas, delta), single)
 
 
 # --- inductive bias

@@ -388,6 +388,14 @@ def test_fit_mean_finds_the_constant(tau):
     np.testing.assert_allclose(theory.fit_mean(times, noisy, curves.dy2, curves.w, **kind), tau, rtol=0.3)
 
 
+@pytest.mark.parametrize(("mean_is_learned", "tau"), [("never", 1e8), ("at once", 1e-4)])
+def test_fit_mean_ends_at_a_million_times_the_span(mean_is_learned, tau):
+    times = np.linspace(0, 100, 11)
+    excess = 0.5 * 0.7**2 * ((times == 0) | (mean_is_learned == "never"))
+    found = theory.fit_mean(times, excess, np.ones(11), np.zeros(11), target_distance=1, mean_error=0.7)
+    np.testing.assert_allclose(found, tau, rtol=0.3)
+
+
 # --- random features
 
 
@@ -456,6 +464,15 @@ def test_fit_finds_the_constants(seed):
     np.testing.assert_allclose([found.tau_h, found.tau_y], [constants["tau_h"], constants["tau_y"]], rtol=1e-4)
     np.testing.assert_allclose(stack(found.curves), stack(curves), rtol=1e-4, atol=1e-6 * np.abs(stack(curves)).max())
     assert min(found.r2.values()) > 0.999
+
+
+@pytest.mark.parametrize(("h2", "y2"), [(1e8, 1), (1, 1e8)])
+def test_fit_does_not_depend_on_the_units(h2, y2):
+    times = np.linspace(0, 50, 101)
+    curves = theory.solve(0.1, 0.01, -0.05, times, input_distance=1, target_distance=1, tau_h=5, tau_y=3)
+    dh2, dy2, w = h2 * curves.dh2, y2 * curves.dy2, y2 * curves.w
+    found = theory.fit(times, dh2, dy2, w, input_distance=1, target_distance=np.sqrt(y2))
+    np.testing.assert_allclose([found.tau_h * h2 / y2, found.tau_y / h2], [5, 3], rtol=1e-4)
 
 
 @pytest.mark.parametrize(
