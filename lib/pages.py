@@ -14,7 +14,7 @@ import yaml
 from lib import claims
 from lib.checks import kind, text
 from lib.claims import CORRECTED, NOT_REPRODUCED, REPRODUCED, VERDICTS
-from lib.evidence import extremes, faults, margins, speed
+from lib.evidence import extremes, faults, margins, mutants, speed
 from lib.toc import chapters, pages, source, title
 
 BY_COMMAND = "This page is written from the executed notebooks by `python -m lib report`."
@@ -211,5 +211,6 @@ MEASURED: dict[str, Callable[[Path], str]] = {
     "book/speed": speed.page,
     "book/margins": margins.page,
     "book/extremes": extremes.page,
+    "book/mutants": mutants.page,
     "book/faults": faults.page,
 }

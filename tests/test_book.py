@@ -190,7 +190,7 @@ def test_chapter_ends_with_its_provenance(chapter):
 
 def test_the_written_pages_are_those_of_the_committed_notebooks():
     written = pages.generated(ROOT, book.ledger(ROOT))
-    from_claims, measured = ("what_replicates", "errata", "course", "cite"), ("speed", "margins", "extremes", "faults")
+    from_claims, measured = ("what_replicates", "errata", "course", "cite"), ("speed", "margins", "extremes", "mutants", "faults")
     assert set(written) == {f"book/{name}.md" for name in from_claims + measured}
     for name, text in written.items():
         assert (ROOT / name).read_text(encoding="utf-8") == text, f"{name}: run `python -m lib report`"
