@@ -8,9 +8,9 @@ THIRD = 1 / 3
 # What keeps a workload below a third of the limit. The numbers beside it are measured.
 WHY = {
     "xor": (
-        "The limit reads each weight as if a multiplication cost nothing. Points pass in pairs while rows of weights are near, and"
-        " each pair loads and multiplies them once more: beyond two points arithmetic binds, as the slope along the points of *two"
-        " points* shows."
+        "The limit reads each weight as if a multiplication cost nothing. Points pass in pairs while rows of weights are near,"
+        " and each pair loads and multiplies them once more: beyond two points arithmetic binds, as the slope along the points"
+        " of *two points* shows."
     ),
     "receptive_fields": (
         "Each step draws a fresh batch, in double precision and from a stream of its own, so that a member's signals do not"
