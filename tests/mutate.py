@@ -99,9 +99,11 @@ def proposals(module: str) -> tuple[dict[Change, str], int]:
         if function in names and of_formulas(was, now):
             after = unparsed(function.deep_replace(was, now))
             lines = zip(before[function].split("\n"), after.split("\n"), strict=True)
-            line = next((old.strip(), new.strip()) for old, new in lines if old != new)
-            found[Change(module, names[function], *line, seen[names[function], line])] = after
-            seen[names[function], line] += 1
+            for line in [(old.strip(), new.strip()) for old, new in lines if old != new][
+                :1
+            ]:  # none, where only a spelling changed
+                found[Change(module, names[function], *line, seen[names[function], line])] = after
+                seen[names[function], line] += 1
     return found, len(mutations)
 
 
