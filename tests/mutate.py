@@ -99,11 +99,11 @@ def proposals(module: str) -> tuple[dict[Change, str], int]:
         if function in names and of_formulas(was, now):
             after = unparsed(function.deep_replace(was, now))
             lines = zip(before[function].split("\n"), after.split("\n"), strict=True)
-            for line in [(old.strip(), new.strip()) for old, new in lines if old != new][
-                :1
-            ]:  # none, where only a spelling changed
-                found[Change(module, names[function], *line, seen[names[function], line])] = after
-                seen[names[function], line] += 1
+            changed = [(old.strip(), new.strip()) for old, new in lines if old != new]
+            if changed:  # not only a spelling, as 1e2 for 100.0
+                change = Change(module, names[function], *changed[0], seen[names[function], changed[0]])
+                found[change] = after
+                seen[names[function], changed[0]] += 1
     return found, len(mutations)
 
 
