@@ -5,6 +5,7 @@ fails. What a seed gave is kept under `_build/seeds/`, so that an interrupted sw
 `book/evidence/seeds.jsonl`.
 """
 
+import hashlib
 import json
 import os
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -49,9 +50,16 @@ def run(root: Path, names: list[str], seeds: int = 20, jobs: int | None = None) 
     return root / TABLE
 
 
+def _library() -> str:
+    """Name the code of the library: what was run with another one is run again."""
+    folder = Path(__file__).parent
+    files = sorted(folder.rglob("*.py"))
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()[:16]
+
+
 def _one(root: Path, chapter: str, seed: int) -> list[dict]:
     """Return the records of one run, computed now or before."""
-    path = root / "_build" / "seeds" / f"{chapter}-{digest(root, chapter)}-{seed}.json"
+    path = root / "_build" / "seeds" / _library() / f"{chapter}-{digest(root, chapter)}-{seed}.json"
     if path.is_file():
         return json.loads(path.read_text(encoding="utf-8"))
     notebook = book.draft(root, chapter)

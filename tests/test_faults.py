@@ -135,7 +135,9 @@ def test_a_killed_run_leaves_the_last_good_notebook_and_no_process(small):
     assert files(small / "book") == before and len(list((small / "_build" / "run").iterdir())) == 2  # its drafts
     (small / "hold").unlink()
     assert lib(small, "run", "one")[0] == 0
-    assert files(small / "book")["one.ipynb"] != before["one.ipynb"] and not list((small / "_build" / "run").iterdir())
+    assert files(small / "book")["one.ipynb"] != before["one.ipynb"]
+    unburied = tuple(f"{each.pid}.ipynb" for each in family if psutil.pid_exists(each.pid))  # dead, and not yet reaped
+    assert not [path for path in (small / "_build" / "run").iterdir() if not path.name.endswith(unburied)]
 
 
 @pytest.mark.fault("kill -9", "the process that executes a chapter", "every notebook as it was")
