@@ -29,7 +29,8 @@ tests are skipped. A build that is killed leaves pages of two builds; the next o
 OTHERS = """\
 ## Elsewhere
 
-The same commands in other places: a few tests, MNIST, one chapter, and the build. Made by `{command}` on {date}; {machine}."""
+The same commands in other places: a few tests, MNIST, one chapter, and the build. Tried place by place by what `{command}` calls,
+those that failed at first again once they were mended, the last time on {date}; {machine}."""
 
 
 def page(root: Path) -> str:
