@@ -40,6 +40,12 @@ def test_the_share_passes_one_where_the_verdict_turns(bound, edge):
     assert margins.used(row(bound, [edge - step])) < 1 < margins.used(row(bound, [edge + step], ["reproduced"]))
 
 
+@pytest.mark.parametrize("bound", [at_most(4), at_least(-2), near(3, 1)])
+def test_deviations_count_from_the_mean_to_the_nearer_edge(bound):
+    distance = {"at most 4": 2, "at least -2": 4, "3 ± 1": 0}[str(bound)]  # from a mean of 2, with a deviation of 0.5
+    assert margins.deviations(row(bound, [1.5, 2.5])) == pytest.approx(distance / 0.5)
+
+
 def test_the_page_shows_what_hangs_on_the_seed_and_counts_the_rest(tmp_path):
     (tmp_path / "book" / "evidence").mkdir(parents=True)
     (tmp_path / "_toc.yml").write_text("root: index\nchapters:\n  - file: book/one.ipynb\n")
