@@ -7,17 +7,15 @@ import importlib
 import inspect
 import pkgutil
 import re
-import sys
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
+from bad_input.calls import spoilt
 
 import lib
 
-sys.path.insert(0, str(Path(__file__).parent))
-spoilt = importlib.import_module("bad_input.calls").spoilt
 FILES = sorted(path.stem for path in (Path(__file__).parent / "bad_input").glob("*.py") if path.stem != "calls")
 TABLES = [importlib.import_module(f"bad_input.{name}") for name in FILES]
 CALLS = {name: call for table in TABLES for name, call in table.CALLS.items()}

@@ -9,14 +9,13 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
+from benchmarks import measure, timing
+from benchmarks.case import Repeated
+from benchmarks.workloads import WORKLOADS, Workload
+from lib import evidence
+from lib.evidence import speed
 
-from benchmarks import measure, timing  # noqa: E402
-from benchmarks.case import Repeated  # noqa: E402
-from benchmarks.workloads import WORKLOADS, Workload  # noqa: E402
-from lib import evidence  # noqa: E402
-from lib.evidence import speed  # noqa: E402
+ROOT = Path(__file__).parents[1]
 
 SMALL = {"members": 2, "width": 8, "depth": 3, "points": 4}
 TRAINED = ["receptive_fields", "hierarchy", "grokking", "teacher_student"]

@@ -14,42 +14,16 @@ from pathlib import Path
 import jupytext
 import psutil
 import pytest
+import small_book
 
 from lib import book
 from lib.__main__ import main
 
 REPOSITORY = Path(__file__).parents[1]
-TOC = """\
-format: jb-book
-root: book/index
-chapters:
-  - file: book/one.ipynb
-  - file: book/two.ipynb
-"""
 CONFIG = """\
 title: Small
 only_build_toc_files: true
 execute: {execute_notebooks: "off"}
-"""
-CHAPTER = """\
----
-jupytext:
-  text_representation: {extension: .md, format_name: myst}
-kernelspec: {name: python3, display_name: Python 3, language: python}
----
-
-# Chapter NAME: δ → 0
-
-```{code-cell} ipython3
-:tags: [parameters]
-profile = "quick"
-device = "auto"
-seed = 0
-```
-
-```{code-cell} ipython3
-print("α ≤ β")
-```
 """
 WAITS = """\
 import time
@@ -65,13 +39,10 @@ KILLS = "import os; os.kill(os.getppid(), 9)  # the process that executes chapte
 @pytest.fixture
 def small(tmp_path):
     """A book of two chapters, each with a notebook from before."""
-    root = tmp_path / "book of faults"
-    (root / "book").mkdir(parents=True)
-    (root / "_toc.yml").write_text(TOC)
+    root = small_book.write(tmp_path / "book of faults", 'print("α ≤ β")', title="Chapter NAME: δ → 0")
     (root / "_config.yml").write_text(CONFIG)
     (root / "book" / "index.md").write_text("# Small\n\nA page.\n")
-    for name in ("one", "two"):
-        (root / "book" / f"{name}.md").write_text(CHAPTER.replace("NAME", name), encoding="utf-8")
+    for name in small_book.CHAPTERS:
         last_good = jupytext.writes(book.draft(root, name), fmt="ipynb") + "\n"
         (root / "book" / f"{name}.ipynb").write_text(last_good, encoding="utf-8")
     return root

@@ -10,59 +10,27 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import small_book
 
 from lib import book, pages
 from lib.__main__ import main
 
 REPOSITORY = Path(__file__).parents[1]
 SETTINGS = ("--profile", "paper", "--device", "cpu", "--seed", "7")
-TOC = """\
-format: jb-book
-root: book/index
-chapters:
-  - file: book/one.ipynb
-  - file: book/two.ipynb
-  - file: book/what_replicates
-"""
 # the cells are 0 title, 1 parameters, 2 injected parameters, 3 claim, 4 print
-CHAPTER = """\
----
-jupytext:
-  text_representation: {extension: .md, format_name: myst}
-kernelspec: {name: python3, display_name: Python 3, language: python}
----
-
-# Chapter NAME
-
-```{code-cell} ipython3
-:tags: [parameters]
-profile = "quick"
-device = "auto"
-seed = 0
-```
-
-```{code-cell} ipython3
-:tags: [nbval-check-output]
+CELLS = (
+    """\
 from lib import claims
 
-claims.check("NAME/sum", "one and one is two", source="p. 1", measured=1 + 1, expected=claims.near(2, 0.1))
-```
-
-```{code-cell} ipython3
-print(profile, device, seed)
-```
-"""
+claims.check("NAME/sum", "one and one is two", source="p. 1", measured=1 + 1, expected=claims.near(2, 0.1))""",
+    "print(profile, device, seed)",
+)
 
 
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory):
     """A book of two chapters that have not been executed."""
-    root = tmp_path_factory.mktemp("sources")
-    (root / "_toc.yml").write_text(TOC)
-    (root / "book").mkdir()
-    for name in ("one", "two"):
-        (root / "book" / f"{name}.md").write_text(CHAPTER.replace("NAME", name))
-    return root
+    return small_book.write(tmp_path_factory.mktemp("sources") / "book", *CELLS, pages=["what_replicates"])
 
 
 def lib(root, *arguments):
@@ -299,7 +267,7 @@ def test_a_folder_without_a_table_of_contents_is_no_book(tmp_path, monkeypatch, 
 
 
 def test_a_chapter_without_a_source_is_named(tmp_path, monkeypatch, capsys):
-    (tmp_path / "_toc.yml").write_text(TOC)
+    (tmp_path / "_toc.yml").write_text(small_book.contents())
     monkeypatch.chdir(tmp_path)
     assert main(["run", "one"]) == 2
     assert "one.md" in one_line(capsys)

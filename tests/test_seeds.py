@@ -1,48 +1,26 @@
 """Claims over seeds, on a small throw-away book of two chapters."""
 
 import pytest
+import small_book
 
 from lib import seeds
 from lib.__main__ import main
 
-TOC = "format: jb-book\nroot: index\nchapters:\n  - file: book/one.ipynb\n  - file: book/two.ipynb\n"
-CHAPTER = """\
----
-jupytext:
-  text_representation: {extension: .md, format_name: myst}
-kernelspec: {name: python3, display_name: Python 3, language: python}
----
-
-# Chapter NAME
-
-```{code-cell} ipython3
-:tags: [parameters]
-profile = "quick"
-device = "auto"
-seed = 0
-```
-
-```{code-cell} ipython3
+CELLS = (
+    """\
 from lib import claims
 
-claims.check("NAME/seed", "seeds are small", source="p. 1", measured=seed, expected=claims.at_most(1))
-```
-
-```{code-cell} ipython3
-near = claims.near(2, 0.1)
-claims.check("NAME/sum", "one and one is two", source="p. 1", measured=1 + 1, expected=near, printed=seed, verdict="corrected")
-```
-"""
+claims.check("NAME/seed", "seeds are small", source="p. 1", measured=seed, expected=claims.at_most(1))""",
+    """\
+two = claims.near(2, 0.1)
+claims.check("NAME/sum", "one and one is two", source="p. 1", measured=1 + 1, expected=two, printed=seed, verdict="corrected")""",
+)
 
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
     """A book of which both chapters ran with three seeds."""
-    folder = tmp_path_factory.mktemp("seeds")
-    (folder / "book").mkdir()
-    (folder / "_toc.yml").write_text(TOC)
-    for name in ("one", "two"):
-        (folder / "book" / f"{name}.md").write_text(CHAPTER.replace("NAME", name))
+    folder = small_book.write(tmp_path_factory.mktemp("seeds") / "book", *CELLS)
     seeds.run(folder, [], seeds=3, jobs=1)
     return folder
 

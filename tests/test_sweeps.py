@@ -6,11 +6,11 @@ import signal
 import subprocess
 import sys
 import time
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
+import sweep_functions as functions
 import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,8 +20,6 @@ from lib.sweeps import Sweep, run
 from lib.workers import TaskError
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))  # workers get it too, and import these functions by name
-functions = import_module("sweep_functions")
 
 GRID = {"tau": [0.1, 0.2, 0.3], "delta": [1.0, 2.0]}
 

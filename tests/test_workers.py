@@ -6,10 +6,10 @@ import socket
 import subprocess
 import sys
 import time
-from importlib import import_module
 from pathlib import Path
 
 import pytest
+import sweep_functions as functions
 from distributed import Client, LocalCluster
 
 from lib import experiments, results, workers
@@ -18,8 +18,6 @@ from lib.sweeps import Sweep, run
 from lib.workers import TaskError, cluster, compute
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))  # workers get it too, and import these functions by name
-functions = import_module("sweep_functions")
 
 LOCAL = "127.0.0.1:0"
 GRID = {"tau": [0.1, 0.2, 0.3], "delta": [1.0, 2.0]}

@@ -1,6 +1,5 @@
 """Valid calls of the experiments, of stored runs, sweeps and workers, and of the pipeline that writes the book."""
 
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +7,7 @@ import torch
 import xarray as xr
 from bad_input.calls import call, room
 from matplotlib.figure import Figure
+from sweep_functions import wave
 
 from lib.book import Settings
 from lib.claims import at_least
@@ -24,9 +24,8 @@ SAMPLES, LABELS = np.array([[1.0, 0.5, 0.2], [0.3, -0.2, 1.0], [-1.0, 0.4, 0.1]]
 WEIGHTS = {"weight1": torch.ones(1, 2, 2), "weight2": torch.ones(1, 1, 2)}
 SMALL = Setting(units=3, hidden_layers=2, epochs=2)
 NETWORK = Dense((2, 3, 1), bias=False)
-WAVE = import_module("sweep_functions").wave
-RUN = Run("topic/experiment", WAVE, "row", {"one": {"tau": [0.1]}})
-SWEEP = Sweep("topic/plane", WAVE, {"tau": [0.1]}, [0])
+RUN = Run("topic/experiment", wave, "row", {"one": {"tau": [0.1]}})
+SWEEP = Sweep("topic/plane", wave, {"tau": [0.1]}, [0])
 FOUND = xr.Dataset(
     {name: (("trial", "step"), [[1.0, 0.8, 0.7, 0.65, 0.6]]) for name in ("dh2", "dy2", "loss")}
     | {"w": (("trial", "step"), [[0.4, 0.2, 0.1, 0.05, 0.02]])},
@@ -272,7 +271,7 @@ CALLS = {
         "results",
         Run=call(
             name="topic/experiment",
-            function=WAVE,
+            function=wave,
             dimension="row",
             pieces={"one": {}},
             may={"name": "unknown", "dimension": "unknown"},
@@ -286,12 +285,12 @@ CALLS = {
         "sweeps",
         Sweep=call(
             name="topic/plane",
-            function=WAVE,
+            function=wave,
             grid={"tau": [0.1]},
             seeds=[0],
             fixed={"steps": 2},
             may={"name": "unknown", "grid": "empty"},
-            also={"name": ("", "/absolute"), "fixed": ("x", None, {"steps": WAVE})},
+            also={"name": ("", "/absolute"), "fixed": ("x", None, {"steps": wave})},
             opaque="fixed",
         ),
         run=call(sweep=SWEEP, folder=NO_BOOK, shard_size=1, may={"folder": "text"}, untried=TRAINS),

@@ -1,18 +1,14 @@
 """The draw of mutants, how they take over, and the table that `make mutate` keeps."""
 
 import json
-import sys
 import tomllib
-from importlib import import_module
-from pathlib import Path
 
+import mutate
 import pytest
 from scipy.stats import binomtest
 
 from lib.evidence import mutants, place, read
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-mutate = import_module("mutate")
 TABLE = read(mutate.ROOT, "mutants", "make mutate")
 
 

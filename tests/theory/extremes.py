@@ -7,16 +7,15 @@
 
 import json
 import platform
-import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from importlib import import_module
 from importlib.metadata import version
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import references
 from numpy.typing import ArrayLike
 
 from lib import kernels, measures
@@ -24,9 +23,6 @@ from lib.provenance import versions
 from lib.theory import gated_linear, linear_networks, localization, orthants, piecewise_linear, practice, products, synthesis
 from lib.theory import single_neuron as neuron
 from lib.theory import two_point as two
-
-sys.path.insert(0, str(Path(__file__).parent))
-references = import_module("references")
 
 SIZES = (0, 1e-310, 1e-160, 1e-12, 1, 1e6, 1e90)
 DELTAS = (1e6, -1e6, 1e-12, -1e-12, 0, 1, 1e90, -1e90)

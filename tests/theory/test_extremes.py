@@ -1,21 +1,18 @@
 """Every probe of `extremes.py` within its tolerance, or refused as it says; flows that end with an error; sizes at random."""
 
-import sys
 import warnings
 from collections import defaultdict
 from importlib import import_module
-from pathlib import Path
 
+import extremes
 import numpy as np
 import pytest
+import references
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lib.theory import common, linear_networks, products, two_point
 from lib.theory import single_neuron as neuron
-
-sys.path.insert(0, str(Path(__file__).parent))
-extremes, references = import_module("extremes"), import_module("references")
 
 PROBES = defaultdict(list)
 for probe in extremes.probes():
