@@ -27,7 +27,8 @@ def page(root: Path) -> str:
         _modules(table),
         "## Survivors",
         "What no test caught, one by one, as the line was and as it was changed. An *equivalent* one no test can catch, since no"
-        " argument tells it from the formula, or only rounding or chance does; the reason stands beside it. The others are open.",
+        " argument tells it from the formula, or only rounding, chance or the time it takes does; the reason stands beside it."
+        " The others are open.",
         *(_shown(mutant) for mutant in survived),
     ]
     return "\n\n".join(parts) + "\n"

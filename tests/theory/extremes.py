@@ -373,6 +373,8 @@ def of_deep():
     yield "deep_linear.deep_outer", "1e90, L 4", "refused", lambda: linear_networks.deep_outer([[1e90]], 0, 4), "range of floats"
     value = lambda: linear_networks.deep_preconditioner(1e90, [[1e90]], 0, 4)
     yield "deep_linear.deep_preconditioner", "1e90, L 4", "refused", value, "range of floats"
+    value = lambda: linear_networks.deep_preconditioner(1e90, [[1e90, 0], [0, 1]], 0, 5)
+    yield "deep_linear.deep_preconditioner", "1e90 and 1, L 5", "refused", value, "range of floats"
     for beta, start, depth in product(
         ([1e-90, 1e-90], [1e-200, 0], [1, 2], [1e90, 1]), ([1, 0.5], [1e-200, 1e-200]), (1, 5, 1e6)
     ):
@@ -523,6 +525,8 @@ def of_two_points():
         value,
         lambda: [0, 0.5],
     )
+    value = lambda: two.random_feature_density(1, 1, **named(1, 1e90, 1e-90, 1e90))
+    yield "two_point.random_feature_density", "‖Δy‖² τ_y/τ_h = 1e360", "refused", value, "range of floats"
     value = lambda: two.loss([1.0], [0.0], [1e300], target_distance=1, tau_mean=1e-90, mean_error=1e90)
     yield "two_point.loss", "t/τ = 1e390", "0", value, lambda: [0]
 
@@ -705,6 +709,8 @@ def of_gaussian():
     early = lambda: gated_linear.gdln_trajectory([[0, 0, 0]], a, b, [1e-300, 1e-12, 1, 1e7])[:, 0]
     steps = lambda: [[0.5 * -np.expm1(-2 * t), -np.expm1(-1e-6 * t), 0] for t in (1e-300, 1e-12, 1, 1e7)]
     yield "gated_linear.gdln_trajectory", "t from 1e-300, λ from 1e-6", "expm1", early, steps
+    early = lambda: gated_linear.gdln_trajectory([[0]], [[1e-160]], [1], [1e-160, 1e-90])[:, 0, 0]
+    yield "gated_linear.gdln_trajectory", "t from 1e-160, λ 1e-160", "b t", early, lambda: [1e-160, 1e-90]
 
 
 # --- the rest

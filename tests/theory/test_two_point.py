@@ -466,7 +466,12 @@ def test_fit_finds_the_constants(seed):
     assert min(found.r2.values()) > 0.999
 
 
-@pytest.mark.parametrize(("h2", "y2"), [(1e8, 1), (1, 1e8)])
+def test_the_least_target_distance_is_1e_100():
+    high, low = theory.high_low(1, 1, input_distance=1, target_distance=1e-100, tau_h=1, tau_y=1)
+    assert high == 0 and low == pytest.approx(1e-100)
+
+
+@pytest.mark.parametrize(("h2", "y2"), [(1e8, 1), (1, 1e8), (1e20, 1), (1e-20, 1), (1, 1e20), (1, 1e-20)])
 def test_fit_does_not_depend_on_the_units(h2, y2):
     times = np.linspace(0, 50, 101)
     curves = theory.solve(0.1, 0.01, -0.05, times, input_distance=1, target_distance=1, tau_h=5, tau_y=3)
@@ -575,6 +580,7 @@ EYE, FOUR = np.eye(2), np.arange(1.0, 5)
         (lambda: theory.loss([1], [1], [0], target_distance=1, tau_mean=1, mean_error=-1), "mean_error must not"),
         (lambda: theory.loss([1], [1], [-1], target_distance=1, tau_mean=1, mean_error=0), "times must ascend"),
         (lambda: theory.high_low(0, 1, **KINDS), "dh2 must be positive"),
+        (lambda: theory.high_low(1, 1, **KINDS | {"target_distance": 0.9e-100}), "target_distance must be 0 or at least 1e-100"),
         (lambda: theory.final_distance2(1, -1, **KINDS), "dy2 must not be negative"),
         (lambda: theory.eigenvalues(1, 1, **KINDS | {"tau_h": -1}), "tau_h must be positive"),
         (lambda: theory.as_product(1, 1, **KINDS, sign=0), "sign is 0: want 1 or -1"),
