@@ -46,9 +46,9 @@ def page(root: Path) -> str:
         origin="; ".join(sorted({f"{row['date']}, {row['versions']}" for row in rows})),
     )
     closest = sorted((row for row in moving if deviations(row) is not None), key=deviations)[:CLOSEST]
-    parts = [opening, "## The closest, by σ", _table(closest)]
+    parts = [opening, "## The closest, by σ", _table(closest, "{0}: {1}")]
     if hanging:
-        parts[1:1] = ["## Verdicts that hang on the seed", _table(hanging)]
+        parts[1:1] = ["## Verdicts that hang on the seed", _table(hanging, "{0}: {1}")]
     for chapter in chapters(root):
         own = [row for row in rows if row["id"].split("/")[0] == chapter]
         parts.append(f"## {title(root, chapter)}")
@@ -117,21 +117,18 @@ def deviations(row: dict) -> float | None:
     return float(min(abs(values.mean() - edge) for edge in _interval(row["expected"]) if np.isfinite(edge)) / values.std())
 
 
-def _table(rows: list[dict]) -> str:
-    lines = [
-        "| claim | verdict | seeds | bound | least | median | greatest | uses | σ |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
+def _table(rows: list[dict], title: str = "{1}") -> str:
+    """Show a row for each claim, which `title` names by chapter and name."""
+    lines = ["| claim | verdict | bound | least | median | greatest | uses | σ |", "|---|---|---|---|---|---|---|---|"]
     for row in rows:
-        verdict = row["verdict"][0]
+        verdicts, share, away = row["verdict"], used(row), deviations(row)
+        times = verdicts.count(verdicts[0])
         numbers = np.array(row["measured"], float)
-        share, away = used(row), deviations(row)
         chapter, name = row["id"].split("/")
         cells = [
-            f"{{ref}}`{name} <{chapter}-{name}>`",
-            verdict,
-            f"{row['verdict'].count(verdict)} of {len(numbers)}",
-            row["expected"],
+            f"{{ref}}`{title.format(chapter, name)} <{chapter}-{name}>`",
+            verdicts[0] if times == len(verdicts) else f"{verdicts[0]} with {times} of {len(verdicts)}",
+            row["expected"].replace("at most", "≤").replace("at least", "≥"),
             *(f"{number:.3g}" for number in (numbers.min(), np.median(numbers), numbers.max())),
             "–" if share is None else f"{share:.0%}" if share < 100 else f"{share:.0e}",
             "–" if away is None else f"{away:.1f}" if away < 3 else f"{away:.0f}" if away < 1000 else f"{away:.0e}",

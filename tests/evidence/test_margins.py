@@ -60,10 +60,10 @@ def test_the_page_shows_what_hangs_on_the_seed_and_counts_the_rest(tmp_path):
     assert "Each of 3 claims was checked with 3 seeds" in page
     assert "with every seed in 2 of\nthem. 1 measure a number that no seed changes" in page
     hanging = page.split("## Verdicts that hang on the seed")[1].split("##")[0]
-    assert "{ref}`hangs <one-hangs>` | reproduced | 2 of 3 | at most 2 | 1 | 1.9 | 2.1 | 105% |" in hanging
+    assert "{ref}`one: hangs <one-hangs>` | reproduced with 2 of 3 | ≤ 2 | 1 | 1.9 | 2.1 | 105% |" in hanging
     deviations = abs(np.mean([0.1, -0.2, 0.15]) - 1) / np.std([0.1, -0.2, 0.15])
     assert f"| 20% | {deviations:.0f} |" in page.split("## The one")[1]
-    assert "| 50% | – |" in page.split("## The one")[1]
+    assert "{ref}`still <one-still>` | reproduced | ≤ 2 | 1 | 1 | 1 | 50% | – |" in page.split("## The one")[1]
 
 
 @pytest.mark.fault("truncated table", "book/evidence/seeds.jsonl, cut", "the other files; the command is named")
