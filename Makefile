@@ -47,8 +47,8 @@ seeds: setup  ## every claim with 20 seeds; hours on two cores, and goes on wher
 	$(BIN)/python -m lib seeds
 	$(BIN)/python -m lib report
 
-extremes: setup  ## the closed forms at extremes, beside hundreds of digits
-	$(BIN)/python tests/theory/extremes.py
+extremes: setup  ## the closed forms at extremes, beside hundreds of digits; single beside double precision
+	$(BIN)/python tests/extremes/measure.py
 	$(BIN)/python -m lib report
 
 # mutmut only proposes the changes, and nothing else needs it.

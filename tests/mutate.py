@@ -38,7 +38,7 @@ from hypothesis import Phase, settings
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "book/evidence/mutants.json"
 EQUIVALENT = ROOT / "tests/equivalent_mutants.toml"
-TESTS = ["tests/theory", "tests/test_kernels.py", "tests/test_measures.py", "tests/test_bad_input.py"]
+TESTS = ["tests/theory", "tests/extremes", "tests/test_kernels.py", "tests/test_measures.py", "tests/test_bad_input.py"]
 BUDGET = 30  # mutants in each module
 PATIENCE, TIMES = 5, 10  # seconds of the processor for a test, and this many times what it takes without a mutant
 CORES = len(os.sched_getaffinity(0))

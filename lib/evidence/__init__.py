@@ -1,4 +1,4 @@
-"""Pages written from what commands measured and kept in `book/evidence/`: speed, margins, mutants, faults.
+"""Pages written from what commands measured and kept in `book/evidence/`: speed, margins, extremes, mutants, faults.
 
 Each module has `page(root)`, which reads its table and writes its page.
 """

@@ -4,6 +4,8 @@ from pathlib import Path
 
 from lib.evidence import read
 
+EPS = 2.0**-23  # of single precision
+
 TEXT = """\
 # Extremes
 
@@ -29,6 +31,18 @@ Made by `make extremes`; {date}, {versions}, {system}.
 | function | call | answer |
 |---|---|---|
 {refusals}
+
+## Single against double precision
+
+Networks were trained for {steps} steps in both precisions, from the same starts. *Moved* says how far double precision came from
+the start, *apart* how far single precision is from double, both relative to the length of the parameters at the end. Roundings of
+{rounding:.1e} that add up over the steps as in a random walk come to {walk:.0e}. *S* is the distance of the tangent kernel from its
+start, in double precision; beside it how far that of single precision is from it. The kernel of a committee, of which only the
+first layer is trained, depends on nothing but which units are active.
+
+| training | start, times the usual | moved | apart | S | S differs by |
+|---|---|---|---|---|---|
+{precisions}
 """
 
 
@@ -43,6 +57,9 @@ def page(root: Path) -> str:
         right=sum(row["error"] <= row["tolerance"] for row in answers),
         refused=len(refused),
         rows="\n".join(_row(name, [row for row in table["probes"] if row["function"] == name]) for name in functions),
+        rounding=EPS,
+        walk=EPS * table["provenance"]["steps"] ** 0.5,
+        precisions="\n".join(map(_precision, table["precision"])),
         refusals="\n".join(f"| `{row['function']}` | {row['extreme']} | {_cell(row['refused'])} |" for row in refused),
         **table["provenance"],
     )
@@ -57,6 +74,12 @@ def _row(name: str, rows: list[dict]) -> str:
     worst = max(answers, key=lambda row: row["error"] / row["tolerance"])
     shown = f"{worst['error']:.0e}" if worst["error"] else "0"
     return f"| `{name}` | {len(rows)} | {shown} | {_cell(worst['extreme'])} | {worst['tolerance']:.0e} | {refused} |"
+
+
+def _precision(row: dict) -> str:
+    double, single = row["kernels"]
+    numbers = row["gain"], row["moved"], row["apart"], double, abs(single / double - 1)
+    return f"| {row['training']} | " + " | ".join(f"{number:.2g}" for number in numbers) + " |"
 
 
 def _cell(text: str) -> str:

@@ -5,13 +5,14 @@ import json
 from lib.evidence import extremes, place
 
 TABLE = {
-    "provenance": {"date": "2026-01-02", "system": "Linux", "versions": "Python 3", "digits": 900},
+    "provenance": {"date": "2026-01-02", "system": "Linux", "versions": "Python 3", "digits": 900, "steps": 400},
     "probes": [
         {"function": "m.f", "extreme": "x 1e-310", "reference": "by hand", "error": 3e-16, "tolerance": 1e-12},
         {"function": "m.f", "extreme": "|x| 1", "reference": "by hand", "error": 2e-11, "tolerance": 1e-12},
         {"function": "m.f", "extreme": "x 1e200", "reference": "refused", "refused": "x must be at most 1e+100"},
         {"function": "m.g", "extreme": "y 0", "reference": "refused", "refused": "y must be positive"},
     ],
+    "precision": [{"training": "a network", "gain": 1e-20, "moved": 0.5, "apart": 3e-7, "kernels": [0.2, 0.200002]}],
 }
 
 
@@ -22,3 +23,6 @@ def test_page(tmp_path):
     assert "Of 4 calls 1 are right within their tolerance. 2 are refused" in page  # what misses its tolerance is not counted
     assert "| `m.f` | 3 | 2e-11 | \\|x\\| 1 | 1e-12 | 1 |" in page and "| `m.g` | 1 | | | | 1 |" in page
     assert "| `m.g` | y 0 | y must be positive |" in page and "2026-01-02, Python 3, Linux" in page
+    assert (
+        "for 400 steps" in page and "they come to 2e-06" in page and "| a network | 1e-20 | 0.5 | 3e-07 | 0.2 | 1e-05 |" in page
+    )

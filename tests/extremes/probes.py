@@ -1,17 +1,12 @@
 """The closed forms where numbers are extreme, each beside an independent computation; what is out of range is refused.
 
-`probes` yields them all: `test_extremes.py` holds each to its tolerance, `python tests/theory/extremes.py` writes them into
-`book/evidence/extremes.json`. A reference has so many digits that cancellation cannot touch it, or is a limit.
+`probes` yields them all: `test_probes.py` holds each to its tolerance, `measure.py` writes them down. A reference has so many
+digits that cancellation cannot touch it, or is a limit.
 """
 # ruff: noqa: B008, E731  (a probe is a pair of lambdas that take their arguments from the loop)
 
-import json
-import platform
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
-from importlib.metadata import version
 from itertools import product
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +14,6 @@ import references
 from numpy.typing import ArrayLike
 
 from lib import kernels, measures
-from lib.provenance import versions
 from lib.theory import gated_linear, linear_networks, localization, orthants, piecewise_linear, practice, products, synthesis
 from lib.theory import single_neuron as neuron
 from lib.theory import two_point as two
@@ -804,28 +798,3 @@ def of_kernels():
         )
     value = lambda: measures.principal_axes(1e150 * np.array([[0, 0], [3, 4.0]]), 1)[:, 0] / 1e150
     yield "measures.principal_axes", "points 1e150 apart", "by hand", lambda: np.abs(value()), lambda: [2.5, 2.5]
-
-
-# --- the table of the page
-
-
-def measure() -> dict:
-    """Run every probe; return the table of `book/evidence/extremes.json`."""
-    rows = []
-    for probe in probes():
-        row = {"function": probe.function, "extreme": probe.extreme, "reference": probe.reference}
-        try:
-            row["error"], row["tolerance"] = error(probe), probe.tolerance
-        except ValueError as refusal:
-            row["refused"] = str(refusal)
-        rows.append(row)
-    made = {"date": datetime.now(UTC).strftime("%Y-%m-%d"), "system": f"{platform.system()} {platform.machine()}"}
-    made["versions"] = f"Python {platform.python_version()}, {versions()}, mpmath {version('mpmath')}"
-    return {"provenance": made | {"digits": references.DIGITS}, "probes": rows}
-
-
-if __name__ == "__main__":
-    table = Path(__file__).parents[2] / "book" / "evidence" / "extremes.json"
-    table.parent.mkdir(exist_ok=True)
-    table.write_text(json.dumps(measure(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    print(table)

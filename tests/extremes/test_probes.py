@@ -1,11 +1,12 @@
-"""Every probe of `extremes.py` within its tolerance, or refused as it says; flows that end with an error; sizes at random."""
+"""Every probe of `probes.py` within its tolerance, or refused as it says; flows that end with an error; sizes at random."""
 
 import warnings
 from collections import defaultdict
 from importlib import import_module
 
-import extremes
+import measure
 import numpy as np
+import probes
 import pytest
 import references
 from hypothesis import given, settings
@@ -15,7 +16,7 @@ from lib.theory import common, linear_networks, products, two_point
 from lib.theory import single_neuron as neuron
 
 PROBES = defaultdict(list)
-for probe in extremes.probes():
+for probe in probes.probes():
     PROBES[probe.function].append(probe)
 
 sizes = st.floats(-90, 90).map(lambda power: 10**power)
@@ -31,7 +32,7 @@ def test_right_or_refused(function):
                 with pytest.raises(ValueError, match=probe.expected):
                     print(f"{probe.extreme}: {probe.value()}")
             else:
-                assert extremes.error(probe) <= probe.tolerance, f"{probe.extreme}: {probe.value()}, want {probe.expected()}"
+                assert probes.error(probe) <= probe.tolerance, f"{probe.extreme}: {probe.value()}, want {probe.expected()}"
 
 
 def test_no_probe_twice_and_none_without_a_name_in_the_library():
@@ -45,19 +46,19 @@ def test_no_probe_twice_and_none_without_a_name_in_the_library():
 
 
 def test_an_error_is_seen():
-    probe = extremes.Probe("f", "x", "y", lambda: [1 + 1e-9, 0], lambda: [1, 0])
-    np.testing.assert_allclose(extremes.error(probe), 1e-9, rtol=1e-6)
-    assert extremes.error(probe._replace(value=lambda: [1, 1e-290])) == pytest.approx(1e-290 / 1e-288)
+    probe = probes.Probe("f", "x", "y", lambda: [1 + 1e-9, 0], lambda: [1, 0])
+    np.testing.assert_allclose(probes.error(probe), 1e-9, rtol=1e-6)
+    assert probes.error(probe._replace(value=lambda: [1, 1e-290])) == pytest.approx(1e-290 / 1e-288)
     for wrong in ([1, 0, 0], [1, np.nan], [np.inf, 0]):
-        assert extremes.error(probe._replace(value=lambda wrong=wrong: wrong)) == np.inf
+        assert probes.error(probe._replace(value=lambda wrong=wrong: wrong)) == np.inf
 
 
 def test_the_table_tells_errors_from_refusals(monkeypatch):
-    probe = extremes.Probe("f", "x", "y", lambda: [1.0], lambda: [1 + 1e-9], 1e-8)
+    probe = probes.Probe("f", "x", "y", lambda: [1.0], lambda: [1 + 1e-9], 1e-8)
     refused = probe._replace(reference="refused", value=lambda: common.positive("x", 1e-310), expected="at least")
-    monkeypatch.setattr(extremes, "probes", lambda: iter([probe, refused]))
-    table = extremes.measure()
-    assert [set(row) - {"function", "extreme", "reference"} for row in table["probes"]] == [{"error", "tolerance"}, {"refused"}]
+    monkeypatch.setattr(probes, "probes", lambda: iter([probe, refused]))
+    rows = [measure.run(each) for each in (probe, refused)]
+    assert [set(row) - {"function", "extreme", "reference"} for row in rows] == [{"error", "tolerance"}, {"refused"}]
     assert table["probes"][0]["error"] == pytest.approx(1e-9) and "at least 1e-100" in table["probes"][1]["refused"]
     assert "mpmath" in table["provenance"]["versions"]
 
