@@ -35,10 +35,10 @@ Made by `make extremes`; {date}, {versions}, {system}.
 ## Single against double precision
 
 Networks were trained for {steps} steps in both precisions, from the same starts. *Moved* says how far double precision came from
-the start, *apart* how far single precision is from double, both relative to the length of the parameters at the end. Roundings of
-{rounding:.1e} that add up over the steps as in a random walk come to {walk:.0e}. *S* is the distance of the tangent kernel from its
-start, in double precision; beside it how far that of single precision is from it. The kernel of a committee, of which only the
-first layer is trained, depends on nothing but which units are active.
+the start, *apart* how far single precision is from double, both relative to the length of the parameters at the end. Roundings
+of {rounding:.1e} that add up over the steps as in a random walk come to {walk:.0e}. *S* is the distance of the tangent kernel
+from its start, in double precision; beside it how far that of single precision is from it. The kernel of a committee, of which
+only the first layer is trained, depends on nothing but which units are active.
 
 | training | start, times the usual | moved | apart | S | S differs by |
 |---|---|---|---|---|---|

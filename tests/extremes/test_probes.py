@@ -53,14 +53,12 @@ def test_an_error_is_seen():
         assert probes.error(probe._replace(value=lambda wrong=wrong: wrong)) == np.inf
 
 
-def test_the_table_tells_errors_from_refusals(monkeypatch):
+def test_the_table_tells_errors_from_refusals():
     probe = probes.Probe("f", "x", "y", lambda: [1.0], lambda: [1 + 1e-9], 1e-8)
     refused = probe._replace(reference="refused", value=lambda: common.positive("x", 1e-310), expected="at least")
-    monkeypatch.setattr(probes, "probes", lambda: iter([probe, refused]))
-    rows = [measure.run(each) for each in (probe, refused)]
-    assert [set(row) - {"function", "extreme", "reference"} for row in rows] == [{"error", "tolerance"}, {"refused"}]
-    assert table["probes"][0]["error"] == pytest.approx(1e-9) and "at least 1e-100" in table["probes"][1]["refused"]
-    assert "mpmath" in table["provenance"]["versions"]
+    answer, refusal = measure.run(probe), measure.run(refused)
+    assert answer["error"] == pytest.approx(1e-9) and "refused" not in answer
+    assert "at least 1e-100" in refusal["refused"] and "error" not in refusal
 
 
 def test_a_flow_that_takes_too_long_says_how_far_it_came(monkeypatch):
