@@ -10,10 +10,12 @@ import json
 import os
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from datetime import UTC, datetime
+from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
 
 from nbclient import NotebookClient
+from nbformat import NotebookNode
 from tqdm import tqdm
 
 from lib import book, claims
@@ -42,11 +44,16 @@ def run(root: Path, names: list[str], seeds: int = 20, jobs: int | None = None) 
     """
     selected, seeds = book.select(root, names), whole("seeds", seeds)
     jobs = (os.cpu_count() or 1) if jobs is None else whole("jobs", jobs)
+    codes = {name: digest(root, name) for name in selected}  # all seeds run the code that is there now
+    drafts = {name: book.draft(root, name) for name in selected}
     with ProcessPoolExecutor(jobs, get_context("spawn"), book.end_with_parent) as pool:
-        tasks = {(name, seed): pool.submit(_one, root, name, seed) for seed in range(seeds) for name in selected}
+        tasks = {}
+        for seed, name in product(range(seeds), selected):
+            path = root / "_build" / "seeds" / _library() / f"{name}-{codes[name]}-{seed}.json"
+            tasks[name, seed] = pool.submit(_one, root, name, drafts[name], seed, path)
         for _ in tqdm(as_completed(tasks.values()), total=len(tasks), unit="run", disable=None):
             pass
-    _renew(root, {name: [tasks[name, seed].result() for seed in range(seeds)] for name in selected})
+    _renew(root, {name: _rows(codes[name], [tasks[name, seed].result() for seed in range(seeds)]) for name in selected})
     return root / TABLE
 
 
@@ -57,12 +64,10 @@ def _library() -> str:
     return hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()[:16]
 
 
-def _one(root: Path, chapter: str, seed: int) -> list[dict]:
-    """Return the records of one run, computed now or before."""
-    path = root / "_build" / "seeds" / _library() / f"{chapter}-{digest(root, chapter)}-{seed}.json"
+def _one(root: Path, chapter: str, notebook: NotebookNode, seed: int, path: Path) -> list[dict]:
+    """Return the records of one run of a chapter's draft, computed now or before."""
     if path.is_file():
         return json.loads(path.read_text(encoding="utf-8"))
-    notebook = book.draft(root, chapter)
     parameters = next(cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", []))
     parameters.source += f"\nseed = {seed}"
     last = max((number for number, cell in enumerate(notebook.cells) if "claims.check(" in cell.source), default=-1)
@@ -79,17 +84,16 @@ def _one(root: Path, chapter: str, seed: int) -> list[dict]:
     return records
 
 
-def _renew(root: Path, runs: dict[str, list[list[dict]]]) -> None:
+def _renew(root: Path, rows: dict[str, list[dict]]) -> None:
     """Replace the rows of the chapters that were run; drop those of chapters that are no more."""
-    rows = {name: [row for row in table(root) if row["id"].split("/")[0] == name] for name in book.select(root, [])}
-    rows |= {name: _rows(root, name, records) for name, records in runs.items()}
-    lines = [json.dumps(row, ensure_ascii=False) for chapter in rows.values() for row in chapter]
+    before = {name: [row for row in table(root) if row["id"].split("/")[0] == name] for name in book.select(root, [])}
+    lines = [json.dumps(row, ensure_ascii=False) for chapter in (before | rows).values() for row in chapter]
     book.write(root / TABLE, "\n".join(lines) + "\n")
 
 
-def _rows(root: Path, chapter: str, runs: list[list[dict]]) -> list[dict]:
+def _rows(code: str, runs: list[list[dict]]) -> list[dict]:
     """Turn one chapter's runs into a row for each claim."""
-    origin = {"code": digest(root, chapter), "date": datetime.now(UTC).date().isoformat(), "versions": versions()}
+    origin = {"code": code, "date": datetime.now(UTC).date().isoformat(), "versions": versions()}
     return [
         {name: records[0][name] for name in ("id", "expected")}
         | {name: [record[name] for record in records] for name in ("measured", "printed", "verdict")}

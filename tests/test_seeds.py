@@ -5,6 +5,7 @@ import small_book
 
 from lib import seeds
 from lib.__main__ import main
+from lib.evidence import margins
 
 CELLS = (
     """\
@@ -35,18 +36,32 @@ def test_every_claim_has_the_numbers_and_verdicts_of_every_seed_also_behind_one_
     assert second["verdict"] == ["corrected", "corrected", "reproduced"]
 
 
-def test_what_ran_before_with_the_same_code_is_not_run_again(root, monkeypatch):
-    monkeypatch.setattr("lib.seeds.NotebookClient", None)
+def test_what_ran_before_with_the_same_code_is_not_run_again(root):
     source = root / "book" / "one.md"
-    text = source.read_text()
+    text, before, kept = source.read_text(), seeds.table(root), sorted((root / "_build" / "seeds").rglob("*.json"))
+    times = [path.stat().st_mtime_ns for path in kept]
     source.write_text(text.replace("# Chapter", "# Another title, chapter"))
-    before = seeds.table(root)
-    seeds._one(root, "one", 2)
-    source.write_text(text.replace("at_most(1)", "at_most(2)"))
-    with pytest.raises(TypeError, match="NoneType"):
-        seeds._one(root, "one", 2)
-    source.write_text(text)
+    assert main_in(root, "seeds", "one", "--count", "3") == 0
     assert seeds.table(root) == before
+    assert sorted((root / "_build" / "seeds").rglob("*.json")) == kept
+    assert [path.stat().st_mtime_ns for path in kept] == times
+    source.write_text(text)
+
+
+def test_an_edit_while_it_runs_counts_for_the_next_time(root, monkeypatch):
+    source = root / "book" / "two.md"
+    text, executor = source.read_text(), seeds.ProcessPoolExecutor
+
+    def edit(*arguments):
+        source.write_text(text.replace("measured=seed", "measured=seed + 10"))
+        return executor(*arguments)
+
+    source.write_text(text.replace("measured=seed", "measured=seed / 2"))
+    monkeypatch.setattr(seeds, "ProcessPoolExecutor", edit)
+    assert main_in(root, "seeds", "two", "--count", "2", "--jobs", "1") == 0
+    row = seeds.table(root)[2]
+    assert row["measured"] == [0, 0.5] and row["code"] != margins.digest(root, "two")
+    source.write_text(text)
 
 
 def test_one_chapter_is_renewed_alone(root):
