@@ -104,10 +104,10 @@ def test_a_killed_run_leaves_the_last_good_notebook_and_no_process(small):
     process.communicate()
     wait_for(lambda: not running(family))
     assert files(small / "book") == before and len(list((small / "_build" / "run").iterdir())) == 2  # its drafts
+    unburied = tuple(f"{each.pid}.ipynb" for each in family if psutil.pid_exists(each.pid))  # dead, and not yet reaped
     (small / "hold").unlink()
     assert lib(small, "run", "one")[0] == 0
     assert files(small / "book")["one.ipynb"] != before["one.ipynb"]
-    unburied = tuple(f"{each.pid}.ipynb" for each in family if psutil.pid_exists(each.pid))  # dead, and not yet reaped
     assert not [path for path in (small / "_build" / "run").iterdir() if not path.name.endswith(unburied)]
 
 
