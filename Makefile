@@ -5,13 +5,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8000
 .DEFAULT_GOAL := book
-.PHONY: setup book test chapter pdf bench seeds extremes mutate faults audit serve clean
+.PHONY: setup book test chapter named pdf bench seeds extremes mutate faults audit serve clean
 
 setup: $(VENV)/.ready
 
 $(VENV)/.ready: requirements.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@echo "setting up .venv: some 150 packages, a few minutes the first time"
+	$(BIN)/python -m pip install --disable-pip-version-check -r requirements.txt
 	$(BIN)/python -m lib.data  # MNIST, into the user's cache
 	touch $@
 
@@ -29,38 +30,35 @@ test: setup  ## style, architecture, theory, pipeline, and the committed noteboo
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 	$(BIN)/python -m pytest -n 2 --dist loadfile --nbval-lax book
 
-chapter: setup  ## execute one chapter: make chapter NAME=products
-	@test -n "$(NAME)" || { echo "usage: make chapter NAME=products"; exit 2; }
+chapter: named setup  ## execute one chapter: make chapter NAME=products
 	$(BIN)/python -m lib run $(NAME)
+
+named:
+	@test -n "$(NAME)" || { echo "usage: make chapter NAME=products"; exit 2; }
 
 pdf: setup  ## print the built site into one file, _build/book.pdf; needs Chromium
 	@test -d _build/html || { echo "make book comes first"; exit 2; }
 	$(BIN)/python -m lib pdf
 
-# The pages of "Speed and trust", each from its table in book/evidence/.
+# The pages of "Speed and trust", each from its table in book/evidence/; `python -m evidence --help` says how to renew a part of one.
 
 bench: setup  ## the engine beside the plain loop and the machine's limit; some minutes
-	$(BIN)/python -m benchmarks
-	$(BIN)/python -m lib report
+	$(BIN)/python -m evidence speed
 
 seeds: setup  ## every claim with 20 seeds; hours on two cores, and goes on where it stopped
 	$(BIN)/python -m lib seeds
-	$(BIN)/python -m lib report
 
 extremes: setup  ## the closed forms at extremes, beside hundreds of digits; single beside double precision
-	$(BIN)/python tests/extremes/measure.py
-	$(BIN)/python -m lib report
+	$(BIN)/python -m evidence extremes
 
 # mutmut only proposes the changes, and nothing else needs it.
 mutate: export OMP_NUM_THREADS := 1
 mutate: setup  ## change formulas, one at a time, and see whether a test fails; tries again only what has changed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check mutmut==3.8.1 libcst==1.9.0 setproctitle==1.3.8 textual==8.2.8
-	$(BIN)/python tests/mutate.py
-	$(BIN)/python -m lib report
+	$(BIN)/python -m evidence mutants
 
 faults: setup  ## kill, fill, close and spoil what the library works with, and see what is left
-	$(BIN)/python tests/faults.py
-	$(BIN)/python -m lib report
+	$(BIN)/python -m evidence faults
 
 audit:  ## ask whether a pinned package has a known vulnerability; needs the network
 	$(PYTHON) -m venv _build/audit

@@ -1,7 +1,7 @@
 """The command line: `python -m lib run | build | pdf | report | store | seeds | new`.
 
-`store` needs torch, NumPy, SciPy, xarray and tqdm only, and Dask where it is given workers; what the others need is imported when
-they are called.
+`store` needs torch, NumPy, SciPy, xarray and tqdm only, Dask where it is given workers, and pooch where data must be fetched;
+what the others need is imported when they are called.
 """
 
 import argparse
@@ -9,16 +9,28 @@ import errno
 import subprocess
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
-from lib import claims, results
-from lib.data import DataUnavailable
 from lib.provenance import PROFILES, resolve_device
-from lib.results import StaleResult
-from lib.workers import TaskError, cluster
 
 # A disk that is full and a folder that may not be written to: no traceback, since it is not our fault.
 DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
+
+# What Ctrl-C leaves.
+LEFT = {
+    "run": "; finished chapters are kept",
+    "build": "; the next build makes every page anew",
+    "store": "; finished pieces are kept",
+    "seeds": "; finished runs are kept",
+}
+
+
+def integer(text: str, least: int = 1) -> int:
+    """Read a whole number from the command line."""
+    if not text.isdecimal() or int(text) < least:
+        raise argparse.ArgumentTypeError(f"want a whole number of at least {least}, not {text}")
+    return int(text)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -40,8 +52,8 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("chapters", nargs="*", metavar="CHAPTER", help="a chapter's name, as in _toc.yml (default: all)")
     run.add_argument("--profile", choices=PROFILES, default="quick", help="quick: live and small; paper: the source's scale")
     run.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="auto takes a GPU where there is one")
-    run.add_argument("--seed", type=int, default=0, help="the seed of everything random (default: 0)")
-    run.add_argument("--jobs", type=int, metavar="N", help="chapters at a time (default: one for every core)")
+    run.add_argument("--seed", type=partial(integer, least=0), default=0, help="the seed of everything random (default: 0)")
+    run.add_argument("--jobs", type=integer, metavar="N", help="chapters at a time (default: one for every core)")
     run.add_argument("--output", type=Path, metavar="DIR", help="write the executed notebooks here and leave book/ untouched")
 
     build = commands.add_parser("build", help="build the site from the executed notebooks, every warning an error")
@@ -53,8 +65,8 @@ def parser() -> argparse.ArgumentParser:
     )
     pdf.add_argument("--output", type=Path, metavar="FILE", default=Path("_build/book.pdf"), help="default: _build/book.pdf")
 
-    report = commands.add_parser("report", help="collect the claims into _build/claims.json and the pages written from them")
-    report.add_argument("--notebooks", type=Path, metavar="DIR", help="read executed notebooks from DIR; writes the JSON only")
+    report = commands.add_parser("report", help="collect the claims into _build/claims.json")
+    report.add_argument("--notebooks", type=Path, metavar="DIR", help="read executed notebooks from DIR")
 
     store = commands.add_parser(
         "store",
@@ -75,11 +87,11 @@ def parser() -> argparse.ArgumentParser:
         help="check every claim with many seeds",
         description="Run chapters with the seeds 0, 1, ..., at the quick profile, and keep what each claim measured in"
         " book/evidence/seeds.jsonl. What was run before with the same code cells is not run again.",
-        epilog="example: python -m lib seeds synthesis --count 20 && python -m lib report",
+        epilog="example: python -m lib seeds synthesis --count 20",
     )
     seeds.add_argument("chapters", nargs="*", metavar="CHAPTER", help="a chapter's name, as in _toc.yml (default: all)")
-    seeds.add_argument("--count", type=int, default=20, metavar="N", help="how many seeds (default: 20)")
-    seeds.add_argument("--jobs", type=int, metavar="N", help="runs at a time (default: one for every core)")
+    seeds.add_argument("--count", type=integer, default=20, metavar="N", help="how many seeds (default: 20)")
+    seeds.add_argument("--jobs", type=integer, metavar="N", help="runs at a time (default: one for every core)")
 
     new = commands.add_parser(
         "new",
@@ -92,80 +104,132 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def summary(results: Sequence) -> str:
+def summary(finished: Sequence) -> str:
     """Lay out how the chapters went: seconds, peak memory, claims by verdict, and the cell that failed."""
-    lines = [f"{'chapter':<20}{'seconds':>9}{'peak MiB':>10}" + "".join(f"{verdict:>16}" for verdict in claims.VERDICTS)]
-    for result in results:
-        counts = "".join(f"{result.verdicts[verdict]:>16}" for verdict in claims.VERDICTS)
+    from lib.claims import VERDICTS
+
+    lines = [f"{'chapter':<20}{'seconds':>9}{'peak MiB':>10}" + "".join(f"{verdict:>16}" for verdict in VERDICTS)]
+    for result in finished:
+        counts = "".join(f"{result.verdicts[verdict]:>16}" for verdict in VERDICTS)
         lines.append(
             f"{result.chapter:<20}{result.seconds:>9.1f}{result.peak_mib:>10.0f}" + ("  failed" if result.error else counts)
         )
-    lines += [f"failed: {result.error}" for result in results if result.error]
+    lines += [f"failed: {result.error}" for result in finished if result.error]
     return "\n".join(lines)
 
 
-def store(names: Sequence[str], device: str) -> int:
-    """Compute the stored runs that are named, by topic or in full; no names means all."""
-    from lib.experiments import RUNS
+def run_chapters(options: argparse.Namespace) -> int:
+    """Execute chapters and say how each went."""
+    from lib.book import execute
 
-    known = {run.name: run for run in RUNS}
+    settings = execute.Settings(options.profile, options.device, options.seed)
+    finished = execute.run(Path.cwd(), options.chapters, settings, options.jobs, options.output)
+    print(summary(finished))
+    return int(any(result.error for result in finished))
+
+
+def build_site(options: argparse.Namespace) -> int:
+    """Build the site."""
+    from lib.book import build
+
+    build.build(Path.cwd(), options.output)
+    return 0
+
+
+def print_site(options: argparse.Namespace) -> int:
+    """Print the site."""
+    from lib.book import pdf
+
+    print(f"{pdf.write(Path.cwd(), options.site, options.output)} pages in {options.output}")
+    return 0
+
+
+def report_claims(options: argparse.Namespace) -> int:
+    """Collect the claims."""
+    from lib.book import ledger
+
+    print(f"{len(ledger.report(Path.cwd(), options.notebooks))} claims in _build/claims.json")
+    return 0
+
+
+def store_runs(options: argparse.Namespace) -> int:
+    """Compute the stored runs that are named, by topic or in full; no names means all."""
+    from lib import results
+    from lib.experiments import RUNS
+    from lib.sweeps.workers import cluster
+
+    names, known = options.experiments, {run.name: run for run in RUNS}
     chosen = [run for run in RUNS if not names or {run.name, run.name.split("/")[0]} & set(names)]
     unknown = sorted(set(names) - set(known) - {name.split("/")[0] for name in known})
     if unknown:
         raise ValueError(f"no such experiment: {', '.join(unknown)}; there are {', '.join(known)}")
-    for run in chosen:
-        print(results.store(run, device))
+    device = resolve_device(options.device)
+    with cluster(options.workers, options.scheduler):
+        for run in chosen:
+            print(results.store(run, device))
     return 0
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def run_seeds(options: argparse.Namespace) -> int:
+    """Check claims with many seeds."""
+    from lib.book import seeds
+
+    print(seeds.run(Path.cwd(), options.chapters, options.count, options.jobs))
+    return 0
+
+
+def start_chapter(options: argparse.Namespace) -> int:
+    """Start a chapter."""
+    from lib.book import template
+
+    for path in template.new(Path.cwd(), options.name):
+        print(path.relative_to(Path.cwd()))
+    return 0
+
+
+COMMANDS = {
+    "run": run_chapters,
+    "build": build_site,
+    "pdf": print_site,
+    "report": report_claims,
+    "store": store_runs,
+    "seeds": run_seeds,
+    "new": start_chapter,
+}
+
+
+def carry_out(options: argparse.Namespace) -> int:
     """Run one command; return the exit status: 1 if something failed on the way, 2 for a mistake, each said in a line."""
-    options, root = parser().parse_args(arguments), Path.cwd()
-    sys.stdout.reconfigure(errors="backslashreplace")  # a Greek letter must not stop what was to be said
+    from lib.data import DataUnavailable
+    from lib.results import StaleResult
+    from lib.sweeps.workers import TaskError
+
     try:
-        if options.command == "store":
-            with cluster(options.workers, options.scheduler):
-                return store(options.experiments, resolve_device(options.device))
-        from lib import book, template
-
-        if options.command == "run":
-            settings = book.Settings(options.profile, options.device, options.seed)
-            results = book.run(root, options.chapters, settings, options.jobs, options.output)
-            print(summary(results))
-            return int(any(result.error for result in results))
-        if options.command == "build":
-            book.build(root, options.output)
-        elif options.command == "seeds":
-            from lib import seeds
-
-            print(seeds.run(root, options.chapters, options.count, options.jobs))
-        elif options.command == "pdf":
-            from lib import pdf
-
-            print(f"{pdf.write(root, options.site, options.output)} pages in {options.output}")
-        elif options.command == "new":
-            for path in template.new(root, options.name):
-                print(path.relative_to(root))
-        else:
-            print(f"{len(book.report(root, options.notebooks))} claims in _build/claims.json")
+        return COMMANDS[options.command](options)
     except ValueError as problem:
-        print(f"lib {options.command}: {problem}", file=sys.stderr)
-        return 2
+        status, said = 2, str(problem)
     except (TaskError, StaleResult, DataUnavailable) as problem:
-        print(f"lib {options.command}: {problem}", file=sys.stderr)
-        return 1
+        status, said = 1, str(problem)
     except OSError as problem:
         if problem.errno not in DISK:
             raise
         place = f"{problem.filename}: " if problem.filename else ""
-        print(
-            f"lib {options.command}: {place}{problem.strerror}; mend that and start again: what was finished is kept",
-            file=sys.stderr,
-        )
-        return 1
+        status, said = 1, f"{place}{problem.strerror}; mend that and start again: what was finished is kept"
     except subprocess.CalledProcessError as failure:
         return failure.returncode
-    return 0
+    print(f"lib {options.command}: {said}", file=sys.stderr)
+    return status
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Carry out what the command line says; return the exit status, 130 after Ctrl-C."""
+    options = parser().parse_args(arguments)
+    sys.stdout.reconfigure(errors="backslashreplace")  # a Greek letter must not stop what was to be said
+    try:
+        return carry_out(options)
+    except KeyboardInterrupt:
+        print(f"lib {options.command}: interrupted{LEFT.get(options.command, '')}", file=sys.stderr)
+        return 130
 
 
 if __name__ == "__main__":

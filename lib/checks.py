@@ -1,18 +1,97 @@
-"""How arguments are checked outside of the theory: one line at the head of a function, one message for each fault.
+"""How arguments are checked: one vocabulary for all.
 
-Every check raises TypeError for a value of another kind, else ValueError, and names the argument.
+A check is a function of a name and a value. It returns the value in the form that formulas want, or raises TypeError for a value
+of another kind, else ValueError, with the name, what was given and what is wanted. `takes` applies checks before a function runs,
+so that its body holds the formula alone:
+
+>>> @takes(price=positives, weight=number)
+... def cost(price, weight):
+...     return weight * price
+>>> cost([1, 2], 3)
+array([3., 6.])
+>>> cost([1, -2], 3)
+Traceback (most recent call last):
+ValueError: price must be positive, not -2
 """
 
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Callable, Collection, Sequence
+from functools import wraps
+from inspect import signature
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+LARGEST = 1e100  # in size: formulas square and cube what they are given, and a float ends at 1.8e308
+
+Check = Callable[[str, Any], Any]
+
+
+def takes(**checks: Check) -> Callable[[Callable], Callable]:
+    """Check the arguments of a function by name, in this order, and hand on what the checks return."""
+
+    def decorate(function: Callable) -> Callable:
+        parameters = signature(function)
+
+        @wraps(function)
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            given = parameters.bind(*args, **kwargs)
+            for name, check in checks.items():
+                if name in given.arguments:
+                    given.arguments[name] = check(name, given.arguments[name])
+            return function(*given.args, **given.kwargs)
+
+        return checked
+
+    return decorate
+
+
+def optional(check: Check) -> Check:
+    """Return a check that lets None pass."""
+    return lambda name, value: None if value is None else check(name, value)
+
+
+# --- one number -----------------------------------------------------------------------------------------------------------
+
+
+def number(name: str, value: float, low: float = -LARGEST, high: float = LARGEST) -> float:
+    """Return one finite number from `low` to `high`, both included."""
+    found = float(numbers(name, value, ndim=0))
+    if not low <= found <= high:
+        raise ValueError(f"{name} is {found:g}: want a number from {low:g} to {high:g}")
+    return found
+
+
+def positive(name: str, value: float) -> float:
+    """Return one finite number above zero."""
+    return float(positives(name, value, ndim=0))
+
+
+def non_negative(name: str, value: float) -> float:
+    """Return one finite number of at least zero."""
+    return float(non_negatives(name, value, ndim=0))
+
+
+def slope(name: str, value: float) -> float:
+    """Return the slope of a nonlinearity below zero, at least 0 and less than 1."""
+    found = number(name, value)
+    if not 0 <= found < 1:
+        raise ValueError(f"{name} is {found:g}: want a slope in [0, 1)")
+    return found
+
+
+def divisor(name: str, value: float) -> float:
+    """Return one finite number of either sign that is not zero, nor so small that it cannot divide."""
+    found = number(name, value)
+    if abs(found) < 1 / LARGEST:
+        raise ValueError(f"{name} is {found:g}: want a number other than 0, at least {1 / LARGEST:g} in size")
+    return found
+
 
 def whole(name: str, value: int, least: int = 1, most: float = np.inf) -> int:
-    """Return `value` as an integer, or raise unless it is a whole number from `least` to `most`; 3.0 is one, too."""
+    """Return a whole number from `least` to `most` as an integer; 3.0 is one, too."""
     wanted = "a positive integer" if (least, most) == (1, np.inf) else f"an integer of at least {least}"
     wanted += "" if most == np.inf else f" and at most {most}"
     if isinstance(value, bool) or not isinstance(value, Real):
@@ -22,29 +101,27 @@ def whole(name: str, value: int, least: int = 1, most: float = np.inf) -> int:
     return int(value)
 
 
+def seed(name: str, value: int) -> int:
+    """Return a whole number of at least 0."""
+    return whole(name, value, 0)
+
+
+def size(name: str, value: int) -> int:
+    """Return a positive integer, by type too, so that it can be used as it is."""
+    whole(name, value)
+    if not isinstance(value, Integral):
+        raise TypeError(f"{name} is {value}: want a positive integer")
+    return value
+
+
 def sizes(**values: int) -> None:
-    """Raise unless all values are positive integers, by type too, so that they can be used as they are."""
+    """Raise unless all values are positive integers."""
     for name, value in values.items():
-        if not isinstance(whole(name, value) and value, Integral):
-            raise TypeError(f"{name} is {value}: want a positive integer")
-
-
-def numbers(name: str, value: ArrayLike, ndim: int | None = None) -> NDArray:
-    """Return `value` as an array of floats, or raise unless it holds finite numbers on `ndim` axes, or on any."""
-    try:
-        array = np.asarray(value).astype(float, casting="same_kind", copy=False)
-    except (TypeError, ValueError, RuntimeError):  # text, None, lists of unequal length, a tensor with a gradient
-        raise TypeError(f"{name} is of type {type(value).__name__}: want real numbers") from None
-    if array.size == 0 or (ndim is not None and array.ndim != ndim):
-        wanted = "at least one number" if ndim is None else "one number" if ndim == 0 else f"numbers on {ndim} axes"
-        raise ValueError(f"{name} has shape {array.shape}: want {wanted}")
-    if not np.all(np.isfinite(array)):
-        raise ValueError(f"{name} must be finite, not {array[~np.isfinite(array)].flat[0]}")
-    return array
+        size(name, value)
 
 
 def real(name: str, value: float) -> float:
-    """Return `value` as a float, or raise TypeError unless it is one real number; it may be infinite or NaN."""
+    """Return one real number, which may be infinite or NaN."""
     try:
         if isinstance(value, str | bytes) or np.ndim(value):
             raise TypeError
@@ -54,74 +131,227 @@ def real(name: str, value: float) -> float:
 
 
 def limit(name: str, value: float) -> float:
-    """Return `value` as a float, or raise unless it is one number, finite or infinite."""
+    """Return one number, finite or infinite."""
     found = real(name, value)
     if np.isnan(found):
         raise ValueError(f"{name} is nan: want a number, finite or infinite")
     return found
 
 
-def number(name: str, value: float, low: float = -np.inf, high: float = np.inf) -> float:
-    """Return `value` as a float, or raise unless it is one finite number from `low` to `high`, both included."""
-    found = float(numbers(name, value, ndim=0))
-    if not low <= found <= high:
-        raise ValueError(f"{name} is {found:g}: want a number from {low:g} to {high:g}")
-    return found
+# --- arrays ---------------------------------------------------------------------------------------------------------------
 
 
-def positive(name: str, value: float) -> float:
-    """Return `value` as a float, or raise unless it is one finite number above zero."""
-    if (found := number(name, value)) <= 0:
-        raise ValueError(f"{name} is {found:g}: want a positive number")
-    return found
+def numbers(name: str, value: ArrayLike, ndim: int | None = None, largest: float = LARGEST) -> NDArray:
+    """Return an array of floats, on `ndim` axes if given: at least one, all finite, in size at most `largest`."""
+    try:
+        array = np.asarray(value).astype(float, casting="same_kind", copy=False)
+    except (TypeError, ValueError, RuntimeError):  # text, None, lists of unequal length, a tensor with a gradient
+        raise TypeError(f"{name} is of type {type(value).__name__}: want real numbers") from None
+    if array.size == 0:
+        raise ValueError(f"{name} is empty, of shape {array.shape}: want at least one number")
+    if ndim is not None and array.ndim != ndim:
+        wanted = {0: "one number", 1: "a vector (d,)"}.get(ndim, f"numbers on {ndim} axes")
+        raise ValueError(f"{name} has shape {array.shape}: want {wanted}")
+    if not np.all(np.isfinite(array)):
+        raise ValueError(f"{name} must be finite, not {array[~np.isfinite(array)].flat[0]}")
+    if np.any(np.abs(array) > largest):
+        raise ValueError(f"{name} must be at most {largest:g} in size, not {np.abs(array).max():g}: measure in larger units")
+    return array
 
 
-def one_of(name: str, value: str, allowed: Collection[str]) -> None:
-    """Raise unless `value` is one of the allowed names."""
+def positives(name: str, value: ArrayLike, ndim: int | None = None, least: float = 1 / LARGEST) -> NDArray:
+    """Return an array of positive numbers of at least `least`: most of them divide."""
+    array = numbers(name, value, ndim)
+    if np.any(array <= 0):
+        raise ValueError(f"{name} must be positive, not {array.min():g}")
+    if np.any(array < least):
+        raise ValueError(f"{name} must be at least {least:g}, not {array.min():g}: measure in smaller units")
+    return array
+
+
+def non_negatives(name: str, value: ArrayLike, ndim: int | None = None) -> NDArray:
+    """Return an array of numbers of at least zero."""
+    array = numbers(name, value, ndim)
+    if np.any(array < 0):
+        raise ValueError(f"{name} must not be negative, but {array.min():g} is")
+    return array
+
+
+def vector(name: str, value: ArrayLike) -> NDArray:
+    """Return one vector (d,)."""
+    return numbers(name, value, ndim=1)
+
+
+def nonzero(name: str, value: ArrayLike) -> NDArray:
+    """Return one vector (d,) other than zero."""
+    array = numbers(name, value)
+    if array.ndim != 1 or not np.any(array):
+        raise ValueError(f"{name} must be a vector (d,) other than zero")
+    return array
+
+
+def vectors(name: str, value: ArrayLike, largest: float = LARGEST) -> NDArray:
+    """Return a vector or an array of them (..., d)."""
+    array = numbers(name, value, largest=largest)
+    if array.ndim < 1:
+        raise ValueError(f"{name} is one number: want vectors (..., d)")
+    return array
+
+
+def matrix(name: str, value: ArrayLike, largest: float = LARGEST) -> NDArray:
+    """Return one matrix (m, n)."""
+    array = numbers(name, value, largest=largest)
+    if array.ndim != 2:
+        raise ValueError(f"{name} has shape {array.shape}: want one matrix")
+    return array
+
+
+def matrices(name: str, value: ArrayLike, largest: float = LARGEST) -> NDArray:
+    """Return a matrix or an array of them (..., m, n)."""
+    array = numbers(name, value, largest=largest)
+    if array.ndim < 2:
+        raise ValueError(f"{name} has shape {array.shape}: want a matrix, or a batch of them")
+    return array
+
+
+def squares(name: str, value: ArrayLike, largest: float = LARGEST) -> NDArray:
+    """Return a square matrix or an array of them (..., d, d)."""
+    array = matrices(name, value, largest)
+    if array.shape[-1] != array.shape[-2]:
+        raise ValueError(f"{name} has shape {array.shape}: want (..., d, d)")
+    return array
+
+
+def gram(name: str, value: ArrayLike) -> NDArray:
+    """Return one symmetric and positive semidefinite matrix (d, d), like XᵀX."""
+    array = squares(name, value)
+    size = np.abs(array).max()
+    symmetric = array.ndim == 2 and np.allclose(array, array.T, rtol=0, atol=1e-8 * size)
+    if not symmetric or np.linalg.eigvalsh(array)[0] < -1e-10 * size:
+        raise ValueError(f"{name} must be symmetric and positive semidefinite, (d, d), as X.T @ X is")
+    return array
+
+
+def moments(name: str, value: ArrayLike) -> NDArray:
+    """Return times (T,), of any size and in any order, of at least 0; one number is one time."""
+    times = np.atleast_1d(numbers(name, value, largest=np.inf))
+    if times.ndim != 1 or np.any(times < 0):
+        raise ValueError(f"{name} must be non-negative, shape (T,)")
+    return times
+
+
+def ascending(name: str, value: ArrayLike) -> NDArray:
+    """Return times (T,), of any size, that ascend from 0 or later; one number is one time."""
+    times = np.atleast_1d(numbers(name, value, largest=np.inf))
+    if times.ndim != 1 or times[0] < 0 or np.any(np.diff(times) < 0):
+        raise ValueError(f"{name} must ascend from 0 or later, shape (T,)")
+    return times
+
+
+def binary(name: str, value: ArrayLike) -> NDArray:
+    """Return an array of booleans from 0 and 1, or False and True."""
+    array = numbers(name, value)
+    if not np.all((array == 0) | (array == 1)):
+        raise ValueError(f"{name} must be 0 or 1, True or False")
+    return array == 1
+
+
+def wholes(name: str, values: Sequence[int], least: int = 0) -> list[int]:
+    """Return a list of whole numbers of at least `least`, one at least."""
+    if isinstance(values, str) or np.ndim(values) != 1 or len(values) == 0:
+        raise ValueError(f"{name} is {values!r}: want a list of whole numbers, one at least")
+    return [whole(f"{name}[{i}]", value, least) for i, value in enumerate(values)]
+
+
+def arrays(name: str, values: Sequence[ArrayLike], check: Check = numbers) -> list[NDArray]:
+    """Return a list of arrays, one at least, each of them checked."""
+    if isinstance(values, str) or not np.iterable(values):
+        raise TypeError(f"{name} is of type {type(values).__name__}: want a list of arrays")
+    if len(values) == 0:
+        raise ValueError(f"{name} is empty: want at least one array")
+    return [check(f"{name}[{i}]", value) for i, value in enumerate(values)]
+
+
+def broadcastable(**values: NDArray) -> None:
+    """Raise ValueError unless the shapes of these arrays broadcast."""
+    shapes = {name: np.shape(value) for name, value in values.items()}
+    try:
+        np.broadcast_shapes(*shapes.values())
+    except ValueError:
+        given = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        raise ValueError(f"{given} do not fit each other: want shapes that broadcast") from None
+
+
+def fit(wanted: str, **arrays: NDArray) -> None:
+    """Raise ValueError unless the shapes are as wanted, with one size for each name of an axis and one shape for each `...`.
+
+    >>> fit("(h, d), (h,)", w=np.ones((3, 2)), a=np.ones(2))
+    Traceback (most recent call last):
+    ValueError: w (3, 2), a (2,) do not fit: want (h, d), (h,)
+    """
+    sizes: dict[str, Any] = {}
+    for axes, array in zip(re.findall(r"\((.*?),?\)", wanted), arrays.values(), strict=True):
+        names, shape = axes.split(", "), list(array.shape)
+        if names[0] == "...":
+            rest = len(shape) - len(names) + 1
+            shape = [shape[:rest], *shape[rest:]]
+        known = [sizes.setdefault(name, int(name) if name.isdigit() else size) for name, size in zip(names, shape, strict=False)]
+        if len(names) != len(shape) or known != shape:
+            given = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+            raise ValueError(f"{given} do not fit: want {wanted}")
+
+
+# --- other things ---------------------------------------------------------------------------------------------------------
+
+
+def one_of(name: str, value: str, allowed: Collection[str]) -> str:
+    """Return one of the allowed names."""
     if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{name} is {value!r}: want one of {', '.join(allowed)}")
+    return value
 
 
-def kind(name: str, value: Any, *kinds: type) -> None:
-    """Raise TypeError unless `value` is of one of these types."""
+def kind(name: str, value: Any, *kinds: type) -> Any:
+    """Return a value of one of these types."""
     if not isinstance(value, kinds):
         wanted = " or ".join(one.__name__ for one in kinds)
         raise TypeError(f"{name} is of type {type(value).__name__}: want {wanted}")
+    return value
+
+
+def instance(*kinds: type) -> Check:
+    """Return the check that a value is of one of these types."""
+    return lambda name, value: kind(name, value, *kinds)
+
+
+def words(name: str, value: str) -> str:
+    """Return text that is not blank."""
+    if not kind(name, value, str).strip():
+        raise ValueError(f"{name} is blank: want some words")
+    return value
 
 
 def text(**values: str) -> None:
-    """Raise TypeError unless all values are text, ValueError if one is blank."""
+    """Raise unless all values are text that is not blank."""
     for name, value in values.items():
-        kind(name, value, str)
-        if not value.strip():
-            raise ValueError(f"{name} is blank: want some words")
+        words(name, value)
 
 
 def generator(seed: int | Sequence[int]) -> np.random.Generator:
-    """Return the random numbers of a seed, or raise unless it is a whole number of at least 0, or several of these."""
+    """Return the random numbers of a seed: a whole number of at least 0, or several of these."""
     parts = np.asarray(seed)
     if parts.dtype.kind not in "iu" or parts.size == 0 or np.any(parts < 0):
         raise ValueError(f"seed is {seed!r}: want a whole number of at least 0, or several")
     return np.random.default_rng(seed)
 
 
-def labelled(name: str, value: Any, *labels: str) -> None:
-    """Raise ValueError unless `value`, of xarray, has these variables or dimensions."""
-    known = {*getattr(value, "dims", ()), *getattr(value, "data_vars", ())}
-    if missing := [label for label in labels if label not in known]:
-        raise ValueError(f"{name} lacks {', '.join(missing)}: want a Dataset or DataArray that has them")
+def labelled(*labels: str) -> Check:
+    """Return the check that a value, of xarray, has these variables or dimensions."""
 
+    def check(name: str, value: Any) -> Any:
+        known = {*getattr(value, "dims", ()), *getattr(value, "data_vars", ())}
+        if missing := [label for label in labels if label not in known]:
+            raise ValueError(f"{name} lacks {', '.join(missing)}: want a Dataset or DataArray that has them")
+        return value
 
-def wholes(name: str, values: Sequence[int], least: int = 0) -> list[int]:
-    """Return a sequence of whole numbers as a list, or raise if one is less than `least`, or there is none."""
-    if isinstance(values, str) or np.ndim(values) != 1 or len(values) == 0:
-        raise ValueError(f"{name} is {values!r}: want a list of whole numbers, one at least")
-    return [whole(f"{name}[{i}]", value, least) for i, value in enumerate(values)]
-
-
-def positives(name: str, values: ArrayLike) -> NDArray:
-    """Return `values` as an array (k,) of floats, or raise unless they are positive numbers, one at least."""
-    found = numbers(name, values, ndim=1)
-    if np.any(found <= 0):
-        raise ValueError(f"{name} is {found.tolist()}: want positive numbers")
-    return found
+    return check

@@ -1,4 +1,4 @@
-"""The ledger of claims: what a source says, what was measured, and the verdict.
+"""A claim and its verdict: what a source says, and what was measured.
 
 A claim is checked where the reader reads it. The check prints one line and leaves its record in the metadata of the notebook's
 output, so that the executed notebook is the only carrier; `collect` reads the records back.
@@ -6,13 +6,15 @@ output, so that the executed notebook is the only carrier; `collect` reads the r
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from lib import checks
+from lib import markdown
+from lib.checks import instance, kind, limit, number, optional, real, takes, words
+from lib.markdown import escape
 
 REPRODUCED, CORRECTED, NOT_REPRODUCED = VERDICTS = ("reproduced", "corrected", "not reproduced")
 _MARK = {REPRODUCED: "✓", CORRECTED: "✎", NOT_REPRODUCED: "✗"}
@@ -31,8 +33,8 @@ class Bound:
     text: str
 
     def __post_init__(self) -> None:
-        checks.kind("text", self.text, str)
-        if not checks.limit("low", self.low) <= checks.limit("high", self.high):
+        kind("text", self.text, str)
+        if not limit("low", self.low) <= limit("high", self.high):
             raise ValueError(f"low {self.low} and high {self.high}: want an interval")
 
     def __str__(self) -> str:
@@ -40,23 +42,30 @@ class Bound:
 
     def holds(self, value: float) -> bool:
         """Say whether `value` lies in the interval (NaN never does)."""
-        return bool(self.low <= checks.real("value", value) <= self.high)
+        return bool(self.low <= real("value", value) <= self.high)
 
 
+@takes(low=limit)
 def at_least(low: float) -> Bound:
     """Expect a number of at least `low`."""
-    return Bound(checks.limit("low", low), np.inf, f"at least {low:g}")
+    return Bound(low, np.inf, f"at least {low:g}")
 
 
+@takes(high=limit)
 def at_most(high: float) -> Bound:
     """Expect a number of at most `high`."""
-    return Bound(-np.inf, checks.limit("high", high), f"at most {high:g}")
+    return Bound(-np.inf, high, f"at most {high:g}")
 
 
+@takes(value=number, tolerance=limit)
 def near(value: float, tolerance: float) -> Bound:
-    """Expect a number within `tolerance` (absolute) of `value`, which is written as exactly as the tolerance asks."""
-    checks.number("value", value)
-    if checks.limit("tolerance", tolerance) < 0:
+    """Expect a number within `tolerance` (absolute) of `value`, which is written as exactly as the tolerance asks.
+
+    >>> bound = near(0.5, 0.1)
+    >>> print(bound, bound.holds(0.55), bound.holds(0.7))
+    0.5 ± 0.1 True False
+    """
+    if tolerance < 0:
         raise ValueError(f"tolerance is {tolerance}: want a number of at least 0")
     decimals = 2 - math.floor(math.log10(tolerance)) if 0 < tolerance < math.inf else 12
     return Bound(value - tolerance, value + tolerance, f"{round(value, decimals):.15g} ± {tolerance:g}")
@@ -99,6 +108,9 @@ class Claim:
         return {"text/plain": repr(self)}, {"claim": record}
 
 
+@takes(
+    id=words, statement=words, source=words, measured=real, expected=instance(Bound), printed=optional(real), why=instance(str)
+)
 def check(
     id: str,
     statement: str,
@@ -127,15 +139,9 @@ def check(
 
     Raises
     ------
-    ValueError
-        If an argument is malformed.
     ClaimChanged
         If the numbers lead to another verdict than the declared one.
     """
-    checks.kind("id", id, str)
-    checks.text(statement=statement, source=source)
-    checks.kind("expected", expected, Bound)
-    checks.kind("why", why, str)
     if not re.fullmatch(r"[a-z_]+/[a-z0-9-]+", id):
         raise ValueError(f"claim id {id!r}: want chapter/name, as in products/growth-quadratic")
     if verdict not in VERDICTS:
@@ -145,8 +151,6 @@ def check(
     if (verdict == CORRECTED) != (printed is not None):
         raise ValueError(f"claim {id}: `printed` goes with the verdict {CORRECTED!r}, and only with it")
 
-    measured = checks.real("measured", measured)
-    printed = None if printed is None else checks.real("printed", printed)
     if not expected.holds(measured):
         found = NOT_REPRODUCED
     elif printed is None or expected.holds(printed):
@@ -173,14 +177,18 @@ def table() -> None:
     display(Markdown(as_table([asdict(claim) for claim in _checked.values()])))
 
 
-def as_table(records: Iterable[dict], link: Callable[[dict], str] = lambda record: record["id"].split("/")[1]) -> str:
-    """Write records as a Markdown table; `link` makes the text of a row's first column."""
-    rows = ["| claim | statement | expected | measured | verdict |", "|---|---|---|---|---|"]
-    for record in records:
-        statement = f"{record['statement']} *({record['source']})*"
-        cells = [link(record), statement, record["expected"], measured_text(record), record["verdict"]]
-        rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return "\n".join(rows)
+HEADS = ("claim", "statement", "expected", "measured", "verdict")
+
+
+def as_table(records: Iterable[dict]) -> str:
+    """Write records as a Markdown table."""
+    return markdown.table(HEADS, map(cells, records))
+
+
+def cells(record: dict) -> list[str]:
+    """Write the cells of a record's row."""
+    statement = f"{escape(record['statement'])} *({escape(record['source'])})*"
+    return [record["id"].split("/")[1], statement, record["expected"], measured_text(record), record["verdict"]]
 
 
 def measured_text(record: dict) -> str:

@@ -1,10 +1,13 @@
 """Tangent kernels and the distance between them."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from lib.checks import numbers, optional, size, slope, squares, takes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -12,6 +15,23 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 2**28  # of the Jacobian of one block of points
 
 
+def _as_given(name: str, value: "ArrayLike | Tensor") -> "NDArray | Tensor":
+    """Return finite numbers in their own precision: a tensor as it is, else an array."""
+    if hasattr(value, "detach"):
+        numbers(name, value.detach().cpu(), largest=np.inf)
+        return value
+    array = numbers(name, value, largest=np.inf)
+    return array if np.asarray(value).dtype.kind == "b" else np.asarray(value)
+
+
+def _tensors(name: str, value: Mapping[str, "Tensor"]) -> dict[str, "Tensor"]:
+    """Return tensors by name, without their gradients."""
+    if not isinstance(value, Mapping) or not all(hasattr(part, "detach") for part in value.values()):
+        raise TypeError(f"{name} must be tensors by name, each (members, ...)")
+    return {key: _as_given(f"{name}[{key!r}]", part.detach()) for key, part in value.items()}
+
+
+@takes(parameters=_tensors, inputs=_as_given, block=optional(size))
 def ntk(
     network: Callable,
     parameters: Mapping[str, "Tensor"],
@@ -37,32 +57,22 @@ def ntk(
     -------
     (members, n, n), or if `full` (members, n·c, n·c)
 
-    Raises
-    ------
-    ValueError
-        If the parameters have no common member axis, the inputs do not fit, or `block` is not a positive integer.
-
     Source: Kunin et al. (2024), "Notation", after Jacot et al. (2018).
     """
     import torch  # not needed for what is below
     from torch.func import jacrev, vmap
 
-    if not isinstance(parameters, Mapping) or not all(isinstance(value, torch.Tensor) for value in parameters.values()):
-        raise TypeError("parameters must be tensors by name, each (members, ...)")
-    parameters = {name: _numbers(f"parameters[{name!r}]", value.detach()) for name, value in parameters.items()}
     counts = {len(value) if value.ndim else 0 for value in parameters.values()}
     if len(counts) != 1 or counts == {0}:
         raise ValueError("parameters must start with one and the same member axis, (members, ...)")
     members, example = counts.pop(), next(iter(parameters.values()))
-    inputs, ndim = torch.as_tensor(_numbers("inputs", inputs), device=example.device), getattr(network, "input_ndim", 2)
+    inputs, ndim = torch.as_tensor(inputs, device=example.device), getattr(network, "input_ndim", 2)
     inputs = inputs.to(example.dtype) if inputs.is_floating_point() else inputs
     inputs = inputs.expand(members, *inputs.shape) if inputs.ndim == ndim else inputs
-    if inputs.ndim != ndim + 1 or len(inputs) != members or inputs.shape[1] == 0:
+    if inputs.ndim != ndim + 1 or len(inputs) != members:
         raise ValueError(f"inputs {tuple(inputs.shape)} do not fit: want (n, ...) with {ndim} axes, or ({members}, n, ...)")
     if inputs.shape[2:] != getattr(network, "point", inputs.shape[2:]):
         raise ValueError(f"inputs {tuple(inputs.shape)} do not fit the network: want points of shape {tuple(network.point)}")
-    if block is not None and not (isinstance(block, int) and block >= 1):
-        raise ValueError(f"block is {block}: want a positive integer")
 
     def outputs(one: dict[str, "Tensor"], point: "Tensor") -> "Tensor":
         return network(one, point[None], ())[0][0]
@@ -88,6 +98,7 @@ def ntk(
     return torch.stack(kernels)
 
 
+@takes(w=_as_given, a=_as_given, inputs=_as_given, gamma=slope)
 def two_layer_ntk(
     w: "ArrayLike | Tensor", a: "ArrayLike | Tensor", inputs: "ArrayLike | Tensor", gamma: float = 0.0
 ) -> "NDArray | Tensor":
@@ -105,21 +116,11 @@ def two_layer_ntk(
     -------
     (..., n, n), of the same kind
 
-    Raises
-    ------
-    ValueError
-        If shapes disagree, `gamma` is out of its range, or the kernel is not finite.
-
     Source: Kunin et al. (2024), section 5, "Two-layer network", with unit learning rates.
     """  # noqa: D400
-    w, a, inputs = _numbers("w", w), _numbers("a", a), _numbers("inputs", inputs)
     if w.ndim < 2 or inputs.ndim < 2 or w.shape[:-1] != a.shape or w.shape[-1] != inputs.shape[-1]:
         shapes = tuple(w.shape), tuple(a.shape), tuple(inputs.shape)
-        raise ValueError(
-            f"w {shapes[0]}, a {shapes[1]} and inputs {shapes[2]} do not fit: want (..., h, d), (..., h), (..., n, d)"
-        )
-    if np.ndim(gamma) or isinstance(gamma, str) or gamma is None or not 0 <= gamma < 1:
-        raise ValueError(f"gamma is {gamma}: want a slope in [0, 1)")
+        raise ValueError("w {}, a {} and inputs {} do not fit: want (..., h, d), (..., h), (..., n, d)".format(*shapes))
     with np.errstate(over="ignore", invalid="ignore"):
         z = inputs @ w.mT  # (..., n, h)
         active = z > 0
@@ -131,6 +132,7 @@ def two_layer_ntk(
     return kernel
 
 
+@takes(k0=partial(squares, largest=np.inf), kt=partial(squares, largest=np.inf))
 def kernel_distance(k0: ArrayLike, kt: ArrayLike) -> NDArray:
     r"""How far a kernel has turned: :math:`S = 1 - \langle K_0, K_t\rangle / (\|K_0\|_F \|K_t\|_F)`.
 
@@ -146,12 +148,13 @@ def kernel_distance(k0: ArrayLike, kt: ArrayLike) -> NDArray:
     -------
     (...), between 0 (same up to scale) and 1 for positive semidefinite kernels
 
-    Raises
-    ------
-    ValueError
-        If a kernel is not square, the sizes differ, or a kernel is zero or not finite.
-
     Source: Kunin et al. (2024), "Notation", after Fort et al. (2020).
+
+    Examples
+    --------
+    >>> kernel = np.array([[2.0, 1.0], [1.0, 2.0]])
+    >>> kernel_distance(kernel, [3 * kernel, np.eye(2)]).round(3)
+    array([0.   , 0.106])
     """
     unit0, unit_t = _normalized("k0", k0), _normalized("kt", kt)
     if unit0.shape[-2:] != unit_t.shape[-2:]:
@@ -159,25 +162,7 @@ def kernel_distance(k0: ArrayLike, kt: ArrayLike) -> NDArray:
     return 0.5 * np.sum((unit0 - unit_t) ** 2, axis=(-2, -1))
 
 
-def _numbers(name: str, value: "ArrayLike | Tensor") -> "NDArray | Tensor":
-    """Return finite numbers, a tensor or an array as it is and a list as an array, or raise TypeError or ValueError."""
-    if not hasattr(value, "detach"):
-        try:
-            value = np.asarray(value)
-            value = value.astype(value.dtype if value.dtype.kind in "iuf" else float, casting="same_kind", copy=False)
-        except (TypeError, ValueError):
-            raise TypeError(f"{name} is of type {type(value).__name__}: want numbers") from None
-    if 0 in value.shape:
-        raise ValueError(f"{name} is empty, of shape {tuple(value.shape)}")
-    if not bool((abs(value) < np.inf).all()):
-        raise ValueError(f"{name} must be finite")
-    return value
-
-
-def _normalized(name: str, kernel: ArrayLike) -> NDArray:
-    kernel = np.asarray(_numbers(name, kernel), float)
-    if kernel.ndim < 2 or kernel.shape[-1] != kernel.shape[-2]:
-        raise ValueError(f"{name} has shape {kernel.shape}: want (..., n, n)")
+def _normalized(name: str, kernel: NDArray) -> NDArray:
     largest = np.max(np.abs(kernel), axis=(-2, -1), keepdims=True)
     if not np.all(largest > 0):
         raise ValueError(f"{name} is zero, so it has no direction")

@@ -1,40 +1,34 @@
 """What is read off a network: distances between representations, alignment with the target, the axes that show them."""
 
+from functools import partial
+
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from scipy.signal import convolve
 from torch import Tensor
 
-from lib.checks import number, numbers, whole
-from lib.networks import check_tensor
-from lib.training import Observe
+from lib.checks import matrices, matrix, numbers, size, takes, whole
+from lib.networks import Observe
+from lib.networks.base import check_labels, check_tensor
 
 
+@takes(points=partial(check_tensor, ndim=2))
 def squared_distances(points: Tensor) -> Tensor:
     """Return the squared distances between all pairs of `points` (..., n, d), shape (..., n, n); NaN where a point is."""
-    check_tensor("points", points, 2)
     return ((points.unsqueeze(-2) - points.unsqueeze(-3)) ** 2).sum(-1)
 
 
+@takes(targets=matrix)
 def two_points(targets: ArrayLike, first: int = 0, second: int = 1) -> Observe:
-    """Observe what the two-point theory speaks about, for two of the points.
+    """Observe what the two-point theory speaks about, for the `first` and the `second` of the points with targets (n, c).
 
-    Parameters
-    ----------
-    targets : (n, c)
-    first, second : which points
-
-    Returns
-    -------
-    for `lib.training.train`: dh2 = ‖dh‖² (layer), dy2 = ‖dy‖² and w = ‖dy‖² − dy·(y₂ − y₁)
+    It is for `lib.training.train`: dh2 = ‖dh‖² (layer), dy2 = ‖dy‖² and w = ‖dy‖² − dy·(y₂ − y₁).
 
     Source: van Rossem & Saxe, Eq. 8.
     """
-    targets = numbers("targets", targets, ndim=2)
     first, second = whole("first", first, 0, len(targets) - 1), whole("second", second, 0, len(targets) - 1)
-    targets = torch.as_tensor(targets)
-    wanted = targets[second] - targets[first]
+    wanted = torch.as_tensor(targets[second] - targets[first])
 
     def observe(parameters: dict[str, Tensor], outputs: Tensor, hidden: list[Tensor]) -> dict:
         dh2 = torch.stack([((h[:, second] - h[:, first]) ** 2).sum(-1) for h in hidden], -1)
@@ -56,28 +50,17 @@ def geometry(parameters: dict[str, Tensor], outputs: Tensor, hidden: list[Tensor
     return {"outputs": (("point", "output"), outputs), "distance2": (("layer", "point", "other"), distances)}
 
 
+@takes(points=partial(matrix, largest=np.inf), dimensions=size)
 def principal_axes(points: ArrayLike, dimensions: int = 2) -> NDArray:
     """Place points in few dimensions so that their squared distances come as near as they can: classical scaling (MDS).
 
     For points that are given by coordinates this is the projection on their principal axes.
 
-    Parameters
-    ----------
-    points : (n, d)
-    dimensions : at most min(n, d)
-
-    Returns
-    -------
-    (n, dimensions), centred; the sign of an axis is such that its largest entry is positive
-
-    Raises
-    ------
-    ValueError
-        If `points` is not a matrix of finite numbers, or there are not so many dimensions.
+    Points (n, d) get places (n, dimensions), centred, for at most min(n, d) dimensions; the sign of an axis is such that its
+    largest entry is positive.
     """
-    points = numbers("points", points)
-    if points.ndim != 2 or not 1 <= number("dimensions", dimensions) <= min(points.shape) or dimensions % 1:
-        raise ValueError(f"points {points.shape}, dimensions {dimensions}: want finite (n, d) and 1 to min(n, d) dimensions")
+    if dimensions > min(points.shape):
+        raise ValueError(f"points {points.shape}, dimensions {dimensions}: want at most min(n, d) dimensions")
     centred = points - points.mean(axis=0)
     left, strengths, _ = np.linalg.svd(centred, full_matrices=False)
     places = left[:, :dimensions] * strengths[:dimensions]
@@ -96,14 +79,14 @@ def inverse_participation_ratio(w: ArrayLike | Tensor, axis: int = -1) -> NDArra
     -------
     (...), of the kind of `w`
 
-    Raises
-    ------
-    ValueError
-        If a weight vector is zero or not finite.
-
     Source: the authors' code for the localization notes; that of Ingrosso & Goldt (2022) has the reciprocal.
+
+    Examples
+    --------
+    >>> print(inverse_participation_ratio([[0, 0, -7, 0], [1, 1, -1, 1]]))
+    [1.   0.25]
     """
-    w = w if isinstance(w, Tensor) else numbers("w", w)
+    w = w if isinstance(w, Tensor) else numbers("w", w, largest=np.inf)
     if w.ndim == 0 or 0 in w.shape:
         raise ValueError(f"w has shape {tuple(w.shape)}: want weights (..., n)")
     axis = whole("axis", axis, -w.ndim, w.ndim - 1)
@@ -114,6 +97,7 @@ def inverse_participation_ratio(w: ArrayLike | Tensor, axis: int = -1) -> NDArra
     return (unit**4).sum(axis) / (unit**2).sum(axis) ** 2
 
 
+@takes(path=partial(numbers, ndim=3), inputs=matrix)
 def gate_agreement(path: ArrayLike, inputs: ArrayLike) -> tuple[NDArray, NDArray]:
     """Return how many gates 1{⟨w, x⟩ ≥ 0} keep their value from one recorded time to the next, and throughout.
 
@@ -126,15 +110,9 @@ def gate_agreement(path: ArrayLike, inputs: ArrayLike) -> tuple[NDArray, NDArray
     -------
     p (T - 1, K) and p_unif (K,), fractions of the inputs
 
-    Raises
-    ------
-    ValueError
-        If shapes disagree, or there are fewer than two times.
-
     Source: localization notes, Eqs. 77–79.
     """
-    path, inputs = numbers("path", path), numbers("inputs", inputs)
-    if path.ndim != 3 or inputs.ndim != 2 or path.shape[-1] != inputs.shape[-1] or len(path) < 2:
+    if path.shape[-1] != inputs.shape[-1] or len(path) < 2:
         raise ValueError(f"path {path.shape} and inputs {inputs.shape} do not fit: want (T, K, n) with T > 1, and (samples, n)")
     gates = path @ inputs.T >= 0  # (T, K, samples)
     same = gates[1:] == gates[:-1]
@@ -143,43 +121,24 @@ def gate_agreement(path: ArrayLike, inputs: ArrayLike) -> tuple[NDArray, NDArray
 
 def accuracy(outputs: Tensor, labels: Tensor) -> Tensor:
     """Return the fraction of points whose largest output is the label's, for outputs (..., n, c), labels (n,) or (..., n)."""
-    check_tensor("outputs", outputs, 2)
-    check_tensor("labels", labels, 1)
-    if labels.shape != outputs.shape[-1 - labels.ndim : -1]:
-        raise ValueError(
-            f"outputs {tuple(outputs.shape)} and labels {tuple(labels.shape)} do not fit: want (..., n, c), (..., n)"
-        )
+    check_labels(outputs, labels)
     return (outputs.argmax(-1) == labels).to(outputs).mean(-1)
 
 
+@takes(filters=partial(matrices, largest=np.inf), kernel=matrix)
 def filter_laplacian(filters: ArrayLike, kernel: ArrayLike) -> NDArray:
     r"""Return how rough filters are, :math:`\left\| \frac{w}{\|w\|_2} * \Delta \right\|_2^2`.
 
     Outside of a filter there are zeros, so that the convolution is larger than the filter: by Parseval's theorem this is the mean
     of :math:`|\hat\Delta|^2` over the filter's power spectrum.
 
-    Parameters
-    ----------
-    filters : (..., k, k)
-    kernel : Δ (l, l), the discrete Laplacian
-
-    Returns
-    -------
-    (...)
-
-    Raises
-    ------
-    ValueError
-        If shapes are other ones, or a filter is zero or not finite.
+    The result is (...) for filters (..., k, k) and the kernel Δ (l, l), the discrete Laplacian.
 
     Source: Kunin et al. (2024), appendix, Figure 5 (b); the margin is ours.
     """
-    filters, kernel = numbers("filters", filters), numbers("kernel", kernel)
-    if filters.ndim < 2 or kernel.ndim != 2:
-        raise ValueError(f"filters {filters.shape} and kernel {kernel.shape}: want (..., k, k) and (l, l)")
     largest = np.max(np.abs(filters), axis=(-2, -1), keepdims=True)
-    if not np.all((largest > 0) & (largest < np.inf)):
-        raise ValueError("filters holds one that is zero or too large: it has no shape")
+    if not np.all(largest > 0):
+        raise ValueError("filters holds one that is zero: it has no shape")
     filters = filters / largest  # so that no square overflows or underflows
     norm = np.linalg.norm(filters, axis=(-2, -1), keepdims=True)
     kernel = kernel.reshape((1,) * (filters.ndim - 2) + kernel.shape)

@@ -20,9 +20,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from lib.checks import kind, number, numbers, text
+from lib.checks import instance, number, optional, takes, vector, words
 
 MOST_BYTES = 300_000
 CONTENTS = ""  # stands for an element's contents where others name an attribute
@@ -46,6 +46,7 @@ class Moving:
         return self.alt
 
 
+@takes(fig=instance(Figure), values=vector, label=words, alt=words, start=optional(number), format=words)
 def figure(
     fig: Figure,
     update: Callable[[float], object],
@@ -60,7 +61,8 @@ def figure(
 
     Only artists should change, by `set_data`, `set_offsets`, `set_verts` and the like; their number may. Axes whose ticks or
     limits change are swapped as a whole, which is heavy. The layout is that of the first frame shown. Colours should be legible
-    on white and on black; black itself becomes the colour of the page's text. `fig` is closed.
+    on white and on black; black itself becomes the colour of the page's text. `fig` is closed. A result above 300 kB is
+    a ValueError.
 
     Parameters
     ----------
@@ -71,20 +73,12 @@ def figure(
     alt : what the picture shows, in words, for those who do not see it
     start : the value shown first, one of `values`; by default the first
     format : how a value is written, as for `str.format`
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two values, a value is not finite, `start` is not one of them, `label` or `alt` is empty, or the
-        result exceeds 300 kB.
     """
-    values = _checked(values)
-    kind("fig", fig, Figure)
-    text(label=label, alt=alt, format=format)
-    if start is not None:
-        number("start", start)
-    first = 0 if start is None else int(np.argmin(np.abs(values - start)))
-    if start is not None and not np.isclose(values[first], start):
+    if len(values) < 2:
+        raise ValueError(f"values are {values}: want at least two")
+    start = values[0] if start is None else start
+    first = int(np.argmin(np.abs(values - start)))
+    if not np.isclose(values[first], start):
         raise ValueError(f"start {start:g} is not one of the values; the nearest is {values[first]:g}")
 
     update(values[first])
@@ -109,13 +103,6 @@ def figure(
             f" {len(values)}), fewer points per curve, or let less of the figure change"
         )
     return Moving(page, alt)
-
-
-def _checked(values: ArrayLike) -> NDArray:
-    values = numbers("values", values)
-    if values.ndim != 1 or len(values) < 2:
-        raise ValueError(f"values must be at least two finite numbers, shape (K,); got {values}")
-    return values
 
 
 def _draw(fig: Figure, update: Callable[[float], object], value: float) -> str:
@@ -153,7 +140,8 @@ def _attribute(name: str, value: str, ids: dict[str, str]) -> dict[str, str]:
     if name == "id":
         return {"id": ids[value]} if value in ids else {}
     if name in ("d", "x", "y"):
-        value = " ".join(re.sub(r"-?\d+\.\d+", _rounded, value).split())
+        value = re.sub(r"-?\d+\.\d+", lambda match: f"{round(float(match[0]), 2) + 0:g}", value)  # + 0: no -0
+        value = " ".join(value.split())
         return {name: value if re.search("[CQ]", value) else value.replace(" L ", " ")}  # after M, pairs are lines
     if name == "style":
         value = re.sub(r" ?font-family:[^;]*;?", "", value)
@@ -162,16 +150,12 @@ def _attribute(name: str, value: str, ids: dict[str, str]) -> dict[str, str]:
     return {name: REFERENCE.sub(lambda match: "#" + ids.get(match[1], match[1]), value)}
 
 
-def _rounded(match: re.Match) -> str:
-    return f"{round(float(match[0]), 2) + 0:g}"  # + 0: no -0
-
-
 def _changes(versions: Sequence[Element]) -> Iterator[tuple[Sequence[Element], str, list[str | None]]]:
     """Compare one element's versions, one per frame: yield them with the attribute that changes and its states.
 
     Where the children differ in kind or number, the element's contents change as a whole.
     """
-    for name in dict.fromkeys(name for version in versions for name in version.keys()):  # noqa: SIM118 an Element, no dict
+    for name in dict.fromkeys(name for version in versions for name in version.keys()):  # noqa: SIM118 an Element, not a dict
         states = [version.get(name) for version in versions]
         if len(set(states)) > 1:
             yield versions, name, states
@@ -191,8 +175,8 @@ def _number(changes: Iterator, first: int) -> list[list]:
     tracks = []
     for versions, name, states in list(changes):
         part = versions[first].attrib.setdefault("data-part", str(len(tracks)))
-        seen: dict = {}
-        tracks.append([part, name, [state if seen.setdefault(state, k) == k else seen[state] for k, state in enumerate(states)]])
+        written = [states.index(state) if state in states[:k] else state for k, state in enumerate(states)]
+        tracks.append([part, name, written])
     return tracks
 
 

@@ -1,21 +1,25 @@
-"""Where a result comes from: the line that ends every executed chapter."""
+"""Where a result comes from: profile, device, seed, the versions of packages, and a hash of our own sources."""
 
-from importlib.metadata import version
+import hashlib
+from functools import cache, partial
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
-from lib.checks import one_of, whole
+from lib.checks import one_of, seed, takes
 
 PROFILES = ("quick", "paper")
+PACKAGES = ("torch", "numpy", "scipy", "xarray", "numba")  # a number may depend on their versions
 
 
+@takes(device=partial(one_of, allowed=("auto", "cpu", "cuda")))
 def resolve_device(device: str) -> str:
     """Turn "auto" into "cuda" where torch sees a GPU and into "cpu" elsewhere; leave "cpu" and "cuda" as they are.
 
     Raises
     ------
     ValueError
-        If the device is unknown, or "cuda" is asked for where there is none.
+        If "cuda" is asked for where there is none.
     """
-    one_of("device", device, ("auto", "cpu", "cuda"))
     if device == "cpu":
         return device
     import torch
@@ -27,13 +31,28 @@ def resolve_device(device: str) -> str:
     return "cpu"
 
 
+@takes(profile=partial(one_of, allowed=PROFILES), seed=seed)
 def stamp(profile: str, device: str, seed: int) -> None:
     """Print profile, device, seed and the versions that a result may depend on."""
-    one_of("profile", profile, PROFILES)
-    whole("seed", seed, 0)
     print(f"profile {profile}, device {resolve_device(device)}, seed {seed}; {versions()}")
 
 
-def versions() -> str:
-    """Name the packages that a number may depend on, with their versions."""
-    return ", ".join(f"{package} {version(package)}" for package in ("torch", "numpy", "scipy"))
+def versions(*packages: str) -> str:
+    """Name packages, by default those whose version a line of a chapter ends with, and their versions."""
+    return ", ".join(f"{package} {version(package)}" for package in packages or PACKAGES[:3])
+
+
+@cache
+def library() -> dict[str, str]:
+    """Say what results depend on: a hash of our sources, and the versions of what they use."""
+    folder, sources = Path(__file__).parent, hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        sources.update(path.relative_to(folder).as_posix().encode() + path.read_bytes())
+    return {"lib": sources.hexdigest()[:12]} | {package: _version(package) for package in PACKAGES}
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "absent"

@@ -11,14 +11,15 @@ import platform
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, is_dataclass
-from importlib.metadata import version
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import xarray as xr
 
+from lib import files
 from lib.checks import kind, one_of, text
-from lib.files import remove_abandoned
+from lib.provenance import versions
 
 ROOT = Path(__file__).parents[1]
 
@@ -111,7 +112,7 @@ def store(run: Run, device: str = "cpu") -> Path:
         "seconds": sum(piece.attrs["seconds"] for piece in pieces),
         "device": ", ".join(sorted({piece.attrs["device"] for piece in pieces})),
     }
-    _write(joined, run.path)
+    files.write(run.path, bytes(joined.to_netcdf(engine="scipy")))
     return run.path
 
 
@@ -119,19 +120,18 @@ def _piece(run: Run, label: str, device: str) -> xr.Dataset:
     """Return one piece, computed now or before."""
     settings = run.settings(label)
     path = ROOT / "_build" / "store" / run.name / f"{hashlib.sha256(settings.encode()).hexdigest()[:16]}.nc"
-    try:
-        return xr.load_dataset(path, engine="scipy")
-    except Exception:  # it is not there, or spoilt
-        path.unlink(missing_ok=True)
+    before = files.kept(path, lambda data: xr.load_dataset(BytesIO(data), engine="scipy"))
+    if before is not None:
+        return before
     print(f"{run.name}: {label}", flush=True)
     start = time.perf_counter()
     found = run.function(**run.pieces[label], device=device)
     found.attrs = {
         "seconds": time.perf_counter() - start,
         "device": _device_name(device),
-        "versions": ", ".join(f"{package} {version(package)}" for package in ("torch", "numpy", "scipy", "xarray")),
+        "versions": versions("torch", "numpy", "scipy", "xarray"),
     }
-    _write(found, path)
+    files.write(path, bytes(found.to_netcdf(engine="scipy")))
     return found
 
 
@@ -141,18 +141,6 @@ def _device_name(device: str) -> str:
     import torch
 
     return torch.cuda.get_device_name()
-
-
-def _write(found: xr.Dataset, path: Path) -> None:
-    """Write a Dataset so that the file is there whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    remove_abandoned(path.parent, f".{path.name}.*")
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        found.to_netcdf(partial, engine="scipy")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def describe(found: xr.Dataset) -> str:

@@ -4,7 +4,7 @@ import numpy as np
 import seaborn as sns
 from matplotlib.axes import Axes
 
-from lib.checks import kind, sizes
+from lib.checks import kind, size, takes
 
 BLUE, ORANGE, GREEN, RED, PURPLE, BROWN, PINK, GREY, YELLOW, SKY = sns.color_palette("colorblind").as_hex()
 
@@ -34,9 +34,9 @@ def use() -> None:
     )
 
 
+@takes(count=size)
 def sequence(count: int) -> list:
     """Return `count` colours that run from dark to light, for an ordered family of curves."""
-    sizes(count=count)
     return sns.color_palette("viridis", count)
 
 
@@ -51,7 +51,7 @@ def label_panels(axes: list[Axes]) -> None:
         axis.set_title(f"({letter}) {title}".rstrip(), loc="left")
 
 
+@takes(count=size)
 def diverging(count: int) -> list:
     """Return `count` colours from dark blue over grey to dark orange, for a parameter that changes sign."""
-    sizes(count=count)
     return sns.blend_palette(["#08306b", BLUE, "#a0a0a0", ORANGE, "#7f3b08"], count)

@@ -1,4 +1,4 @@
-"""Every public name of the library refuses bad input with ValueError or TypeError, and says which argument is at fault.
+"""What chapters and users call refuses bad input with ValueError or TypeError, and says which argument is at fault.
 
 The names are found by introspection; the tables in `bad_input` give a valid call for each.
 """
@@ -14,28 +14,54 @@ import numpy as np
 import pytest
 from bad_input.calls import spoilt
 
-import lib
-
 FILES = sorted(path.stem for path in (Path(__file__).parent / "bad_input").glob("*.py") if path.stem != "calls")
 TABLES = [importlib.import_module(f"bad_input.{name}") for name in FILES]
 CALLS = {name: call for table in TABLES for name, call in table.CALLS.items()}
 EXEMPT = {name: why for table in TABLES for name, why in table.EXEMPT.items()}
 
 
+ROOMS = [
+    "claims",
+    "data",
+    "experiments",
+    "kernels",
+    "measures",
+    "moving",
+    "networks",
+    "provenance",
+    "results",
+    "style",
+    "sweeps",
+    "theory",
+    "training",
+]
+INSIDE = {"lib.theory.common"}  # what modules of theory share
+
+
+def modules() -> list[str]:
+    """Return the modules from which chapters and users import: a room, or, if it names nothing itself, each module in it."""
+    found = []
+    for module in (importlib.import_module(f"lib.{room}") for room in ROOMS):
+        within = pkgutil.iter_modules(getattr(module, "__path__", ()), f"{module.__name__}.")
+        found += [module.__name__] if hasattr(module, "__all__") else [one.name for one in within] or [module.__name__]
+    return sorted({*found, "lib.training.schedules"} - INSIDE)
+
+
 def public_names() -> dict[str, object]:
-    """Return all public functions, constructors and methods that take arguments, by their dotted names.
+    """Return what chapters and users call: all public functions, constructors and methods that take arguments, by dotted names.
 
     A class derived from tuple is a record of what a function has found: it takes anything.
     """
     found = {}
-    for module in sorted(info.name for info in pkgutil.walk_packages(lib.__path__, "lib.") if not info.name.endswith("__main__")):
-        for name, value in vars(importlib.import_module(module)).items():
-            if name.startswith("_") or getattr(value, "__module__", None) != module:
-                continue
+    for name in modules():
+        module = importlib.import_module(name)
+        own = [key for key, value in vars(module).items() if key[0] != "_" and getattr(value, "__module__", None) == name]
+        for key in getattr(module, "__all__", own):
+            value = getattr(module, key)
             if inspect.isclass(value):
-                found |= {f"{module}.{name}": value} | {f"{module}.{name}.{k}": v for k, v in methods(value).items()}
+                found |= {f"{name}.{key}": value} | {f"{name}.{key}.{k}": v for k, v in methods(value).items()}
             elif inspect.isfunction(value):
-                found[f"{module}.{name}"] = value
+                found[f"{name}.{key}"] = value
     return {name: value for name, value in found.items() if takes_arguments(value)}
 
 

@@ -127,7 +127,7 @@ def test_another_verdict_than_the_declared_one_is_an_error(shown, changes, messa
 @pytest.mark.parametrize(
     "changes, message",
     [
-        *(({"id": bad}, "want chapter/name") for bad in ("", "rate", "products/", "/rate", "Products/rate", "products/a/b")),
+        *(({"id": bad}, "want chapter/name") for bad in ("rate", "products/", "/rate", "Products/rate", "products/a/b")),
         *(({"id": bad}, "want chapter/name") for bad in ("products/a_b", "products/Rate", "products/rate\n", " products/rate")),
         ({"verdict": "replicated"}, "'replicated' is none of reproduced, corrected, not reproduced"),
         ({"why": "for fun"}, "`why` goes with"),
@@ -136,11 +136,10 @@ def test_another_verdict_than_the_declared_one_is_an_error(shown, changes, messa
         ({"printed": 0.5}, "`printed` goes with"),
         (NOT_REPRODUCED | {"printed": 0.5}, "`printed` goes with"),
         ({"verdict": "corrected"}, "`printed` goes with"),
-        ({"measured": "many"}, "measured is 'many': want one real number"),
     ],
 )
 def test_malformed_claims_are_refused(shown, changes, message):
-    with pytest.raises((TypeError, ValueError), match=message):
+    with pytest.raises(ValueError, match=message):
         check(**changes)
     assert not shown
 
@@ -222,7 +221,8 @@ def test_table_lists_the_session_with_the_measured_numbers(shown):
     assert len(rows) == 4
 
 
-def test_as_table_escapes_bars_and_takes_a_link(shown):
-    check(statement="|w| grows", source="p. 3 | p. 4")
-    (row,) = claims.as_table([asdict(shown[0])], lambda record: f"[{record['id']}](x|y)").splitlines()[2:]
-    assert row.startswith(r"| [products/rate](x\|y) | \|w\| grows *(p. 3 \| p. 4)* | at least 0.95 |")
+def test_a_statement_is_shown_as_it_is_written(shown):
+    check(statement="|w| < *2* in <script>alert(1)</script> & `code`", source="p. 3 | p. 4")
+    (row,) = claims.as_table([asdict(shown[0])]).splitlines()[2:]
+    statement = r"\|w\| \< \*2\* in \<script>alert(1)\</script> \& \`code\`"
+    assert row == rf"| rate | {statement} *(p. 3 \| p. 4)* | at least 0.95 | 0.988 | reproduced |"

@@ -5,19 +5,21 @@ The faults of sweeps, stored runs and data are in their own tests, with the same
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from functools import cache
 from pathlib import Path
+from textwrap import indent
 
 import jupytext
 import psutil
 import pytest
 import small_book
 
-from lib import book
 from lib.__main__ import main
+from lib.book import build, execute
 
 REPOSITORY = Path(__file__).parents[1]
 CONFIG = """\
@@ -43,7 +45,7 @@ def small(tmp_path):
     (root / "_config.yml").write_text(CONFIG)
     (root / "book" / "index.md").write_text("# Small\n\nA page.\n")
     for name in small_book.CHAPTERS:
-        last_good = jupytext.writes(book.draft(root, name), fmt="ipynb") + "\n"
+        last_good = jupytext.writes(execute.draft(root, name), fmt="ipynb") + "\n"
         (root / "book" / f"{name}.ipynb").write_text(last_good, encoding="utf-8")
     return root
 
@@ -54,14 +56,15 @@ def insert(root, chapter, code):
     path.write_text(path.read_text(encoding="utf-8").replace("print(", f"{code}print("), encoding="utf-8")
 
 
-def start(root, *arguments, **environment):
-    """Start `python -m lib` in the book's root."""
+def start(root, *arguments, program=("-m", "lib"), **environment):
+    """Start `python -m lib` in the book's root, in a process group of its own."""
     return subprocess.Popen(
-        [sys.executable, "-m", "lib", *arguments],
+        [sys.executable, *program, *arguments],
         cwd=root,
         env=os.environ | {"PYTHONPATH": str(REPOSITORY)} | environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        start_new_session=True,
     )
 
 
@@ -103,12 +106,10 @@ def test_a_killed_run_leaves_the_last_good_notebook_and_no_process(small):
     process.kill()
     process.communicate()
     wait_for(lambda: not running(family))
-    assert files(small / "book") == before and len(list((small / "_build" / "run").iterdir())) == 2  # its drafts
-    unburied = tuple(f"{each.pid}.ipynb" for each in family if psutil.pid_exists(each.pid))  # dead, and not yet reaped
+    assert files(small / "book") == before
     (small / "hold").unlink()
     assert lib(small, "run", "one")[0] == 0
     assert files(small / "book")["one.ipynb"] != before["one.ipynb"]
-    assert not [path for path in (small / "_build" / "run").iterdir() if not path.name.endswith(unburied)]
 
 
 @pytest.mark.fault("kill -9", "the process that executes a chapter", "every notebook as it was")
@@ -128,6 +129,87 @@ def test_two_runs_at_once_end_in_the_notebooks_of_one(small):
     assert [end(process)[0] for process in [start(small, "run"), start(small, "run")]] == [0, 0]
     assert lib(other, "run")[0] == 0
     assert files(small) == files(other)
+
+
+# Ctrl-C
+
+
+def interrupt(process):
+    """Press Ctrl-C; return the exit status and what was said, once no process of the family is left."""
+    family = psutil.Process(process.pid).children(recursive=True)
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    wait_for(lambda: not running(family), seconds=10)
+    return process.returncode, err.decode()
+
+
+@pytest.mark.fault("Ctrl-C", "`lib run`, while a cell runs", "every notebook as it was, those that were finished, no process")
+@pytest.mark.parametrize("moment", ["a cell", "the start"])
+def test_an_interrupted_run_keeps_what_is_finished(small, record_property, moment):
+    insert(small, "two", WAITS)
+    (small / "hold").touch()
+    before, process = files(small / "book"), start(small, "run")
+    wait_for(lambda: psutil.Process(process.pid).children())
+    if moment == "a cell":
+        wait_for(lambda: (small / "started").exists() and files(small / "book")["one.ipynb"] != before["one.ipynb"])
+    status, said = interrupt(process)
+    record_property("said", said.splitlines()[-1])
+    assert status == 130 and said.splitlines()[-1] == "lib run: interrupted; finished chapters are kept"
+    assert all(line.startswith(("one: ", "two: started", "lib run: ")) for line in said.splitlines())
+    left = files(small / "book")
+    assert {name for name in left if left[name] != before.get(name)} <= {"one.ipynb"}
+    assert not list(small.glob("_build/**/*"))
+
+
+@pytest.mark.fault("Ctrl-C", "`lib seeds`, while a cell runs", "the runs that were finished, no process")
+def test_interrupted_seeds_keep_what_is_finished(small, record_property):
+    insert(small, "one", f"if seed:\n{indent(WAITS, '    ')}\n# nothing runs behind the last cell with claims.check(\n")
+    (small / "hold").touch()
+    process = start(small, "seeds", "one", "--count", "2", "--jobs", "1")
+    wait_for((small / "started").exists)
+    status, said = interrupt(process)
+    record_property("said", said.splitlines()[-1])
+    assert (status, said.splitlines()) == (130, ["one, seed 0: done", "lib seeds: interrupted; finished runs are kept"])
+    assert [path.name[:4] for path in small.glob("_build/seeds/*/*")] == ["one-"]
+
+
+@pytest.mark.fault("Ctrl-C", "`lib build`, while pages are read", "a mark: the next build does every page")
+def test_an_interrupted_build_says_so_in_a_line(small, record_property):
+    process = start(small, "build")
+    wait_for(lambda: psutil.Process(process.pid).children() and (small / "_build" / "html").exists())
+    status, said = interrupt(process)
+    record_property("said", said.strip())
+    assert (status, said) == (130, "lib build: interrupted; the next build makes every page anew\n")
+    assert (small / "_build" / "building").exists()
+
+
+STORES = """
+import sys, time
+from pathlib import Path
+import numpy as np, xarray as xr
+from lib import experiments, results
+from lib.__main__ import main
+
+def count(size, device):
+    if size == 3:
+        Path("started").touch()
+        time.sleep(60)
+    return xr.Dataset({"value": ("step", np.arange(float(size)))})
+
+results.ROOT = Path.cwd()
+experiments.RUNS = [results.Run("topic/count", count, "row", {"one": {"size": 2}, "two": {"size": 3}})]
+sys.exit(main(["store", "--device", "cpu"]))
+"""
+
+
+@pytest.mark.fault("Ctrl-C", "`lib store`, in the second of two pieces", "the first piece")
+def test_an_interrupted_store_keeps_its_pieces(tmp_path, record_property):
+    process = start(tmp_path, program=("-c", STORES))
+    wait_for((tmp_path / "started").exists)
+    status, said = interrupt(process)
+    record_property("said", said.strip())
+    assert (status, said) == (130, "lib store: interrupted; finished pieces are kept\n")
+    assert len(list(tmp_path.glob("_build/store/topic/count/*.nc"))) == 1
 
 
 # what a disk refuses
@@ -167,15 +249,15 @@ status=0; "$@" || status=$?; cp -r . "$left"; exit $status
 
 
 @needs_mounts
-@pytest.mark.fault("full disk", "`lib run`, with room for its drafts only", "every notebook as it was, and nothing half-written")
+@pytest.mark.fault("full disk", "`lib run`, without room for the notebook", "every notebook as it was, and nothing half-written")
 def test_a_full_disk_leaves_the_last_good_notebook(small, tmp_path, record_property):
-    insert(small, "one", "print(20_000 * 'x')\n")
+    insert(small, "one", "print(60_000 * 'x')\n")
     (place := tmp_path / "disk").mkdir()
     (left := tmp_path / "left").mkdir()
     done = mounted(FULL, "64k", place, small, left, sys.executable, "-m", "lib", "run", "one")
     record_property("said", said := done.stdout.splitlines()[-1])
     assert done.returncode == 1 and said == "failed: one: OSError: [Errno 28] No space left on device"
-    assert files(left / "book") == files(small / "book") and not list((left / "_build" / "run").iterdir())
+    assert files(left / "book") == files(small / "book")
 
 
 STORING = """
@@ -219,7 +301,8 @@ def test_a_folder_that_is_read_only_is_one_clear_line(small, record_property, co
     before = files(small)
     done = mounted(CLOSED, small, sys.executable, "-m", "lib", command)
     record_property("said", done.stderr.strip())
-    assert done.returncode == 1 and done.stderr.startswith(f"lib {command}: {small}/_build")
+    place = "book" if command == "run" else "_build"
+    assert done.returncode == 1 and done.stderr.startswith(f"lib {command}: {small}/{place}")
     assert done.stderr.endswith(": Read-only file system; mend that and start again: what was finished is kept\n")
     assert done.stderr.count("\n") == 1
     assert files(small) == before
@@ -253,12 +336,12 @@ def built(monkeypatch, root, status=0):
     """Call `lib build` with a stand-in for Jupyter Book that ends with this status; return whether it built every page."""
     calls = []
 
-    def jupyter_book(command, check, pass_fds):
+    def jupyter_book(command, **options):
         calls.append("--all" in command)
         if status:
             raise subprocess.CalledProcessError(status, command)
 
-    monkeypatch.setattr(book.subprocess, "run", jupyter_book)
+    monkeypatch.setattr(build.subprocess, "run", jupyter_book)
     monkeypatch.chdir(root)
     assert main(["build"]) == status
     return calls[0]
@@ -289,7 +372,8 @@ def test_a_build_from_the_future_is_not_built_upon(small, monkeypatch, capsys, r
 @pytest.mark.fault("two at once", "`lib build`, while another one builds", "the first build goes on")
 def test_two_builds_do_not_meet(small, monkeypatch, capsys, record_property):
     monkeypatch.chdir(small)
-    with book._building(small / "_build"):
+    (small / "_build").mkdir()
+    with build._building(small / "_build"):
         assert main(["build"]) == 2
     said = capsys.readouterr().err.strip()
     record_property("said", said)

@@ -251,20 +251,12 @@ PARAMETERS = {"weight1": torch.ones(4, 3, 2), "weight2": torch.ones(4, 1, 3)}
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: kernel_distance(np.ones((2, 3)), EYE), r"k0 has shape \(2, 3\): want \(\.\.\., n, n\)"),
-        (lambda: kernel_distance(EYE, np.ones(4)), r"kt has shape \(4,\)"),
-        (lambda: kernel_distance(1.0, EYE), r"k0 has shape \(\)"),
         (lambda: kernel_distance(EYE, np.ones((1, 1))), r"k0 is \(2, 2\) and kt is \(1, 1\): want .* same points"),
         (lambda: kernel_distance([EYE], np.eye(3)), r"k0 is \(2, 2\) and kt is \(3, 3\)"),
         (lambda: kernel_distance(np.zeros((2, 2)), EYE), "k0 is zero, so it has no direction"),
         (lambda: kernel_distance(EYE, np.stack([EYE, 0 * EYE])), "kt is zero"),
-        (lambda: kernel_distance(EYE, [[1, np.nan], [0, 1]]), "kt must be finite"),
-        (lambda: kernel_distance([[1, -np.inf], [0, 1]], EYE), "k0 must be finite"),
         (lambda: ntk(NETWORK, PARAMETERS, ONES), r"inputs \(2,\) do not fit: want \(n, ...\) with 2 axes, or \(4, n, ...\)"),
         (lambda: ntk(NETWORK, PARAMETERS, np.ones((3, 5, 2))), "inputs .* do not fit"),
-        (lambda: ntk(NETWORK, PARAMETERS, np.ones((0, 2))), "inputs is empty"),
-        (lambda: ntk(NETWORK, PARAMETERS, EYE, block=0), "block is 0: want a positive integer"),
-        (lambda: ntk(NETWORK, PARAMETERS, EYE, block=1.5), "block is 1.5"),
         (lambda: ntk(NETWORK, PARAMETERS | {"weight2": torch.ones(3, 1, 3)}, EYE), "one and the same member axis"),
         (lambda: ntk(NETWORK, {"weight1": torch.ones(())}, EYE), "member axis"),
         (lambda: ntk(NETWORK, {}, EYE), "member axis"),
@@ -272,7 +264,6 @@ PARAMETERS = {"weight1": torch.ones(4, 3, 2), "weight2": torch.ones(4, 1, 3)}
         (lambda: two_layer_ntk(EYE, ONES, np.ones((2, 3))), "do not fit"),
         (lambda: two_layer_ntk(ONES, 1.0, EYE), "do not fit"),
         (lambda: two_layer_ntk(EYE, ONES, ONES), "do not fit"),
-        (lambda: two_layer_ntk(EYE, ONES, EYE, 1.0), r"gamma is 1.0: want a slope in \[0, 1\)"),
     ],
 )
 def test_bad_input_gets_one_clear_error(call, message):

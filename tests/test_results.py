@@ -18,7 +18,7 @@ from lib import experiments, results
 from lib.__main__ import main
 from lib.data import DataUnavailable
 from lib.results import Run, StaleResult, load, store
-from lib.workers import TaskError
+from lib.sweeps.workers import TaskError
 
 REPOSITORY = Path(__file__).parents[1]
 MESSAGE = "python -m lib store topic/experiment"
@@ -157,11 +157,13 @@ def test_a_failed_writing_leaves_nothing_and_keeps_what_was_there(root, monkeypa
     path = store(run())
     before, kept = path.read_bytes(), files(root)
 
-    def full(self, target, **options):
-        Path(target).write_bytes(b"half")
+    write = Path.write_bytes
+
+    def full(target, data):
+        write(target, data[:4])
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(xr.Dataset, "to_netcdf", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
     for changed in (run(one={"setting": Setting(0.1)}), run(two={"setting": Setting()})):
         with pytest.raises(OSError, match="no space"):
             store(changed)
@@ -169,12 +171,12 @@ def test_a_failed_writing_leaves_nothing_and_keeps_what_was_there(root, monkeypa
 
 
 def test_what_a_killed_run_left_half_written_is_removed_in_time(root):
-    path = store(run())
-    old, new = (path.with_name(f".{path.name}.{number}") for number in (1, 2))
+    path = run().path
+    path.parent.mkdir(parents=True)
+    old, new = (path.with_name(f".{path.name}.{number}.partial") for number in (1, 2))
     for half in (old, new):
         half.write_bytes(b"half")
     os.utime(old, 2 * (time.time() - 4000,))
-    path.unlink()
     store(run())
     assert not old.exists() and new.exists()  # the new one may be in the hands of another run
 

@@ -14,7 +14,6 @@ CALLS = room(
         steps=3,
         positive="curvature learning_rate",
         broadcast="start target curvature",
-        may={"steps": "zero"},
     ),
     half_time=call(curvature=2.0, positive="curvature"),
     max_learning_rate=call(curvature=2.0, positive="curvature"),

@@ -1,4 +1,4 @@
-"""One module for each topic: a function for each experiment, plain arguments in, a labelled Dataset out."""
+"""What is trained: a function for each experiment, plain arguments in, a labelled Dataset out; `RUNS` are the stored ones."""
 
 from lib.experiments import grokking, hierarchies, images, localization, piecewise_linear, two_point
 

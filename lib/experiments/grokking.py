@@ -4,6 +4,7 @@ Source: Kunin et al. (2024), "Get rich quick", figure 5(d) and its appendix; Kum
 """
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -11,16 +12,19 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from lib.checks import labelled, number, positives, sizes, wholes
+from lib.checks import labelled, number, positives, size, takes, wholes
+from lib.data.arithmetic import modular, one_hot_pairs, split
 from lib.measures import accuracy
-from lib.modular import modular, one_hot_pairs, split
-from lib.networks import Dense, check_device
+from lib.networks import Dense, Transformer
+from lib.networks.base import check_device
 from lib.results import Run
-from lib.schedules import warm_up
 from lib.training import cross_entropy, train
-from lib.transformer import Transformer
+from lib.training.schedules import warm_up
+
+POSITIVES = partial(positives, ndim=1)
 
 
+@takes(alpha=POSITIVES, tau=POSITIVES, seeds=wholes, steps=size, every=size, fraction=partial(number, low=0, high=1))
 def transformers(
     alpha: Sequence[float],
     tau: Sequence[float],
@@ -44,7 +48,7 @@ def transformers(
     steps : updates, by Adam on batches of 512
     every : steps between looks
     p : a prime
-    operation : as in `lib.modular.modular`
+    operation : as in `lib.data.arithmetic.modular`
     fraction : which part of the equations is learned from; the paper has a half
 
     Returns
@@ -53,12 +57,10 @@ def transformers(
 
     Source: appendix, "Grokking"; learning rate 1e-3, β = (.9, .98) and ten steps of warm-up from the code it names.
     """
-    sizes(steps=steps, every=every)
-    over = {"alpha": list(positives("alpha", alpha)), "tau": list(positives("tau", tau)), "seed": wholes("seeds", seeds)}
+    over = {"alpha": list(alpha), "tau": list(tau), "seed": seeds}
     a, t, s = (np.array(values) for values in zip(*product(*over.values()), strict=True))
     tokens, labels = modular(p, operation)
     network = Transformer(p + 2)
-    number("fraction", fraction, 0, 1)
     first = int(fraction * len(tokens))
     drawn = {seed: _drawn(network, seed, len(tokens), first, device) for seed in seeds}
     parameters = {name: torch.stack([drawn[seed][0][name] for seed in s]) for name in network.shapes()}
@@ -95,6 +97,7 @@ def _drawn(
     return weights, *split((seed, 0), count, first)
 
 
+@takes(alpha=POSITIVES, scale=POSITIVES, seeds=wholes, steps=size, every=size, width=size, device=check_device)
 def two_layers(
     alpha: Sequence[float],
     scale: Sequence[float],
@@ -117,7 +120,7 @@ def two_layers(
     alpha : > 0, the balance; above 1 is upstream
     scale : > 0, c
     p : a prime
-    operation : as in `lib.modular.one_hot_pairs`
+    operation : as in `lib.data.arithmetic.one_hot_pairs`
 
     Returns
     -------
@@ -125,9 +128,7 @@ def two_layers(
 
     Source: new; a stand-in for the transformer that trains in seconds. Half squared error, learning rate .01, β = (.9, .98).
     """
-    sizes(steps=steps, every=every, width=width)
-    check_device(device)
-    over = {"alpha": list(positives("alpha", alpha)), "scale": list(positives("scale", scale)), "seed": wholes("seeds", seeds)}
+    over = {"alpha": list(alpha), "scale": list(scale), "seed": seeds}
     a, c, s = (np.array(values) for values in zip(*product(*over.values()), strict=True))
     (inputs, labels), units = one_hot_pairs(p, operation), p - 1
     network, targets = Dense((2 * units, width, units), "relu", bias=False), np.eye(units, dtype=np.float32)[labels]
@@ -161,19 +162,9 @@ def _accuracies(found: xr.Dataset, over: dict[str, list]) -> xr.Dataset:
     return xr.Dataset(data, over | {"step": found.step.values})
 
 
+@takes(accuracies=labelled("step"), threshold=number)
 def steps_until(accuracies: xr.DataArray, threshold: float = 0.99) -> xr.DataArray:
-    """Return the first recorded step at which an accuracy is at least the threshold; infinity where there is none.
-
-    Parameters
-    ----------
-    accuracies : with a dimension `step`
-
-    Returns
-    -------
-    without it
-    """
-    labelled("accuracies", accuracies, "step")
-    number("threshold", threshold)
+    """Return the first recorded `step` at which an accuracy is at least the threshold; infinity where there is none."""
     reached = accuracies >= threshold
     return xr.where(reached.any("step"), accuracies.step[reached.argmax("step")], np.inf).drop_vars("step", errors="ignore")
 

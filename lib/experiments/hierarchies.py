@@ -4,23 +4,27 @@ Source: Kunin et al. (2024), "Get rich quick", figure 5(c) and its appendix; set
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import torch
 import xarray as xr
 from tqdm import tqdm
 
-from lib.checks import kind, labelled, number, positives, sizes, wholes
-from lib.hierarchy import RandomHierarchy
+from lib.checks import instance, labelled, number, positives, size, takes, wholes
+from lib.data.hierarchy import RandomHierarchy
 from lib.measures import accuracy
-from lib.networks import Dense, check_device
+from lib.networks import Dense
+from lib.networks.base import check_device
 from lib.results import Run
-from lib.schedules import cosine
 from lib.training import cross_entropy, train
+from lib.training.schedules import cosine
 
 WIDTH, BATCH, ENOUGH = 64, 128, 0.01  # a network whose training loss is below ENOUGH stops
+POSITIVES = partial(positives, ndim=1)
 
 
+@takes(points=partial(wholes, least=1), alpha=POSITIVES, seeds=wholes, epochs=size, test=size, device=check_device)
 def learning_curves(
     points: Sequence[int],
     alpha: Sequence[float],
@@ -50,9 +54,6 @@ def learning_curves(
 
     Source: appendix, "Random Hierarchy Model"; batches, momentum and parametrization from the authors' code.
     """
-    points, alpha, seeds = wholes("points", points, 1), positives("alpha", alpha), wholes("seeds", seeds)
-    sizes(epochs=epochs, test=test)
-    check_device(device)
     model, curves = RandomHierarchy(features=features), []
     for count in tqdm(points, desc="training sets", disable=None):
         drawn = [model.draw((seed, 1), model.rules((seed, 0)), count, test) for seed in seeds]
@@ -61,20 +62,13 @@ def learning_curves(
     return xr.concat(curves, "points").assign_coords(points=list(points))
 
 
+@takes(error=labelled("points"), level=number)
 def strings_needed(error: xr.DataArray, level: float) -> xr.DataArray:
     """Return the number of strings at which an error first falls to a level, interpolated in log points; infinity if nowhere.
 
-    Parameters
-    ----------
-    error : with a dimension `points`, ascending
-    level : such as a tenth of the error of guessing, 1 - 1/n_c
-
-    Returns
-    -------
-    without that dimension; where the first error is low enough already, the first number of points
+    The error's dimension `points` ascends; where the first error is low enough already, this is the first number of points. A
+    level is, for example, a tenth of the error of guessing, 1 - 1/n_c.
     """
-    labelled("error", error, "points")
-    number("level", level)
 
     def first(errors: np.ndarray) -> float:
         below = np.flatnonzero(errors <= level)
@@ -90,15 +84,12 @@ def strings_needed(error: xr.DataArray, level: float) -> xr.DataArray:
     return xr.apply_ufunc(first, error, input_core_dims=[["points"]], vectorize=True, output_dtypes=[float])
 
 
+@takes(alpha=POSITIVES, seeds=wholes, network=instance(Dense))
 def initial_weights(alpha: Sequence[float], seeds: Sequence[int], network: Dense) -> dict[str, torch.Tensor]:
     """Draw N(0, 1) weights over √fan-in, the readout's over its fan-in, and shift α from the first layer to the readout.
 
-    Returns
-    -------
-    by name, (α · seed, out, in), seeds running faster
+    They are given by name, (α · seed, out, in), seeds running faster.
     """
-    alpha, seeds = positives("alpha", alpha), wholes("seeds", seeds)
-    kind("network", network, Dense)
     layers, drawn = network.depth + 1, {}
     for i, (name, shape) in enumerate(network.shapes().items(), start=1):
         scale = 1 / shape[1] if i == layers else shape[1] ** -0.5

@@ -1,10 +1,12 @@
 """Unbalanced starts in networks that look at images: the tangent kernel of LeNet-5, the first filters of a residual network.
 
 Source: Kunin et al. (2024), "Get rich quick", figure 5 (a) and (b), and appendix "Experimental details". Networks of one seed
-differ in α only: they share the first draw, the images and the order in which they see them.
+differ in α only: they share the first draw, the images and the order in which they see them. Where their images cannot be
+had, these experiments raise `lib.data.DataUnavailable`.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import torch
@@ -13,30 +15,24 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from lib import data
-from lib.checks import kind, one_of, positive, positives, sizes, whole
-from lib.convolutional import LeNet, SmallResNet
+from lib.checks import instance, one_of, optional, positive, positives, size, takes, whole
 from lib.kernels import kernel_distance, ntk
 from lib.measures import accuracy
-from lib.networks import Network, check_device, check_tensor
+from lib.networks import LeNet, Network, SmallResNet
+from lib.networks.base import check_parameters, check_tensor
 from lib.results import Run
-from lib.schedules import piecewise
 from lib.training import Draw, cross_entropy, log_steps, train
+from lib.training.descent import OPTIMIZERS
+from lib.training.schedules import piecewise
+
+ALPHAS, OPTIMIZER = partial(positives, ndim=1), partial(one_of, allowed=OPTIMIZERS)
+FILTER = ("channel", "colour", "row", "column")
+POINTS = {"cifar10": (3, 32, 32), "mnist": (1, 28, 28)}  # shapes of pictures
 
 
+@takes(parameters=check_parameters, alpha=positive)
 def unbalance(parameters: Mapping[str, Tensor], alpha: float, first: str, last: str = "") -> dict[str, Tensor]:
-    """Divide the parameter `first` by α and, if there is one, multiply `last` by it; α > 1 is upstream.
-
-    Raises
-    ------
-    ValueError
-        If α is not positive and finite, or there are no such parameters.
-    """
-    kind("parameters", parameters, Mapping)
-    for name, value in parameters.items():
-        kind(f"parameters[{name!r}]", value, Tensor)
-    if not parameters:
-        raise ValueError("parameters is empty")
-    positive("alpha", alpha)
+    """Divide the parameter `first` by α and, if there is one, multiply `last` by it; α > 1 is upstream."""
     one_of("first", first, parameters)
     if last != "":
         one_of("last", last, parameters)
@@ -49,10 +45,9 @@ def states(parameters: dict[str, Tensor], outputs: Tensor, hidden: list[Tensor])
     return {"theta": (("parameter",), torch.cat([value.flatten(1) for value in parameters.values()], 1))}
 
 
+@takes(network=instance(Network), theta=partial(check_tensor, ndim=1))
 def unpack(network: Network, theta: Tensor) -> dict[str, Tensor]:
     """Give the parameters in `theta` (..., parameters) their names and shapes back."""
-    kind("network", network, Network)
-    check_tensor("theta", theta, 1)
     shapes = network.shapes()
     if theta.shape[-1] != sum(int(np.prod(shape)) for shape in shapes.values()):
         raise ValueError(f"theta has shape {tuple(theta.shape)}: it does not fit the network's parameters")
@@ -60,17 +55,20 @@ def unpack(network: Network, theta: Tensor) -> dict[str, Tensor]:
     return {name: part.unflatten(-1, shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
 
 
+@takes(count=size)
 def digits(count: int, train: bool = True) -> tuple[Tensor, Tensor]:
     """Return the first handwritten digits (count, 1, 28, 28), standardized as the training images are, and their labels.
 
     Paper is thus not zero: on zeros a unit without a bias would be neither on nor off.
     """
-    sizes(count=count)
     images, labels = data.mnist(train)
     images = (images[:count] - 0.1307) / 0.3081  # mean and standard deviation of all training images
     return torch.from_numpy(images).view(-1, 1, 28, 28), torch.from_numpy(labels[:count])
 
 
+@takes(
+    alphas=ALPHAS, optimizer=OPTIMIZER, learning_rate=positive, images=size, epochs=size, records=size, probe=size, tested=size
+)
 def lenet(
     *,
     alphas: Sequence[float],
@@ -107,24 +105,12 @@ def lenet(
     start. kernel: S of the tangent kernel, traced over outputs; hamming: the fraction of pairs of a hidden unit and an image
     where the unit switched on or off; moved: Euclidean, in parameter space, where `size` is the distance from zero
 
-    Raises
-    ------
-    ValueError
-        If an α is not positive.
-    lib.data.DataUnavailable
-        If the digits cannot be had.
-
     Source: figure 5 (a), with 10 % of the images as probe and a learning rate of 1e-4 for 500 epochs of batches of 512; the text
     names no optimizer.
     """
-    positives("alphas", alphas)
-    sizes(members=members, images=images, epochs=epochs, records=records, probe=probe, tested=tested)
     whole("batch_size", batch_size, 1, images)
-    positive("learning_rate", learning_rate)
-    one_of("optimizer", optimizer, ("sgd", "adam"))
-    whole("seed", seed, 0)
-    check_device(device)
     network = LeNet()
+    first = network.initialize(seed, members, device=device)
     inputs, labels = digits(images)
     test, test_labels = digits(tested, train=False)
     steps = epochs * -(-images // batch_size)
@@ -132,7 +118,7 @@ def lenet(
     for alpha in alphas:
         run = train(
             network,
-            unbalance(network.initialize(seed, members, device=device), alpha, "weight1", "weight5"),
+            unbalance(first, alpha, "weight1", "weight5"),
             inputs,
             labels,
             learning_rate=learning_rate,
@@ -170,6 +156,15 @@ def _compare(network: LeNet, path: Tensor, images: Tensor) -> xr.Dataset:
     return xr.Dataset({name: ("step", value) for name, value in found.items()})
 
 
+@takes(
+    alphas=ALPHAS,
+    pictures=partial(one_of, allowed=POINTS),
+    learning_rate=positive,
+    images=optional(size),
+    epochs=size,
+    batch_size=size,
+    looked_at=size,
+)
 def first_filters(
     *,
     alphas: Sequence[float],
@@ -201,7 +196,7 @@ def first_filters(
     members : how many seeds
     pictures : "cifar10", or "mnist"
     images : of the training set, from its beginning; None for all
-    channels, kernel, normalize : of the network, see `lib.convolutional.SmallResNet`
+    channels, kernel, normalize : of the network, see `lib.networks.convolutional.SmallResNet`
     epochs, batch_size, learning_rate : of the training; the last is its peak
     augment : show images shifted by up to 4 pixels, mirrored (not digits) and with a square of 8 pixels cut out
     looked_at : how many training images, and as many test images, give loss and accuracy
@@ -212,30 +207,15 @@ def first_filters(
     over (alpha, member, step), at the start, 1/24, 5/24 and all of the time: filter (channel, colour, row, column); loss,
     accuracy, test_loss and test_accuracy; and `origin`, which says where the images are from
 
-    Raises
-    ------
-    ValueError
-        If an α is not positive or there are no such pictures.
-    lib.data.DataUnavailable
-        If the pictures cannot be had.
-
     Source: figure 5 (b) and the network for the DAWN benchmark, whose settings are the defaults.
     """
-    positives("alphas", alphas)
-    sizes(members=members, epochs=epochs, batch_size=batch_size, looked_at=looked_at)
-    positive("learning_rate", learning_rate)
-    if images is not None:
-        sizes(images=images)
-    SmallResNet(channels, kernel)
-    whole("seed", seed, 0)
-    check_device(device)
-    (inputs, labels), (test, test_labels), origin = _pictures(pictures, images, looked_at)
     gain = 3**-0.5 if normalize else 2**0.5
-    network = SmallResNet(channels, kernel, inputs.shape[1:], normalize=normalize, gain=gain)
+    network = SmallResNet(channels, kernel, POINTS[pictures], normalize=normalize, gain=gain)
+    first = network.initialize(seed, members, device=device)
+    (inputs, labels), (test, test_labels), origin = _pictures(pictures, images, looked_at)
     steps = epochs * -(-len(inputs) // batch_size)
     found = []
     for alpha in alphas:
-        first = network.initialize(seed, members, device=device)
         run = train(
             network,
             unbalance(first, alpha, "weight1", "" if normalize else "weight6"),
@@ -246,28 +226,23 @@ def first_filters(
             momentum=0.9,
             nesterov=True,
             schedule=piecewise([0, 5 / 24 * steps, steps], [0, 1, 0]),
-            draw=batches(inputs, labels, batch_size, augment, pictures != "mnist", seed),
+            draw=_batches(inputs, labels, batch_size, augment, pictures != "mnist", seed),
             loss=cross_entropy,
             metrics={"accuracy": accuracy},
             test=(test, test_labels),
             record=sorted({0, steps // 24, 5 * steps // 24, steps}),
-            observe=_filters,
+            observe=lambda parameters, outputs, hidden: {"filter": (FILTER, parameters["weight1"])},
             progress=True,
         )
         found.append(run.drop_vars("stopped"))
     return xr.concat(found, "alpha").assign_coords(alpha=list(alphas)).assign(origin=origin)
 
 
-def _filters(parameters: dict[str, Tensor], outputs: Tensor, hidden: list[Tensor]) -> dict:
-    return {"filter": (("channel", "colour", "row", "column"), parameters["weight1"])}
-
-
 def _pictures(name: str, images: int | None, tested: int) -> tuple[tuple[NDArray, NDArray], tuple[NDArray, NDArray], str]:
     """Return training and test images (n, colours, side, side), standardized by colour, with labels, and where they are from."""
-    one_of("pictures", name, ("cifar10", "mnist"))
     if name == "mnist":
         (train, labels), (test, test_labels), origin = data.mnist(), data.mnist(train=False), "MNIST"
-        train, test = (v.reshape(-1, 1, 28, 28) for v in (train, test))
+        train, test = (v.reshape(-1, *POINTS[name]) for v in (train, test))
     else:
         (train, labels, copy), (test, test_labels, _) = data.cifar10(), data.cifar10(train=False)
         origin = "CIFAR-10" if copy == "standard" else f"CIFAR-10, {copy} copy"
@@ -276,25 +251,11 @@ def _pictures(name: str, images: int | None, tested: int) -> tuple[tuple[NDArray
     return ((train - mean) / spread, labels[:images]), ((test - mean) / spread, test_labels[:tested]), origin
 
 
-def batches(inputs: NDArray, labels: NDArray, size: int, augment: bool, mirror: bool, seed: int) -> Draw:
+def _batches(inputs: NDArray, labels: NDArray, size: int, augment: bool, mirror: bool, seed: int) -> Draw:
     """Draw batches that pass through all images in an order of the member's own, anew in each epoch, changed if so asked.
 
-    Parameters
-    ----------
-    inputs, labels : (n, colours, side, side) and (n,)
-    size : of a batch; the last of an epoch may be smaller
-    augment : shift images by up to 4 pixels, cut out a square of 8 pixels
-    mirror : and mirror half of them
-    seed : with member and step it determines what is drawn
-
-    Returns
-    -------
-    for `lib.training.train`
+    The last batch of an epoch may be smaller.
     """
-    if np.ndim(inputs) != 4 or np.shape(labels) != np.shape(inputs)[:1] or len(inputs) == 0:
-        raise ValueError(f"inputs {np.shape(inputs)} and labels {np.shape(labels)}: want (n, colours, side, side) and (n,)")
-    sizes(size=size)
-    whole("seed", seed, 0)
     each = -(-len(inputs) // size)
 
     def draw(member: int, step: int) -> tuple[NDArray, NDArray]:
@@ -309,38 +270,27 @@ def batches(inputs: NDArray, labels: NDArray, size: int, augment: bool, mirror: 
 
 def _changed(rng: np.random.Generator, images: NDArray, mirror: bool) -> NDArray:
     """Shift, mirror and cut images (n, colours, side, side)."""
-    count, _, side, _ = images.shape
+    count, colours, side, _ = images.shape
     padded = np.pad(images, ((0, 0), (0, 0), (4, 4), (4, 4)), mode="reflect")
-    top, left, row, column = rng.integers(0, [[9], [9], [side - 7], [side - 7]], (4, count))
-    place = np.arange(side)
-    columns = left[:, None] + np.where(mirror & (rng.random(count) < 0.5)[:, None], place[::-1], place)
-    rows = top[:, None] + place
-    images = padded[np.arange(count)[:, None, None], :, rows[:, :, None], columns[:, None]]  # (n, side, side, colours)
-    cut = ((place - row[:, None]) // 8 == 0)[:, :, None] & ((place - column[:, None]) // 8 == 0)[:, None]
-    return np.where(cut[:, None], np.float32(0), np.moveaxis(images, -1, 1))
+    places = rng.integers(0, [[9], [9], [side - 7], [side - 7]], (4, count)).T
+    mirrored = mirror & (rng.random(count) < 0.5)
+    changed = np.moveaxis(np.empty((count, side, side, colours), images.dtype), -1, 1)  # in memory, colours are innermost
+    for i, (top, left, row, column) in enumerate(places):
+        shifted = padded[i, :, top : top + side, left : left + side]
+        changed[i] = shifted[:, :, ::-1] if mirrored[i] else shifted
+        changed[i, :, row : row + 8, column : column + 8] = 0
+    return changed
 
 
 # What a core or two do in an hour. The source: 60,000 digits, 500 epochs, 8 seeds; 50,000 photographs, 24 epochs, 64 channels.
 _LENET = {"images": 1024, "batch_size": 32, "records": 8, "probe": 32, "tested": 1000}
 _RESNET = {"members": 2, "images": 3072, "channels": 8, "kernel": 15, "epochs": 4, "batch_size": 64, "looked_at": 1000}
 _ALPHAS = np.logspace(-1, 1, 5).tolist()
+_KERNEL = {"3e-4": {"alphas": _ALPHAS, "members": 8, "epochs": 40, "learning_rate": 3e-4, **_LENET}}
+_GABOR = {"normalized": {"alphas": _ALPHAS, "normalize": True, "learning_rate": 0.1, **_RESNET}}
+_PLAIN = {"plain": {"alphas": _ALPHAS[::2], "normalize": False, "learning_rate": 0.003, **_RESNET}}
 RUNS = [
-    Run(
-        "practice/kernel_distance",
-        lenet,
-        "steps",
-        {"3e-4": {"alphas": _ALPHAS, "members": 8, "epochs": 40, "learning_rate": 3e-4, **_LENET}},
-    ),
-    Run(
-        "practice/gabor",
-        first_filters,
-        "network",
-        {"normalized": {"alphas": _ALPHAS, "normalize": True, "learning_rate": 0.1, **_RESNET}},
-    ),
-    Run(
-        "practice/gabor_plain",
-        first_filters,
-        "network",
-        {"plain": {"alphas": _ALPHAS[::2], "normalize": False, "learning_rate": 0.003, **_RESNET}},
-    ),
+    Run("practice/kernel_distance", lenet, "steps", _KERNEL),
+    Run("practice/gabor", first_filters, "network", _GABOR),
+    Run("practice/gabor_plain", first_filters, "network", _PLAIN),
 ]

@@ -3,17 +3,19 @@
 Source: the localization notes, sections 1 and 5; Ingrosso & Goldt (2022) for the task; settings from the authors' code.
 """
 
+from functools import partial
+
 import numpy as np
 import torch
 import xarray as xr
 from torch import Tensor
 
 from lib import data
-from lib.checks import numbers, one_of, positive, sizes, whole
+from lib.checks import fit, matrix, numbers, one_of, positive, seed, size, takes, vector
+from lib.data.signals import FIELDS
 from lib.measures import inverse_participation_ratio
 from lib.networks import Committee
 from lib.results import Run
-from lib.signals import FIELDS
 from lib.theory.localization import nlgp_covariance, symmetric_score
 from lib.training import Draw, log_steps, train
 
@@ -21,6 +23,7 @@ SIGNALS = ("nlgp", "clone", "pulse", *FIELDS)
 WIDTHS = np.geomspace(0.3, 8, 40)  # of bumps, in sites
 
 
+@takes(kind=partial(one_of, allowed=SIGNALS), sites=size, gain=positive, batch=size, seed=seed, targets=vector)
 def signals(
     kind: str, sites: int, xi: tuple, gain: float, batch: int, seed: int, targets: tuple[float, float] = (1.0, 0.0)
 ) -> Draw:
@@ -28,23 +31,14 @@ def signals(
 
     Parameters
     ----------
-    kind : "nlgp", its Gaussian "clone" of the same covariances, the single "pulse" of values ±1, or a field of `lib.signals`
+    kind : "nlgp", its Gaussian "clone" of the same covariances, the single "pulse" of values ±1, or a field of `lib.data.signals`
     xi : (ξ₁, ξ₀), lengths of the classes y = 1 and y = 0; of the pulse two intervals
     gain : of the NLGP and of what is cloned
     targets : what the network is to say of the classes y = 1 and y = 0
-
-    Raises
-    ------
-    ValueError
-        If the kind is unknown.
     """
-    one_of("kind", kind, SIGNALS)
-    sizes(sites=sites, batch=batch)
-    whole("seed", seed, 0)
-    positive("gain", gain)
-    lengths, targets = numbers("xi", xi), numbers("targets", targets, 1)
-    if lengths.shape != ((2, 2) if kind == "pulse" else (2,)) or targets.shape != (2,):
-        raise ValueError(f"xi {lengths.shape} and targets {targets.shape}: want two, of pulses two intervals, and two")
+    lengths = numbers("xi", xi).shape
+    if lengths != ((2, 2) if kind == "pulse" else (2,)) or len(targets) != 2:
+        raise ValueError(f"xi {lengths} and targets {targets.shape}: want two, of pulses two intervals, and two")
     covariances = [nlgp_covariance(sites, length, gain) for length in xi] if kind == "clone" else None
 
     def draw(member: int, step: int) -> tuple[np.ndarray, np.ndarray]:
@@ -62,6 +56,7 @@ def signals(
     return draw
 
 
+@takes(neurons=size, learning_rate=positive, sites=size, trials=size, records=size)
 def receptive_fields(
     kind: str = "nlgp",
     *,
@@ -94,8 +89,6 @@ def receptive_fields(
     over (trial, step): loss, the error without ½ on 10,000 signals; w (…, neuron, site), its ipr (…, neuron), and b (…, neuron)
     if there are biases
     """
-    sizes(neurons=neurons, sites=sites, steps=steps, trials=trials, records=records)
-    positive("learning_rate", learning_rate)
     network = Committee(sites, neurons, activation, bias)
     inputs, wanted = signals(kind, sites, xi, gain, 10_000, seed, targets)(trials, 0)  # a member's number that no trial has
     found = train(
@@ -119,6 +112,7 @@ def _fields(parameters: dict[str, Tensor], outputs: Tensor, hidden: list[Tensor]
     return fields | ({"b": (("neuron",), parameters["bias1"])} if "bias1" in parameters else {})
 
 
+@takes(inputs=matrix)
 def predicted_field(inputs: np.ndarray, labels: np.ndarray) -> xr.Dataset:
     r"""Say from the data alone whether one neuron localizes: compare Gaussian bumps with Fourier modes in `symmetric_score`.
 
@@ -136,7 +130,7 @@ def predicted_field(inputs: np.ndarray, labels: np.ndarray) -> xr.Dataset:
 
     Source: ours; towards section 3.2 of the localization notes, which is empty.
     """
-    n = numbers("inputs", inputs, 2).shape[1]
+    n = inputs.shape[1]
     ring = np.minimum(np.arange(n), n - np.arange(n))
     bumps = np.exp(-(ring**2) / (2 * WIDTHS[:, None] ** 2))
     waves = np.cos(2 * np.pi * np.outer(np.arange(n // 2 + 1), np.arange(n)) / n + 0.3)
@@ -147,11 +141,10 @@ def predicted_field(inputs: np.ndarray, labels: np.ndarray) -> xr.Dataset:
     )
 
 
+@takes(inputs=matrix, labels=vector, w=matrix)
 def scores(inputs: np.ndarray, labels: np.ndarray, w: np.ndarray) -> np.ndarray:
     """Return `symmetric_score` (k,) of the neurons w (k, n) on samples (samples, n) with labels 1 or 0."""
-    inputs, labels, w = numbers("inputs", inputs, 2), numbers("labels", labels, 1), numbers("w", w, 2)
-    if labels.shape != inputs.shape[:1] or w.shape[1:] != inputs.shape[1:]:
-        raise ValueError(f"inputs {inputs.shape}, labels {labels.shape} and w {w.shape} do not fit: want (s, n), (s,), (k, n)")
+    fit("(s, n), (s,), (k, n)", inputs=inputs, labels=labels, w=w)
     if not np.array_equal(np.unique(labels), [0, 1]):
         raise ValueError("labels must be 0 and 1, both of them")
     projections = inputs @ w.T

@@ -13,34 +13,33 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from lib import sweeps
-from lib.checks import numbers, positives, sizes, whole, wholes
+from lib.checks import broadcastable, fit, matrix, numbers, positives, seed, size, takes, vector, wholes
 from lib.kernels import two_layer_ntk
-from lib.networks import Dense, check_device
+from lib.networks import Dense
+from lib.networks.base import check_device
 from lib.results import ROOT, Run
 from lib.sweeps import Sweep
-from lib.theory.common import broadcastable
 from lib.theory.piecewise_linear import scale_initialization
 from lib.training import log_steps, train
 
 
+@takes(count=size, dimension=size)
 def sphere(rng: np.random.Generator, count: int, dimension: int) -> NDArray:
     """Draw points uniformly from the unit sphere, (count, dimension)."""
-    sizes(count=count, dimension=dimension)
     points = rng.normal(size=(count, dimension))
     return points / np.linalg.norm(points, axis=1, keepdims=True)
 
 
+@takes(w=matrix, a=vector, inputs=matrix)
 def relu_network(w: NDArray, a: NDArray, inputs: NDArray) -> NDArray:
     """Return the outputs (n,) of Σ a_k relu(w_k·x), for w (h, d), a (h,) and inputs (n, d)."""
-    w, a, inputs = numbers("w", w, 2), numbers("a", a, 1), numbers("inputs", inputs, 2)
-    if a.shape != w.shape[:1] or inputs.shape[1:] != w.shape[1:]:
-        raise ValueError(f"w {w.shape}, a {a.shape} and inputs {inputs.shape} do not fit: want (h, d), (h,) and (n, d)")
+    fit("(h, d), (h,), (n, d)", w=w, a=a, inputs=inputs)
     return np.maximum(inputs @ w.T, 0) @ a
 
 
+@takes(units=size)
 def balanced_student(rng: np.random.Generator, units: int, dimension: int) -> tuple[NDArray, NDArray]:
     """Draw w (units, dimension) on the sphere and a = ±1; the second half repeats the first with opposite a, so that f = 0."""
-    sizes(units=units, dimension=dimension)
     if units % 2:
         raise ValueError(f"units is {units}: want an even number, since each neuron has a twin")
     half = units // 2
@@ -48,6 +47,7 @@ def balanced_student(rng: np.random.Generator, units: int, dimension: int) -> tu
     return np.concatenate([w, w]), np.concatenate([a, -a])
 
 
+@takes(dimension=size, units=size, teachers=size, points=size, device=check_device)
 def students(
     tau: ArrayLike,
     delta: ArrayLike,
@@ -79,8 +79,6 @@ def students(
     Source: figure 1(a) and the text about figure 1; the error is without ½ in the authors' code.
     """
     tau, delta, seed, learning_rate = _members(tau, delta, seed, learning_rate)
-    sizes(dimension=dimension, units=units, teachers=teachers, points=points)
-    check_device(device)
     problems = [_problem(int(s), dimension, units, teachers, points) for s in seed]
     x, y, w, a = (np.stack(parts) for parts in zip(*problems, strict=True))
     w, a = scale_initialization(w, a, tau, delta)
@@ -119,10 +117,9 @@ def _problem(seed: int, dimension: int, units: int, teachers: int, points: int) 
     return x, relu_network(*teacher(seed, dimension, teachers), x), *balanced_student(rng, units, dimension)
 
 
+@takes(seed=seed, dimension=size, neurons=size)
 def teacher(seed: int, dimension: int, neurons: int = 3) -> tuple[NDArray, NDArray]:
     """Return the w (neurons, dimension) on the sphere and the a = ±1 of the teacher that goes with a seed."""
-    whole("seed", seed, 0)
-    sizes(dimension=dimension, neurons=neurons)
     rng = np.random.default_rng((seed, 1))
     return sphere(rng, neurons, dimension), rng.choice([-1.0, 1.0], neurons)
 
@@ -131,14 +128,11 @@ def _weights(parameters: dict[str, Tensor], outputs: Tensor, hidden: list[Tensor
     return {"w": (("unit", "input"), parameters["weight1"]), "a": (("unit",), parameters["weight2"][:, 0])}
 
 
+@takes(tau=positives)
 def distances(
     tau: ArrayLike, delta: ArrayLike, seed: ArrayLike, *, steps: int, record: Sequence[int], device: str = "cpu"
 ) -> xr.Dataset:
-    """Train students at a learning rate of .005/τ² and watch how far they go.
-
-    Parameters
-    ----------
-    as for `students`
+    """Train `students` at a learning rate of .005/τ² and watch how far they go.
 
     Returns
     -------
@@ -148,7 +142,7 @@ def distances(
 
     Source: figure 1(b) and its supporting figure.
     """
-    tau, delta, seed, rate = _members(tau, delta, seed, 5e-3 / positives("tau", np.atleast_1d(tau)) ** 2)
+    tau, delta, seed, rate = _members(tau, delta, seed, 5e-3 / np.atleast_1d(tau) ** 2)
     found = students(tau, delta, seed, learning_rate=rate, steps=steps, record=record, device=device)
     compared = [_compare(found.isel(member=m), int(s), device) for m, s in enumerate(seed)]
     return xr.concat(compared, "member").assign(train=found.train, diverged=found.diverged).drop_vars("member")
@@ -177,14 +171,12 @@ def _compare(student: xr.Dataset, seed: int, device: str) -> xr.Dataset:
     )
 
 
+@takes(seeds=wholes, every=size, steps=size, device=check_device)
 def plane(*, seeds: Sequence[int], every: int = 1, steps: int = 100_000, device: str = "cpu") -> xr.Dataset:
     """Sweep the plane of τ and δ: `distances` at each `every`-th point of the paper's grid, 17 × 17, for each seed.
 
     With a current Dask client its workers share the points. On a GPU all networks of the grid train in one program.
     """
-    seeds = wholes("seeds", seeds)
-    sizes(every=every, steps=steps)
-    check_device(device)
     sweep = Sweep(
         "piecewise_linear/plane",
         distances,

@@ -4,19 +4,22 @@ Where the text and the authors' code disagree, the tables keep both or say which
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from math import ceil
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 import xarray as xr
 
-from lib import data, measures
-from lib.checks import kind, labelled, numbers, one_of, positive, sizes, whole
-from lib.networks import ACTIVATIONS, Network, architecture, check_device
+from lib import data, measures, training
+from lib.checks import instance, labelled, non_negatives, one_of, positive, seed, size, sizes, takes
+from lib.networks import ACTIVATIONS, Convolutional, Dense, Network
+from lib.networks.base import check_device
 from lib.results import Run
 from lib.theory import two_point
-from lib.training import train
+from lib.training.descent import OPTIMIZERS
 
 INPUT_DISTANCE, TARGET_DISTANCE = 1.0, 0.5**0.5  # of the authors' code; the text has .5 and 1
 
@@ -37,14 +40,39 @@ class Setting:
     def __post_init__(self) -> None:
         one_of("architecture", self.architecture, ("dense", "skip", "dropout", "convolutional"))
         one_of("activation", self.activation, ACTIVATIONS)
-        one_of("optimizer", self.optimizer, ("sgd", "adam"))
+        one_of("optimizer", self.optimizer, OPTIMIZERS)
         sizes(epochs=self.epochs, units=self.units, hidden_layers=self.hidden_layers)
         positive("gain", self.gain)
         positive("learning_rate", self.learning_rate)
 
     def network(self, inputs: int = 1, outputs: int = 1) -> Network:
-        """Return the network."""
-        return architecture(self.architecture, inputs, outputs, self.units, self.hidden_layers, self.activation)
+        """Return the network; before a convolutional one's hidden layers lies a line of units, as in the authors' code."""
+        if self.architecture == "convolutional":
+            return Convolutional(inputs, outputs, self.units, self.hidden_layers + 1, activation=self.activation)
+        widths = (inputs, *[self.units] * self.hidden_layers, outputs)
+        dropout = 0.1 if self.architecture == "dropout" else 0.0
+        return Dense(widths, self.activation, skip=self.architecture == "skip", dropout=dropout)
+
+    def train(self, inputs: np.ndarray, targets: np.ndarray, trials: int, seed: int, device: str, **options: Any) -> xr.Dataset:
+        """Train initializations of the network, watching the layer half-way through it; `options` of `lib.training.train`."""
+        network = self.network(inputs.shape[-1], targets.shape[-1])
+        parameters = network.initialize(seed, trials, self.gain, device=device)
+        settings = {"learning_rate": self.learning_rate, "steps": self.epochs, "optimizer": self.optimizer, "seed": seed}
+        settings |= {"layers": self.hidden_layers // 2, "progress": True} | options
+        return training.train(network, parameters, inputs, targets, **settings).rename(member="trial")
+
+    def batches(self, points: int) -> dict[str, int]:
+        """Return, as options for `train`, the size of a batch, 64 or all points if they are fewer, and the steps in all."""
+        batch_size = min(64, points)
+        return {"batch_size": batch_size, "steps": self.epochs * ceil(points / batch_size)}
+
+    def slowed(self) -> "Setting":
+        """Return the setting with which the final distance is measured: a fifth of the learning rate, five times the epochs."""
+        return replace(self, learning_rate=self.learning_rate / 5, epochs=5 * self.epochs)
+
+    def with_adam(self, learning_rate: float, epochs: int) -> "Setting":
+        """Return the setting with Adam; the paper gives no learning rates for it, so they are ours."""
+        return replace(self, optimizer="adam", learning_rate=learning_rate, epochs=epochs)
 
 
 TABLE_1 = {
@@ -78,6 +106,7 @@ TABLE_2 = {
 }
 
 
+@takes(setting=instance(Setting), trials=size, every=size)
 def dynamics(
     setting: Setting,
     *,
@@ -104,34 +133,18 @@ def dynamics(
 
     Source: Section 3.1, Appendix B.1.
     """
-    kind("setting", setting, Setting)
-    sizes(trials=trials, every=every)
-    network = setting.network()
     inputs, targets = data.two_points(input_distance, target_distance)
-    found = train(
-        network,
-        network.initialize(seed, trials, setting.gain, device=device),
-        inputs,
-        targets,
-        learning_rate=setting.learning_rate,
-        steps=setting.epochs,
-        optimizer=setting.optimizer,
-        record=np.arange(0, setting.epochs + 1, every),
-        observe=measures.two_points(targets),
-        layers=None if all_layers else setting.hidden_layers // 2,
-        seed=seed,
-        progress=True,
-    ).rename(member="trial")
-    return found.assign_coords(layer=np.arange(network.depth)) if all_layers else found.isel(layer=0)
+    layers = None if all_layers else setting.hidden_layers // 2
+    record, observe = np.arange(0, setting.epochs + 1, every), measures.two_points(targets)
+    found = setting.train(inputs, targets, trials, seed, device, record=record, observe=observe, layers=layers)
+    return found.assign_coords(layer=np.arange(found.sizes["layer"])) if all_layers else found.isel(layer=0)
 
 
+@takes(found=labelled("trial", "step", "dh2", "dy2", "w", "loss"))
 def fit(found: xr.Dataset, input_distance: float = INPUT_DISTANCE, target_distance: float = TARGET_DISTANCE) -> xr.Dataset:
     """Fit the theory to each trial of `dynamics`: two constants to the three curves, then a third to the loss.
 
-    Parameters
-    ----------
-    found : (trial, step) dh2, dy2, w and loss
-    input_distance, target_distance : with which it was found
+    The distances are those with which it was found.
 
     Returns
     -------
@@ -140,7 +153,6 @@ def fit(found: xr.Dataset, input_distance: float = INPUT_DISTANCE, target_distan
 
     Source: Appendix B.1, "Fitting Procedure".
     """
-    labelled("found", found, "trial", "step", "dh2", "dy2", "w", "loss")
     return xr.concat([_fit(found.sel(trial=trial), input_distance, target_distance) for trial in found.trial], "trial")
 
 
@@ -166,6 +178,7 @@ def _fit(one: xr.Dataset, input_distance: float, target_distance: float) -> xr.D
     )
 
 
+@takes(setting=instance(Setting), input_distances=partial(non_negatives, ndim=1), target_distances=partial(non_negatives, ndim=1))
 def final_distance(
     setting: Setting,
     *,
@@ -176,36 +189,20 @@ def final_distance(
 ) -> xr.Dataset:
     """Train one network for each pair of distances until its loss is below 1e-4.
 
-    Returns
-    -------
-    (moment, input_distance, target_distance) loss, dh2 and dy2; moment is "start" and "end"
+    Found are, over (moment, input_distance, target_distance), loss, dh2 and dy2; moment is "start" and "end".
 
     Source: Appendix B.1, "Final Representational Distance"; where to stop is the authors' code's.
     """
-    kind("setting", setting, Setting)
     for name, distances in (("input_distances", input_distances), ("target_distances", target_distances)):
-        if len(set(numbers(name, distances, ndim=1).tolist())) < len(distances) or min(distances) < 0:
-            raise ValueError(f"{name} are {distances}: want distances of at least 0, each once")
-    network = setting.network()
+        if len(set(distances)) < len(distances):
+            raise ValueError(f"{name} are {distances}: want each once")
     pairs = pd.MultiIndex.from_product([input_distances, target_distances], names=["input_distance", "target_distance"])
     inputs, targets = (np.stack(arrays) for arrays in zip(*(data.two_points(*pair) for pair in pairs), strict=True))
-    found = train(
-        network,
-        network.initialize(seed, len(pairs), setting.gain, device=device),
-        inputs,
-        targets,
-        learning_rate=setting.learning_rate,
-        steps=setting.epochs,
-        optimizer=setting.optimizer,
-        record=np.unique([*range(0, setting.epochs, 50), setting.epochs]),
-        observe=measures.two_points(targets[0]),
-        layers=setting.hidden_layers // 2,
-        stop_below=1e-4,
-        seed=seed,
-        progress=True,
-    )
+    record = np.unique([*range(0, setting.epochs, 50), setting.epochs])
+    options = {"record": record, "observe": measures.two_points(targets[0]), "stop_below": 1e-4}
+    found = setting.train(inputs, targets, len(pairs), seed, device, **options)
     ends = _moments(found[["loss", "dh2", "dy2"]].isel(layer=0))
-    return ends.drop_vars("member").assign_coords(xr.Coordinates.from_pandas_multiindex(pairs, "member")).unstack("member")
+    return ends.drop_vars("trial").assign_coords(xr.Coordinates.from_pandas_multiindex(pairs, "trial")).unstack("trial")
 
 
 def _moments(found: xr.Dataset) -> xr.Dataset:
@@ -213,47 +210,30 @@ def _moments(found: xr.Dataset) -> xr.Dataset:
     return found.isel(step=[0, -1]).rename(step="moment").assign_coords(moment=["start", "end"])
 
 
+@takes(setting=instance(Setting), trials=size)
 def xor(setting: Setting, *, trials: int = 1, seed: int = 0, device: str = "cpu") -> xr.Dataset:
     """Train networks on XOR; points in the order 00, 10, 01, 11.
 
-    Returns
-    -------
-    (trial, moment) loss, outputs (point, output), distance2 (point, other) half-way through the network
+    Found are, over (trial, moment), loss, outputs (point, output) and distance2 (point, other) half-way through the network.
 
     Source: Section 4.4, Appendix B.2.
     """
-    kind("setting", setting, Setting)
-    sizes(trials=trials)
-    inputs, targets = data.xor()
-    network = setting.network(inputs=2)
-    found = train(
-        network,
-        network.initialize(seed, trials, setting.gain, device=device),
-        inputs,
-        targets,
-        learning_rate=setting.learning_rate,
-        steps=setting.epochs,
-        optimizer=setting.optimizer,
-        record=[0, setting.epochs],
-        observe=measures.geometry,
-        layers=setting.hidden_layers // 2,
-        seed=seed,
-        progress=True,
-    ).rename(member="trial")
+    found = setting.train(*data.xor(), trials, seed, device, record=[0, setting.epochs], observe=measures.geometry)
     return _moments(found.isel(layer=0))
 
 
+@takes(found=labelled("distance2", "point", "other"))
 def merging(found: xr.Dataset) -> xr.DataArray:
     """Return the squared distance of each of XOR's two pairs with equal outputs over the mean of the pairs with different ones.
 
     `found` is of `xor`; the result has its dimensions, with `pair` (00–11, 10–01) in place of point and other.
     """
-    labelled("found", found, "distance2", "point", "other")
     between = [found.distance2.isel(point=i, other=j) for i, j in ((0, 1), (0, 2), (3, 1), (3, 2))]
     within = [found.distance2.isel(point=i, other=j) for i, j in ((0, 3), (1, 2))]
     return xr.concat(within, "pair") / xr.concat(between, "between").mean("between")
 
 
+@takes(setting=instance(Setting), trials=size)
 def blobs(setting: Setting, *, side: int = 30, trials: int = 1, seed: int = 0, device: str = "cpu") -> xr.Dataset:
     """Train networks to report the x or the y position of a blob, whichever the context asks for, in batches of 64.
 
@@ -265,31 +245,13 @@ def blobs(setting: Setting, *, side: int = 30, trials: int = 1, seed: int = 0, d
 
     Source: Sections 4.5 and C.2, Appendix B.3; the batch size is the authors' code's.
     """
-    kind("setting", setting, Setting)
-    sizes(trials=trials)
     inputs, targets, _ = data.blobs(side)
-    network = setting.network(inputs=inputs.shape[1])
 
     def observe(parameters: dict, outputs: torch.Tensor, hidden: list) -> dict:
         return {"hidden": (("point", "unit"), hidden[0])}
 
-    batch = min(64, len(inputs))
-    steps = setting.epochs * ceil(len(inputs) / batch)
-    found = train(
-        network,
-        network.initialize(seed, trials, setting.gain, device=device),
-        inputs,
-        targets,
-        learning_rate=setting.learning_rate,
-        steps=steps,
-        optimizer=setting.optimizer,
-        batch_size=batch,
-        record=[0, steps],
-        observe=observe,
-        layers=setting.hidden_layers // 2,
-        seed=seed,
-        progress=True,
-    ).rename(member="trial")
+    batches = setting.batches(len(inputs))
+    found = setting.train(inputs, targets, trials, seed, device, **batches, record=[0, batches["steps"]], observe=observe)
     found = _moments(found)
     hidden = found.hidden.values.reshape(trials, 2, 2, side, side, -1)  # (trial, moment, context, x, y, unit)
     along_x, along_y = hidden.mean(4).var(3).sum(-1), hidden.mean(3).var(3).sum(-1)
@@ -302,6 +264,7 @@ def blobs(setting: Setting, *, side: int = 30, trials: int = 1, seed: int = 0, d
     )
 
 
+@takes(setting=instance(Setting), images=size, shown=size, records=size, trials=size, seed=seed, device=check_device)
 def mnist(
     setting: Setting,
     *,
@@ -328,14 +291,9 @@ def mnist(
 
     Source: Sections 3.4 and 4.6, Appendix B.4. Neither text nor code gives the batch size; 64 is that of the blobs.
     """
-    kind("setting", setting, Setting)
-    sizes(images=images, shown=shown, records=records, trials=trials)
-    whole("seed", seed, 0)
-    check_device(device)
     inputs, labels = data.mnist()
     inputs, labels = inputs[:images], labels[:images]
     targets = np.eye(10, dtype=np.float32)[labels]
-    network = setting.network(inputs=784, outputs=10)
     pair = measures.two_points(targets, int(np.argmax(labels == 0)), int(np.argmax(labels == 1)))
     first = np.argsort(labels[:shown], kind="stable")
     ends = {}
@@ -346,23 +304,9 @@ def mnist(
         ends["end"] = seen
         return pair(parameters, outputs, hidden)
 
-    batch = min(64, images)
-    steps = setting.epochs * ceil(images / batch)
-    found = train(
-        network,
-        network.initialize(seed, trials, setting.gain, device=device),
-        inputs,
-        targets,
-        learning_rate=setting.learning_rate,
-        steps=steps,
-        optimizer=setting.optimizer,
-        batch_size=batch,
-        record=np.unique(np.linspace(0, steps, records + 1).astype(int)),
-        observe=observe,
-        layers=setting.hidden_layers // 2,
-        seed=seed,
-        progress=True,
-    ).rename(member="trial")
+    batches = setting.batches(len(inputs))
+    record = np.unique(np.linspace(0, batches["steps"], records + 1).astype(int))
+    found = setting.train(inputs, targets, trials, seed, device, **batches, record=record, observe=observe)
     both = {name: np.stack([ends[moment][name].numpy() for moment in ("start", "end")], 1) for name in ("h", "y")}
     given = {
         name: measures.squared_distances(torch.from_numpy(values[first])).numpy()
@@ -376,61 +320,33 @@ def mnist(
     )
 
 
-def slowed(setting: Setting) -> Setting:
-    """Return the setting with which the final distance is measured: a fifth of the learning rate, five times the epochs."""
-    kind("setting", setting, Setting)
-    return replace(setting, learning_rate=setting.learning_rate / 5, epochs=5 * setting.epochs)
-
-
-def with_adam(setting: Setting, learning_rate: float, epochs: int) -> Setting:
-    """Return the setting with Adam; the paper gives no learning rates for it, so they are ours."""
-    kind("setting", setting, Setting)
-    return replace(setting, optimizer="adam", learning_rate=learning_rate, epochs=epochs)
-
-
 _FEW = ("default", "shallow", "narrow")  # rows of figure 5
 _XOR = {name.removeprefix("xor "): setting for name, setting in TABLE_2.items() if name.startswith("xor")} | {
     "low, longer": replace(TABLE_2["xor low"], epochs=6000),  # ours: 3000 epochs end half-way down
-    "adam low": with_adam(TABLE_2["xor low"], 2e-5, 1000),
-    "adam intermediate": with_adam(TABLE_2["xor intermediate"], 2e-5, 1000),
-    "adam high": with_adam(TABLE_2["xor high"], 2e-6, 1000),
-    "adam two layers": with_adam(TABLE_2["xor two layers"], 1e-3, 4000),
+    "adam low": TABLE_2["xor low"].with_adam(2e-5, 1000),
+    "adam intermediate": TABLE_2["xor intermediate"].with_adam(2e-5, 1000),
+    "adam high": TABLE_2["xor high"].with_adam(2e-6, 1000),
+    "adam two layers": TABLE_2["xor two layers"].with_adam(1e-3, 4000),
 }
 _BLOBS = {name.removeprefix("blobs "): setting for name, setting in TABLE_2.items() if name.startswith("blobs")} | {
     "tanh low": replace(TABLE_2["blobs low"], activation="tanh"),
     "tanh high": replace(TABLE_2["blobs high"], activation="tanh"),
-    "adam low": with_adam(TABLE_2["blobs low"], 1e-4, 200),
-    "adam high": with_adam(TABLE_2["blobs high"], 1e-4, 200),
+    "adam low": TABLE_2["blobs low"].with_adam(1e-4, 200),
+    "adam high": TABLE_2["blobs high"].with_adam(1e-4, 200),
 }
+_MNIST = {"sgd": replace(TABLE_2["mnist"], epochs=100), "adam": TABLE_2["mnist"].with_adam(1e-4, 20)}
+_TEXT = {
+    n: {"setting": TABLE_1[n], "input_distance": 0.5, "target_distance": 1.0} for n in ("default", "relu", "narrow", "shallow")
+}
+_ADAM = {"setting": TABLE_1["default"].with_adam(2e-6, 2000), "trials": 3, "every": 5}
 RUNS = [
     Run("two_point/dynamics", dynamics, "row", {name: {"setting": row, "trials": 3} for name, row in TABLE_1.items()}),
     Run("two_point/depth", dynamics, "row", {"default": {"setting": TABLE_1["default"], "trials": 3, "all_layers": True}}),
-    Run(
-        "two_point/text_distances",
-        dynamics,
-        "row",
-        {
-            name: {"setting": TABLE_1[name], "input_distance": 0.5, "target_distance": 1.0}
-            for name in ("default", "relu", "narrow", "shallow")
-        },
-    ),
-    Run(
-        "two_point/adam",
-        dynamics,
-        "row",
-        {"default": {"setting": with_adam(TABLE_1["default"], 2e-6, 2000), "trials": 3, "every": 5}},
-    ),
+    Run("two_point/text_distances", dynamics, "row", _TEXT),
+    Run("two_point/adam", dynamics, "row", {"default": _ADAM}),
     Run("two_point/fits", dynamics, "row", {n: {"setting": TABLE_1[n], "trials": 50, "every": 50, "seed": 1} for n in _FEW}),
-    Run("two_point/final_distance", final_distance, "row", {name: {"setting": slowed(TABLE_1[name])} for name in _FEW}),
+    Run("two_point/final_distance", final_distance, "row", {name: {"setting": TABLE_1[name].slowed()} for name in _FEW}),
     Run("two_point/xor", xor, "task", {name: {"setting": setting, "trials": 5} for name, setting in _XOR.items()}),
     Run("two_point/blobs", blobs, "task", {name: {"setting": setting, "trials": 2} for name, setting in _BLOBS.items()}),
-    Run(
-        "two_point/mnist",
-        mnist,
-        "optimizer",
-        {
-            "sgd": {"setting": replace(TABLE_2["mnist"], epochs=100), "trials": 3, "records": 100},
-            "adam": {"setting": with_adam(TABLE_2["mnist"], 1e-4, 20), "trials": 3, "records": 100},
-        },
-    ),
+    Run("two_point/mnist", mnist, "optimizer", {n: {"setting": s, "trials": 3, "records": 100} for n, s in _MNIST.items()}),
 ]

@@ -1,5 +1,9 @@
 """Closed forms and differential equations of the documents: NumPy and SciPy only, one module per chapter.
 
-Every function checks its arguments: besides the errors that it names, it raises TypeError for what are no numbers, and ValueError
-where there are none, one is not finite, or a shape does not fit.
+A chapter with much theory has further modules, whose names its own module offers too: `deep_linear` belongs to
+`linear_networks`, `activation_regions` to `piecewise_linear`, `orthants` and `gated_linear` to `localization`,
+`two_point_curves` and `two_point_fit` to `two_point`; all share `common`.
+
+Every function checks its arguments. Besides the errors that it names, it raises TypeError if an argument is not numeric, and
+ValueError if an argument is empty, is not finite, has the wrong sign, or has a shape that does not fit.
 """

@@ -1,54 +1,17 @@
-"""What the theory modules share: arguments are checked, flows integrated and interpolators found in one way."""
+"""Numerics that the theory modules share: how flows are integrated and interpolators found."""
 
-from collections.abc import Callable, Sequence
-from itertools import count as count_from
+import warnings
+from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.integrate import solve_ivp
+from numpy.typing import NDArray
+from scipy.integrate import LSODA
 from scipy.optimize import minimize
 
-LARGEST = 1e100  # in size: formulas square and cube what they are given, and a float ends at 1.8e308
 EVALUATIONS = 500_000  # of a velocity before a flow is given up: half a minute
-
-
-def finite(name: str, value: ArrayLike, largest: float = LARGEST) -> NDArray:
-    """Return `value` as an array of floats.
-
-    Raise TypeError unless it is numbers, ValueError if there is none, or one is not finite or above `largest` in size.
-    """
-    try:
-        value = np.asarray(value).astype(float, casting="same_kind", copy=False)
-    except (TypeError, ValueError):  # text, None, lists of unequal length, complex numbers
-        raise TypeError(f"{name} is of type {type(value).__name__}: want real numbers, one or an array of them") from None
-    if value.size == 0:
-        raise ValueError(f"{name} is empty, of shape {value.shape}: want at least one number")
-    if not np.all(np.isfinite(value)):
-        raise ValueError(f"{name} must be finite, not {value[~np.isfinite(value)].flat[0]}")
-    if np.any(np.abs(value) > largest):
-        raise ValueError(f"{name} must be at most {largest:g} in size, not {np.abs(value).max():g}: measure in larger units")
-    return value
-
-
-def positive(name: str, value: ArrayLike) -> NDArray:
-    """Return `value` as `finite` does, or raise ValueError if one of the numbers is not positive.
-
-    What is positive divides: below 1 / `LARGEST` it is refused.
-    """
-    value = finite(name, value)
-    if np.any(value <= 0):
-        raise ValueError(f"{name} must be positive, not {value.min():g}")
-    if np.any(value < 1 / LARGEST):
-        raise ValueError(f"{name} must be at least {1 / LARGEST:g}, not {value.min():g}: measure in smaller units")
-    return value
-
-
-def non_negative(name: str, value: ArrayLike) -> NDArray:
-    """Return `value` as `finite` does, or raise ValueError if one of the numbers is negative."""
-    value = finite(name, value)
-    if np.any(value < 0):
-        raise ValueError(f"{name} must not be negative, but {value.min():g} is")
-    return value
+STAGE = 500  # steps of a solver before a new one
+LEAST = 1e-290  # of the units in which a state may shrink
+EPS = np.finfo(float).eps
 
 
 def held(name: str, value: NDArray) -> NDArray:
@@ -58,181 +21,147 @@ def held(name: str, value: NDArray) -> NDArray:
     return value
 
 
-def number(name: str, value: float, check: Callable[[str, ArrayLike], NDArray] = finite) -> float:
-    """Return `value` as one float, checked by `finite`, `positive` or `non_negative`; raise ValueError if it is an array."""
-    value = check(name, value)
-    if value.ndim:
-        raise ValueError(f"{name} has shape {value.shape}: want one number")
-    return float(value)
-
-
-def count(name: str, value: int, least: int = 1) -> int:
-    """Return `value` as an integer of at least `least`, or raise ValueError."""
-    if isinstance(value, bool) or not number(name, value).is_integer() or value < least:
-        raise ValueError(f"{name} is {value}: want {'a positive integer' if least == 1 else f'an integer of at least {least}'}")
-    return int(value)
-
-
-def numbers(**values: float) -> None:
-    """Raise ValueError unless each of these is one number; whether it is finite is checked too."""
-    for name, value in values.items():
-        number(name, value)
-
-
-def binary(name: str, value: ArrayLike) -> NDArray:
-    """Return `value` as an array of booleans, or raise ValueError if one of them is neither 0 nor 1."""
-    value = finite(name, value)
-    if not np.all((value == 0) | (value == 1)):
-        raise ValueError(f"{name} must be 0 or 1, True or False")
-    return value == 1
-
-
-def arrays(name: str, values: Sequence[ArrayLike], check: Callable[[str, ArrayLike], NDArray] = finite) -> list[NDArray]:
-    """Return a sequence of arrays, each of them checked; raise TypeError if it is none, ValueError if it is empty."""
-    if isinstance(values, str) or not np.iterable(values):
-        raise TypeError(f"{name} is of type {type(values).__name__}: want a list of arrays")
-    if len(values) == 0:
-        raise ValueError(f"{name} is empty: want at least one array")
-    return [check(f"{name}[{i}]", value) for i, value in enumerate(values)]
-
-
-def broadcastable(**values: NDArray) -> None:
-    """Raise ValueError unless the shapes of these arrays broadcast."""
-    shapes = {name: np.shape(value) for name, value in values.items()}
-    try:
-        np.broadcast_shapes(*shapes.values())
-    except ValueError:
-        given = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
-        raise ValueError(f"{given} do not fit each other: want shapes that broadcast") from None
-
-
-def generator(seed: int) -> np.random.Generator:
-    """Return the random numbers of a seed, or raise ValueError unless it is a non-negative integer."""
-    return np.random.default_rng(count("seed", seed, 0))
-
-
-def vector(name: str, value: ArrayLike) -> NDArray:
-    """Return `value` as a vector (d,) other than zero, or raise ValueError."""
-    value = finite(name, value)
-    if value.ndim != 1 or not np.any(value):
-        raise ValueError(f"{name} must be a vector (d,) other than zero")
-    return value
-
-
-def rows(name: str, value: ArrayLike, largest: float = LARGEST) -> NDArray:
-    """Return `value` as a vector or an array of them (..., d), or raise ValueError if it is one number."""
-    value = finite(name, value, largest)
-    if value.ndim < 1:
-        raise ValueError(f"{name} is one number: want vectors (..., d)")
-    return value
-
-
-def matrix(name: str, value: ArrayLike, largest: float = LARGEST) -> NDArray:
-    """Return `value` as a matrix or a batch of them (..., m, n), or raise ValueError."""
-    value = finite(name, value, largest)
-    if value.ndim < 2:
-        raise ValueError(f"{name} has shape {value.shape}: want a matrix, or a batch of them")
-    return value
-
-
-def square(name: str, value: ArrayLike) -> NDArray:
-    """Return `value` as (..., d, d), or raise ValueError."""
-    value = matrix(name, value)
-    if value.shape[-1] != value.shape[-2]:
-        raise ValueError(f"{name} has shape {value.shape}: want (..., d, d)")
-    return value
-
-
 def orthogonal(n: int, rng: np.random.Generator) -> NDArray:
     """Draw an orthogonal matrix (n, n), uniformly."""
-    n = count("n", n)
     q, r = np.linalg.qr(rng.normal(size=(n, n)))
     return q * np.sign(np.diag(r))
 
 
-def learning_rates(eta_a: float, eta_w: float) -> None:
-    """Raise ValueError unless both learning rates are positive and finite."""
-    number("eta_a", eta_a, positive)
-    number("eta_w", eta_w, positive)
+def integrate(velocity: Callable[[float, NDArray], NDArray], start: NDArray, times: NDArray) -> NDArray:
+    """Integrate a flow that does not depend on time from `start` (n,) at time 0 to `times` (T,), which ascend from 0 or later.
 
-
-def ascending(times: ArrayLike) -> NDArray:
-    """Return `times` as an array (T,), or raise ValueError unless they ascend from 0 or later."""
-    times = np.atleast_1d(finite("times", times, np.inf))
-    if times.ndim != 1 or times[0] < 0 or np.any(np.diff(times) < 0):
-        raise ValueError("times must ascend from 0 or later, shape (T,)")
-    return times
-
-
-def integrate(velocity: Callable[[float, NDArray], NDArray], start: ArrayLike, times: ArrayLike) -> tuple[NDArray, NDArray]:
-    """Integrate a flow that does not depend on time from `start` (n,) at time 0, to about nine digits of its largest entry.
-
-    A state much smaller than 1 is followed in stages, each with an absolute tolerance of its own: with one for all, a flow that
-    leaves zero would be lost in it. Entries below 1e-13 of the largest are not followed, even if they would grow.
-
-    Returns
-    -------
-    times (T,), states (T, n)
+    The states (T, n) have about nine digits of their largest entry. Entries below 1e-14 of it are not followed, even if they
+    would grow. LSODA takes explicit steps, and implicit ones where these would be held back. A flow that has come to rest is left
+    there, however late the last time.
 
     Raises
     ------
     ValueError
-        If times do not ascend from 0 or later, or the last is out of reach: the flow overflows, or takes too many steps.
+        If the last time is out of reach: the flow overflows, or takes too many steps, as one does that oscillates, or that waits
+        at a saddle which only rounding lets it leave.
     """
-    times, start, evaluations, now, path = ascending(times), finite("start", start), count_from(1), 0.0, []
-    if start.ndim != 1:
-        raise ValueError(f"start has shape {start.shape}: want (n,)")
-    apart, place = np.unique(times, return_inverse=True)  # the solver takes no time twice
+    apart, place = np.unique(times, return_inverse=True)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="lsoda")  # where the solver fails, we begin anew or raise
+        path = _follow(_Flow(velocity, apart[-1]), start, apart)
+    return np.array(path)[place]
 
-    def counted(t: float, state: NDArray) -> NDArray:
-        if next(evaluations) > EVALUATIONS:
-            raise ValueError(f"times reach to {times[-1]:g}, the flow only to {t:.3g} in {EVALUATIONS} evaluations: end earlier")
-        return velocity(t, state)
 
-    if times[-1] == 0:
-        return times, np.tile(start, (len(times), 1))
-    while len(path) < len(apart):
-        size = np.max(np.abs(start))
-        tiny = 0 < size < 1e-3
+class _Flow:
+    """A velocity whose evaluations are counted, in a unit and from a time of its own, and the Jacobian that was taken last."""
 
-        def outgrown(_: float, state: NDArray, limit: float = 1e3 * size) -> float:
-            return np.max(np.abs(state)) - limit
+    def __init__(self, velocity: Callable[[float, NDArray], NDArray], end: float) -> None:
+        self.velocity, self.end, self.since, self.unit, self.evaluations, self.slopes = velocity, end, 0.0, 1.0, 0, None
 
-        outgrown.terminal = True
-        rest, settings = apart[len(path) :], {"rtol": 1e-11, "atol": 1e-13 * (size if tiny else 1)}
+    def __call__(self, t: float, state: NDArray) -> NDArray:
+        """Return the velocity; raise ValueError if it overflows or was asked for too often."""
+        self.evaluations += 1
+        if self.evaluations > EVALUATIONS:
+            reached = f"the flow only to {self.since + t:.3g} in {EVALUATIONS} evaluations"
+            raise ValueError(f"times reach to {self.end:g}, {reached}: end earlier")
         with np.errstate(over="ignore", invalid="ignore"):
-            stage = solve_ivp(counted, (now, times[-1]), start, "DOP853", rest, events=outgrown if tiny else None, **settings)
-        if stage.status < 0 or not np.all(np.isfinite(stage.y)):
-            raise ValueError(f"the flow overflows or cannot be followed to time {times[-1]:g}: {stage.message}")
-        path.extend(np.reshape(stage.y, (len(start), -1)).T)
-        if stage.status == 1:
-            (now,), (start,) = stage.t_events[0], stage.y_events[0]
-    return times, np.array(path)[place]
+            return self._held(t, self.velocity(self.since + t, self.unit * state) / self.unit)
+
+    def jacobian(self, t: float, state: NDArray) -> NDArray:
+        """Return the Jacobian by central differences, and keep it as `slopes`."""
+        step = np.cbrt(EPS) * (np.max(np.abs(state)) or 1)
+        with np.errstate(over="ignore"):
+            columns = [(self(t, state + d) - self(t, state - d)) / (2 * step) for d in step * np.eye(len(state))]
+        self.slopes = self._held(t, np.transpose(columns))
+        return self.slopes
+
+    def _held(self, t: float, found: NDArray) -> NDArray:
+        if not np.all(np.isfinite(found)):
+            raise ValueError(f"the flow overflows at time {self.since + t:.3g}, before {self.end:g}")
+        return found
 
 
-def normal_equations(xtx: ArrayLike, xty: ArrayLike, shape: tuple[int, ...], owner: str) -> tuple[NDArray, NDArray]:
-    """Check XᵀX (d, d), symmetric and positive semidefinite, and Xᵀy, whose shape (d,) or (d, c) is that of the `owner`."""
-    xtx, xty = finite("xtx", xtx), finite("xty", xty)
-    if xty.shape != shape or xtx.shape != shape[:1] * 2 or xtx.ndim != 2:
+def _follow(flow: _Flow, state: NDArray, times: NDArray) -> list[NDArray]:
+    """Return the state at each of `times`, which ascend without repeats.
+
+    The solver works in stages. Each has its unit, since a state much smaller than 1 would be lost in the absolute tolerance, and
+    its own time, since short steps would be lost in rounding late on.
+    """
+    path, ahead, steps = ([state], times[1:], {}) if times[0] == 0 else ([], times, {})
+    while len(ahead):
+        flow.unit = min(np.max(np.abs(state)), 1.0) or 1.0
+        solver = LSODA(flow, 0.0, state / flow.unit, ahead[-1], rtol=1e-13, atol=1e-14, jac=flow.jacobian, **steps)
+        again = bool(steps)
+        reached, rests, steps = _stage(flow, solver, ahead)
+        if again and solver.t == 0:
+            raise ValueError(f"the flow cannot be followed from time {flow.since:.3g} to {flow.end:g}")
+        path.extend(flow.unit * found for found in reached)
+        flow.since, ahead = flow.since + solver.t, ahead[len(reached) :] - solver.t
+        lost = flow.unit < LEAST and np.max(np.abs(solver.y)) < 1e-3
+        state = np.zeros(len(state)) if lost else flow.unit * solver.y
+        if rests:
+            return path + [state] * len(ahead)
+    return path
+
+
+def _stage(flow: _Flow, solver: LSODA, times: NDArray) -> tuple[list[NDArray], bool, dict[str, float]]:
+    """Return the states at those of `times` that a stage reaches, whether the flow rests there, and how to begin anew if not.
+
+    Implicit steps grow wherever nothing seems to move, and then miss what leaves a saddle. Whenever the solver takes a Jacobian,
+    and where it fails, we therefore look at one too, and end the stage if its steps are too long for what grows.
+    """
+    reached = []
+    for step in range(1, STAGE + 1):
+        before, _ = solver.t, solver.step()
+        over = step == STAGE or solver.t == before
+        if over:
+            flow.jacobian(solver.t, solver.y)
+        slopes, flow.slopes = flow.slopes, None
+        new = times[len(reached) : np.searchsorted(times, solver.t, "right")]
+        reached.extend(solver.dense_output()(new).T if len(new) else [])
+        size = np.max(np.abs(solver.y))
+        if len(reached) == len(times) or 0 < size < 1e-3 or (size > 1e3 and flow.unit < 1):
+            break
+        if slopes is not None:
+            rests, steps = _outlook(flow, solver.t, solver.y, slopes, times[-1] - solver.t)
+            if rests or over or solver.step_size > steps["max_step"]:
+                return reached, rests, steps
+    return reached, False, {}
+
+
+def _outlook(flow: _Flow, t: float, state: NDArray, slopes: NDArray, time: float) -> tuple[bool, dict[str, float]]:
+    """Tell from the Jacobian whether a flow rests at `state` for `time`, and which steps suit the solver if not.
+
+    At rest nothing grows, and what is left to go, a step of Newton's, is less than nine digits show. It must lead to rest indeed:
+    differences are not to be trusted where the Jacobian is nearly zero. A velocity counts only for as long as its rounding alone
+    would need to go so far. Entries that are zero and stay zero are left out.
+    """
+    speed = flow(t, state)
+    rounding = 10 * (EPS * np.abs(slopes) @ np.abs(state) + np.abs(flow(t, state + EPS * state) - speed))
+    live = (speed != 0) | (rounding > 0)
+    if not np.any(live):
+        return True, {}
+    speed, rounding, slopes = speed[live], rounding[live], slopes[np.ix_(live, live)]
+    rates = np.linalg.eigvals(slopes)
+    fastest, growth, tolerance = np.abs(rates).max(), rates.real.max(), 1e-11 * np.max(np.abs(state))
+    first = min(time, 1e-6 / max(fastest, 1 / time))
+    if growth > 1e-8 * fastest:  # less is what differences make of zero
+        return False, {"first_step": first, "max_step": 0.1 / growth}
+    to_go = np.linalg.solve(np.diag(np.maximum(rounding / tolerance, 1 / time)) - slopes, speed)
+    end = state.copy()
+    end[live] += to_go
+    near = np.all(np.abs(to_go) <= tolerance) and np.all(np.abs(flow(t, end)[live]) <= np.abs(speed) / 2 + rounding)
+    return bool(near), {"first_step": first, "max_step": np.inf}
+
+
+def check_data(xtx: NDArray, xty: NDArray, shape: tuple[int, ...], owner: str) -> None:
+    """Raise ValueError unless XᵀX is (d, d) and Xᵀy has the shape of the `owner`, (d,) or (d, c)."""
+    if xty.shape != shape or xtx.shape != shape[:1] * 2:
         raise ValueError(f"xtx {xtx.shape} and xty {xty.shape} do not fit {owner}: want (d, d) and {shape or '(d,)'}")
-    if not np.allclose(xtx, xtx.T, atol=1e-8 * np.abs(xtx).max()) or np.linalg.eigvalsh(xtx)[0] < -1e-10 * np.abs(xtx).max():
-        raise ValueError("xtx must be symmetric and positive semidefinite; pass X.T @ X")
-    return xtx, xty
 
 
-def interpolators(xtx: ArrayLike, xty: ArrayLike) -> tuple[NDArray, NDArray, NDArray]:
+def interpolators(xtx: NDArray, xty: NDArray) -> tuple[NDArray, NDArray, NDArray]:
     """Describe all β with XᵀXβ = Xᵀy.
 
-    Returns
-    -------
-    the shortest one (d,), an orthonormal basis of the null space (d, k), the other eigenvalues of XᵀX (d - k,)
-
-    Raises
-    ------
-    ValueError
-        If there are none.
+    Returns the shortest one (d,), an orthonormal basis of the null space (d, k) and the other eigenvalues of XᵀX (d - k,).
+    Raises ValueError if there are none.
     """
-    xtx, xty = normal_equations(xtx, xty, np.shape(xty), "each other")
+    check_data(xtx, xty, xty.shape, "each other")
     strengths, modes = np.linalg.eigh(xtx)
     seen = strengths > 1e-10 * strengths[-1]
     visible, strengths = modes[:, seen], strengths[seen]
@@ -243,12 +172,10 @@ def interpolators(xtx: ArrayLike, xty: ArrayLike) -> tuple[NDArray, NDArray, NDA
 
 
 def best_interpolator(
-    objective: Callable[[NDArray], tuple[float, NDArray]], xtx: ArrayLike, xty: ArrayLike, start: ArrayLike
+    objective: Callable[[NDArray], tuple[float, NDArray]], xtx: NDArray, xty: NDArray, start: NDArray
 ) -> NDArray:
     """Minimize a convex objective (value and gradient) over all interpolators, from the one nearest to `start`."""
-    (shortest, null, _), start = interpolators(xtx, xty), finite("start", start)
-    if start.shape != shortest.shape:
-        raise ValueError(f"start has shape {start.shape}: want {shortest.shape}, as that of xty")
+    shortest, null, _ = interpolators(xtx, xty)
     if null.shape[1] == 0:
         return shortest
 

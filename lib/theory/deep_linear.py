@@ -9,19 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lib.theory.common import (
-    best_interpolator,
-    count,
-    finite,
-    generator,
-    held,
-    integrate,
-    normal_equations,
-    number,
-    orthogonal,
-    square,
-    vector,
-)
+from lib.checks import ascending, fit, gram, non_negative, nonzero, number, numbers, seed, squares, takes, vector, vectors, whole
+from lib.theory.common import best_interpolator, held, integrate, orthogonal
 
 
 class DeepFlow(NamedTuple):
@@ -40,29 +29,20 @@ class DeepFlow(NamedTuple):
         return beta
 
 
+@takes(a=vector, ws=numbers, xtx=gram, xty=vector, times=ascending)
 def deep_flow(a: ArrayLike, ws: ArrayLike, xtx: ArrayLike, xty: ArrayLike, times: ArrayLike) -> DeepFlow:
     r"""Integrate the flow of :math:`f(x) = a^\top W_L\cdots W_1 x`, of depth L + 1 and width d throughout, numerically.
 
     Parameters
     ----------
-    a : (d,) at time 0
-    ws : (L, d, d) at time 0, W_1 first
-    xtx : (d, d) the matrix XᵀX, symmetric and positive semidefinite
-    xty : (d,) the vector Xᵀy
+    a, ws : (d,) and (L, d, d) at time 0, W_1 first
+    xtx, xty : XᵀX (d, d), symmetric and positive semidefinite, and Xᵀy (d,)
     times : (T,) non-negative and ascending
-
-    Raises
-    ------
-    ValueError
-        As `flow`.
 
     Source: appendix B, "Deep linear networks".
     """
-    a, ws = finite("a", a), finite("ws", ws)
-    d = a.size
-    if a.ndim != 1 or ws.ndim != 3 or ws.shape != (len(ws), d, d):
-        raise ValueError(f"a {a.shape} and ws {ws.shape} do not fit: want (d,) and (L, d, d) with L of at least 1")
-    xtx, xty = normal_equations(xtx, xty, (d,), "a")
+    fit("(d,), (L, d, d), (d, d), (d,)", a=a, ws=ws, xtx=xtx, xty=xty)
+    d = len(a)
 
     def velocity(_: float, state: NDArray) -> NDArray:
         a, ws = state[:d], state[d:].reshape(-1, d, d)
@@ -74,10 +54,11 @@ def deep_flow(a: ArrayLike, ws: ArrayLike, xtx: ArrayLike, xty: ArrayLike, times
             below.append(w @ below[-1])
         return -np.concatenate([below[-1], *(np.outer(u, v).ravel() for u, v in zip(above[-2::-1], below[:-1], strict=True))])
 
-    times, path = integrate(velocity, np.append(a, ws), times)
+    path = integrate(velocity, np.append(a, ws), times)
     return DeepFlow(times, path[:, :d], path[:, d:].reshape(-1, len(ws), d, d))
 
 
+@takes(d=whole, depth=whole, a_norm=non_negative, delta=number, seed=seed)
 def deep_isotropic_initialization(d: int, depth: int, a_norm: float, delta: float, seed: int) -> tuple[NDArray, NDArray]:
     r"""Draw parameters with :math:`aa^\top - W_LW_L^\top = \delta I` and :math:`W_{l+1}^\top W_{l+1} = W_lW_l^\top`.
 
@@ -92,24 +73,16 @@ def deep_isotropic_initialization(d: int, depth: int, a_norm: float, delta: floa
     delta : the conserved quantity, not positive unless d = 1
     seed : draws a and the R_l
 
-    Returns
-    -------
-    a, ws : (d,) and (L, d, d)
-
-    Raises
-    ------
-    ValueError
-        If no such parameters exist: δ > 0 and d > 1, where aaᵀ is singular, or δ > ‖a‖².
+    Returns a (d,) and ws (L, d, d). Raises ValueError if no such parameters exist: δ > 0 and d > 1, where aaᵀ is singular, or δ >
+    ‖a‖².
 
     Source: Definition 12, there with a = 0 as the example.
     """
-    d, depth = count("d", d), count("depth", depth)
-    a_norm, delta = number("a_norm", a_norm), number("delta", delta)
-    if a_norm < 0 or delta > a_norm**2:
-        raise ValueError(f"a_norm {a_norm:g} must be non-negative and delta {delta:g} at most its square")
+    if delta > a_norm**2:
+        raise ValueError(f"delta {delta:g} must be at most the square of a_norm {a_norm:g}")
     if delta > 0 and d > 1:
         raise ValueError(f"delta {delta:g} > 0 asks that a aᵀ, of rank one, be invertible: with d = {d}, want delta <= 0")
-    rng = generator(seed)
+    rng = np.random.default_rng(seed)
     direction = orthogonal(d, rng)[0]
     along = np.outer(direction, direction)
     root = np.sqrt(a_norm**2 - delta) * along + np.sqrt(max(-delta, 0.0)) * (np.eye(d) - along)
@@ -117,103 +90,79 @@ def deep_isotropic_initialization(d: int, depth: int, a_norm: float, delta: floa
     return a_norm * direction, np.array([r[layer + 1].T @ root @ r[layer] for layer in range(depth)])
 
 
+@takes(a_norm2=numbers, delta=number, depth=whole)
 def deep_norm2(a_norm2: ArrayLike, delta: float, depth: int) -> NDArray:
     r"""Return :math:`\|\beta\|^2 = \|a\|^2(\|a\|^2 - \delta)^L`, elementwise; source: Lemma 13, whose proof prints d for L."""
-    a_norm2 = finite("a_norm2", a_norm2)
     with np.errstate(over="ignore"):
-        return held("the squared norm", a_norm2 * (a_norm2 - np.float64(number("delta", delta))) ** count("depth", depth))
+        return held("the squared norm", a_norm2 * (a_norm2 - delta) ** depth)
 
 
+@takes(w1_gram=squares, delta=number, depth=whole)
 def deep_outer(w1_gram: ArrayLike, delta: float, depth: int) -> NDArray:
     r"""Return :math:`\beta\beta^\top = (W_1^\top W_1)^{L+1} + \delta\,(W_1^\top W_1)^L`, (..., d, d); source: Lemma 13."""
-    w1_gram, depth = square("w1_gram", w1_gram), count("depth", depth)
     with np.errstate(over="ignore", invalid="ignore"):
         power = np.linalg.matrix_power(w1_gram, depth)
-        return held("the outer product", power @ w1_gram + number("delta", delta) * power)
+        return held("the outer product", power @ w1_gram + delta * power)
 
 
+@takes(a_norm2=number, w1_gram=squares, delta=number, depth=whole)
 def deep_preconditioner(a_norm2: float, w1_gram: ArrayLike, delta: float, depth: int) -> NDArray:
     r"""Return M with :math:`\dot\beta = -M G` where the parameters are isotropic:
 
     .. math:: M = (W_1^\top W_1)^L + \|a\|^2\sum_{l=0}^{L-1}(\|a\|^2-\delta)^l\,(W_1^\top W_1)^{L-1-l}.
 
-    Parameters
-    ----------
-    a_norm2 : ‖a‖²
-    w1_gram : (..., d, d) the matrix W_1ᵀW_1
-    delta : the conserved quantity
-    depth : L, the number of matrices
-
-    Source: Lemma 14.
+    `a_norm2` is ‖a‖², `w1_gram` the matrix W_1ᵀW_1 (..., d, d) and `depth` L. Source: Lemma 14.
     """  # noqa: D400
-    w1_gram, depth, delta = square("w1_gram", w1_gram), count("depth", depth), number("delta", delta)
-    a_norm2 = number("a_norm2", a_norm2)
     with np.errstate(over="ignore", invalid="ignore"):
         powers = [np.linalg.matrix_power(w1_gram, n) for n in range(depth + 1)]
         own = sum(np.float64(a_norm2 - delta) ** n * powers[depth - 1 - n] for n in range(depth))
         return held("the preconditioner", powers[depth] + a_norm2 * own)
 
 
+@takes(beta=nonzero, depth=whole)
 def rich_preconditioner(beta: ArrayLike, depth: int) -> NDArray:
     r"""Return the limit δ → 0, :math:`M = \|\beta\|^{\frac{2L}{L+1}} I + L\,\|\beta\|^{-\frac{2}{L+1}}\beta\beta^\top`.
 
     `beta` (d,) is not zero; the result has shape (d, d). Source: proof of Theorem 15.
     """
-    norm, along, depth = _direction(beta, depth)
+    norm, along = _direction(beta)
     return norm ** (2 * depth / (depth + 1)) * (np.eye(len(along)) + depth * along)
 
 
+@takes(beta=nonzero, depth=whole)
 def rich_preconditioner_inverse(beta: ArrayLike, depth: int) -> NDArray:
     r"""Return :math:`M^{-1} = \|\beta\|^{-\frac{2L}{L+1}} I - \frac{L}{L+1}\|\beta\|^{-\frac{4L+2}{L+1}}\beta\beta^\top`.
 
     `beta` (d,) is not zero; the result has shape (d, d). Source: corrects the proof of Theorem 15, which prints a plus.
     """
-    norm, along, depth = _direction(beta, depth)
+    norm, along = _direction(beta)
     with np.errstate(over="ignore", invalid="ignore"):
         shrink = held("the inverse", norm ** (-2 * depth / (depth + 1)))
     return shrink * (np.eye(len(along)) - depth / (depth + 1) * along)
 
 
+@takes(beta=vectors, beta0=nonzero, depth=whole)
 def deep_inductive_bias(beta: ArrayLike, beta0: ArrayLike, depth: int) -> NDArray:
     r"""Return :math:`Q(\beta) = \frac{L+1}{L+2}\|\beta\|^{\frac{L+2}{L+1}} - \|\beta_0\|^{-\frac{L}{L+1}}\beta_0^\top\beta`.
 
-    Parameters
-    ----------
-    beta : (..., d)
-    beta0 : (d,) the function at time 0, not zero
-    depth : L, the number of matrices
-
-    Returns
-    -------
-    (...)
-
-    Source: Theorem 15.
+    `beta` has shape (..., d), `beta0`, the function at time 0 and not zero, (d,), the result (...). Source: Theorem 15.
     """
-    beta, slope, depth = finite("beta", beta), _slope(vector("beta0", beta0), depth), count("depth", depth)
-    if beta.shape[-1:] != slope.shape:
-        raise ValueError(f"beta {beta.shape} does not fit beta0 {slope.shape}: want (..., d) and (d,)")
-    return (depth + 1) / (depth + 2) * np.hypot.reduce(beta, axis=-1) ** ((depth + 2) / (depth + 1)) - beta @ slope
+    fit("(..., d), (d,)", beta=beta, beta0=beta0)
+    power = (depth + 2) / (depth + 1)
+    return (depth + 1) / (depth + 2) * np.hypot.reduce(beta, axis=-1) ** power - beta @ _slope(beta0, depth)
 
 
+@takes(xtx=gram, xty=vector, beta0=nonzero, depth=whole)
 def deep_argmin(xtx: ArrayLike, xty: ArrayLike, beta0: ArrayLike, depth: int) -> NDArray:
     r"""Minimize `deep_inductive_bias` over the β that interpolate, numerically.
 
-    Parameters
-    ----------
-    xtx : (d, d) the matrix XᵀX, symmetric and positive semidefinite
-    xty : (d,) the vector Xᵀy, in the range of `xtx`
-    beta0 : (d,) the function at time 0, not zero
-    depth : L, the number of matrices
-
-    Returns
-    -------
-    (d,) the minimizer, to about seven digits
+    `xtx` and `xty`, in its range, are as in `deep_flow`, `beta0` and `depth` as in `deep_inductive_bias`. The minimizer (d,) has
+    about seven digits.
 
     Source: Theorem 15.
     """
-    beta0 = vector("beta0", beta0)
+    fit("(d, d), (d,), (d,)", xtx=xtx, xty=xty, beta0=beta0)
     slope0 = _slope(beta0, depth)
-    xtx, xty = normal_equations(xtx, xty, beta0.shape, "beta0")
 
     def objective(beta: NDArray) -> tuple[float, NDArray]:
         return deep_inductive_bias(beta, beta0, depth), _slope(beta, depth) - slope0
@@ -223,11 +172,11 @@ def deep_argmin(xtx: ArrayLike, xty: ArrayLike, beta0: ArrayLike, depth: int) ->
 
 def _slope(beta: NDArray, depth: int) -> NDArray:
     """Return β / ‖β‖^(L/(L+1)), the gradient of the potential of Theorem 15, zero at β = 0."""
-    norm, depth = np.hypot.reduce(beta), count("depth", depth)
+    norm = np.hypot.reduce(beta)
     return beta / norm ** (depth / (depth + 1)) if norm > 0 else np.zeros_like(beta)
 
 
-def _direction(beta: ArrayLike, depth: int) -> tuple[float, NDArray, int]:
-    beta = vector("beta", beta)
+def _direction(beta: NDArray) -> tuple[float, NDArray]:
+    """Return ‖β‖ and ββᵀ/‖β‖²."""
     norm = np.hypot.reduce(beta)
-    return norm, np.outer(beta / norm, beta / norm), count("depth", depth)
+    return norm, np.outer(beta / norm, beta / norm)

@@ -14,20 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import exprel
 
-from lib.theory.common import (
-    LARGEST,
-    count,
-    finite,
-    generator,
-    held,
-    integrate,
-    learning_rates,
-    matrix,
-    normal_equations,
-    number,
-    orthogonal,
-    positive,
-)
+from lib import checks
+from lib.checks import ascending, divisor, fit, gram, matrices, matrix, moments, number, numbers, positive, takes, vector, whole
+from lib.theory.common import held, integrate, orthogonal
 from lib.theory.deep_linear import (  # noqa: F401  the deep half, under the same name
     deep_argmin,
     deep_flow,
@@ -51,18 +40,20 @@ class Flow(NamedTuple):
     @property
     def beta(self) -> NDArray:
         """The map that the network computes, β = WᵀA, (T, d, c)."""
-        return np.swapaxes(self.w, -1, -2) @ self.a
+        return self.w.mT @ self.a
 
 
+@takes(a=matrices, w=matrices, eta_a=positive, eta_w=positive)
 def conserved(a: ArrayLike, w: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0) -> NDArray:
     r"""Return :math:`\Delta = \eta_w AA^\top - \eta_a WW^\top`, (..., h, h), for `a` (..., h, c) and `w` (..., h, d).
 
     Source: section 4, "Wide linear networks"; the appendix omits the learning rates.
     """
-    a, w = _layers(a, w, eta_a, eta_w)
-    return eta_w * a @ np.swapaxes(a, -1, -2) - eta_a * w @ np.swapaxes(w, -1, -2)
+    fit("(..., h, c), (..., h, d)", a=a, w=w)
+    return eta_w * a @ a.mT - eta_a * w @ w.mT
 
 
+@takes(a=matrix, w=matrix, xtx=gram, xty=matrix, times=ascending, eta_a=positive, eta_w=positive)
 def flow(
     a: ArrayLike, w: ArrayLike, xtx: ArrayLike, xty: ArrayLike, times: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0
 ) -> Flow:
@@ -71,34 +62,25 @@ def flow(
     Parameters
     ----------
     a, w : (h, c) and (h, d) at time 0
-    xtx : (d, d) the matrix XᵀX, symmetric and positive semidefinite
-    xty : (d, c) the matrix XᵀY
+    xtx, xty : XᵀX (d, d), symmetric and positive semidefinite, and XᵀY (d, c)
     times : (T,) non-negative and ascending, in units of 1/(learning rate)
     eta_a, eta_w : learning rates, positive
 
-    Raises
-    ------
-    ValueError
-        If shapes disagree, a number is not finite, a learning rate is not positive, `xtx` is not symmetric and positive
-        semidefinite, or times do not ascend from 0 or later.
-
     Source: appendix B, "Wide linear networks".
     """
-    a, w = _layers(a, w, eta_a, eta_w)
-    if a.ndim != 2:
-        raise ValueError(f"a {a.shape} and w {w.shape} must be one network: want (h, c) and (h, d)")
-    (h, c), d = a.shape, w.shape[1]
-    xtx, xty = normal_equations(xtx, xty, (d, c), f"a {a.shape} and w {w.shape}")
+    fit("(h, c), (h, d), (d, d), (d, c)", a=a, w=w, xtx=xtx, xty=xty)
+    (h, c), d = a.shape, len(xtx)
 
     def velocity(_: float, state: NDArray) -> NDArray:
         a, w = state[: h * c].reshape(h, c), state[h * c :].reshape(h, d)
         g = xtx @ (w.T @ a) - xty
         return -np.append(eta_a * (w @ g), eta_w * (a @ g.T))
 
-    times, path = integrate(velocity, np.append(a, w), times)
+    path = integrate(velocity, np.append(a, w), times)
     return Flow(times, path[:, : h * c].reshape(-1, h, c), path[:, h * c :].reshape(-1, h, d))
 
 
+@takes(a=matrices, w=matrices, eta_a=positive, eta_w=positive)
 def preconditioner(a: ArrayLike, w: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0) -> NDArray:
     r"""Return M with :math:`\mathrm{vec}(\dot\beta) = -M\,\mathrm{vec}(G)`, the tangent kernel on white data:
 
@@ -106,10 +88,11 @@ def preconditioner(a: ArrayLike, w: ArrayLike, eta_a: float = 1.0, eta_w: float 
 
     `a` has shape (..., h, c), `w` (..., h, d), the result (..., dc, dc). Source: section 4, "Wide linear networks".
     """  # noqa: D400
-    a, w = _layers(a, w, eta_a, eta_w)
-    return _kronecker_sum(eta_w * np.swapaxes(a, -1, -2) @ a, eta_a * np.swapaxes(w, -1, -2) @ w)
+    fit("(..., h, c), (..., h, d)", a=a, w=w)
+    return _kronecker_sum(eta_w * a.mT @ a, eta_a * w.mT @ w)
 
 
+@takes(beta_k=matrix, delta_k=number, eta_a=positive, eta_w=positive)
 def neuron_preconditioner(beta_k: ArrayLike, delta_k: float, eta_a: float = 1.0, eta_w: float = 1.0) -> NDArray:
     r"""Return what one hidden neuron adds to M, in terms of :math:`\beta_k = w_k a_k^\top` and its conserved quantity δ_k:
 
@@ -123,21 +106,8 @@ def neuron_preconditioner(beta_k: ArrayLike, delta_k: float, eta_a: float = 1.0,
     delta_k : :math:`\eta_w\|a_k\|^2 - \eta_a\|w_k\|^2`
     eta_a, eta_w : learning rates, positive
 
-    Returns
-    -------
-    (dc, dc)
-
-    Raises
-    ------
-    ValueError
-        If `beta_k` does not have rank one, or a learning rate is not positive.
-
-    Source: Theorem 2.
+    Returns (dc, dc). Raises ValueError if `beta_k` does not have rank one. Source: Theorem 2.
     """  # noqa: D400
-    beta_k, delta_k = matrix("beta_k", beta_k), number("delta_k", delta_k)
-    if beta_k.ndim != 2:
-        raise ValueError(f"beta_k has shape {beta_k.shape}: want (d, c)")
-    learning_rates(eta_a, eta_w)
     u, sigma, vt = np.linalg.svd(beta_k)
     if sigma[0] == 0 or np.any(sigma[1:] > 1e-8 * sigma[0]):
         raise ValueError("beta_k must have rank one: pass np.outer(w[k], a[k]) with neither of them zero")
@@ -145,6 +115,7 @@ def neuron_preconditioner(beta_k: ArrayLike, delta_k: float, eta_a: float = 1.0,
     return _kronecker_sum(of_a * np.outer(vt[0], vt[0]), of_w * np.outer(u[:, 0], u[:, 0]))
 
 
+@takes(beta=matrices, delta=number)
 def preconditioner_isotropic(beta: ArrayLike, delta: float) -> NDArray:
     r"""Return M where :math:`\Delta = \delta I_h`, a function of β alone:
 
@@ -152,45 +123,40 @@ def preconditioner_isotropic(beta: ArrayLike, delta: float) -> NDArray:
               + I_c \otimes \sqrt{\beta\beta^\top + \tfrac{\delta^2}{4}I_d}.
 
     It holds if δ = 0, if δ < 0 and h = d, or if δ > 0 and h = c. `beta` has shape (..., d, c), the result (..., dc, dc).
-
     Source: Theorem 3.
     """  # noqa: D400
-    beta, delta = matrix("beta", beta), number("delta", delta)
 
     def root(sigma: NDArray) -> NDArray:
         return np.hypot(sigma, delta / 2)
 
-    return _kronecker_sum(_of_gram(np.swapaxes(beta, -1, -2), root), _of_gram(beta, root))
+    return _kronecker_sum(_of_gram(beta.mT, root), _of_gram(beta, root))
 
 
+@takes(beta=matrices, delta=number)
 def gram_w(beta: ArrayLike, delta: float) -> NDArray:
     r"""Return the Gram matrix of W where :math:`\Delta = \delta I_h`, a function of β alone:
 
     .. math:: W^\top W = -\tfrac\delta2 I_d + \sqrt{\beta\beta^\top + \tfrac{\delta^2}{4}I_d}.
 
     It fails exactly if δ < 0 and h < d: then WᵀW has rank h at most, and the right side has rank d.
-    `beta` has shape (..., d, c), the result (..., d, d). Small eigenvalues keep their digits.
-
-    Source: Lemma 8.
+    `beta` has shape (..., d, c), the result (..., d, d). Small eigenvalues keep their digits. Source: Lemma 8.
     """  # noqa: D400
-    beta, delta = matrix("beta", beta), number("delta", delta)
     return _of_gram(beta, lambda sigma: _split(sigma, delta)[1])
 
 
+@takes(beta=matrices, delta=number)
 def gram_a(beta: ArrayLike, delta: float) -> NDArray:
     r"""Return the Gram matrix of A where :math:`\Delta = \delta I_h`, a function of β alone:
 
     .. math:: A^\top A = \tfrac\delta2 I_c + \sqrt{\beta^\top\beta + \tfrac{\delta^2}{4}I_c}.
 
-    It fails exactly if δ > 0 and h < c: then AᵀA has rank h at most, and the right side has rank c.
-    `beta` has shape (..., d, c), the result (..., c, c). Small eigenvalues keep their digits.
-
-    Source: Lemma 9.
+    It fails exactly if δ > 0 and h < c, for the reason of `gram_w`.
+    `beta` has shape (..., d, c), the result (..., c, c). Small eigenvalues keep their digits. Source: Lemma 9.
     """  # noqa: D400
-    beta, delta = matrix("beta", beta), number("delta", delta)
-    return _of_gram(np.swapaxes(beta, -1, -2), lambda sigma: _split(sigma, delta)[0])
+    return _of_gram(beta.mT, lambda sigma: _split(sigma, delta)[0])
 
 
+@takes(beta0=matrix, delta=number, hidden=whole, seed=checks.seed)
 def isotropic_initialization(beta0: ArrayLike, delta: float, hidden: int, seed: int) -> tuple[NDArray, NDArray]:
     r"""Draw parameters that compute :math:`\beta_0 = U\Sigma V^\top` and conserve :math:`\Delta = \delta I_h`.
 
@@ -204,21 +170,12 @@ def isotropic_initialization(beta0: ArrayLike, delta: float, hidden: int, seed: 
     hidden : the width h
     seed : draws R
 
-    Returns
-    -------
-    a, w : (h, c) and (h, d)
-
-    Raises
-    ------
-    ValueError
-        If no such parameters exist: δ > 0 and h > c, or δ < 0 and h > d, or the rank of `beta0` exceeds h.
+    Returns a (h, c) and w (h, d). Raises ValueError if no such parameters exist: δ > 0 and h > c, or δ < 0 and h > d, or the rank
+    of `beta0` exceeds h.
 
     Source: Assumption 7 and the remark after it.
     """
-    beta0, delta = matrix("beta0", beta0), number("delta", delta)
-    if beta0.ndim != 2:
-        raise ValueError(f"beta0 has shape {beta0.shape}: want (d, c)")
-    (d, c), h = beta0.shape, count("hidden", hidden)
+    (d, c), h = beta0.shape, hidden
     if delta > 0 and h > c:
         raise ValueError(f"delta {delta:g} > 0 asks that A Aᵀ (h, h) be invertible: hidden {h} must not exceed c = {c}")
     if delta < 0 and h > d:
@@ -229,11 +186,12 @@ def isotropic_initialization(beta0: ArrayLike, delta: float, hidden: int, seed: 
     padded = np.zeros(h)
     padded[: len(sigma)] = sigma[:h]
     root_a, root_w = _split_roots(padded, delta)
-    r = orthogonal(h, generator(seed))
+    r = orthogonal(h, np.random.default_rng(seed))
     ka, kw = min(h, c), min(h, d)  # beyond these, the hidden directions are silent
     return r[:, :ka] * root_a[:ka] @ vt[:ka], r[:, :kw] * root_w[:kw] @ u.T[:kw]
 
 
+@takes(d=whole, c=whole, h=whole, delta=number, scale=positive, seed=checks.seed)
 def unbalanced_initialization(d: int, c: int, h: int, delta: float, scale: float, seed: int) -> tuple[NDArray, NDArray]:
     r"""Draw neurons in random directions, with :math:`\|a_k\|^2 - \|w_k\|^2 = \delta` and :math:`\|a_k\|\|w_k\|` = `scale`.
 
@@ -244,21 +202,16 @@ def unbalanced_initialization(d: int, c: int, h: int, delta: float, scale: float
     scale : the norm of every :math:`\beta_k = w_k a_k^\top`, positive
     seed : draws the directions
 
-    Returns
-    -------
-    a, w : (h, c) and (h, d)
-
-    Source: the setting of Theorems 2 and 6.
+    Returns a (h, c) and w (h, d). Source: the setting of Theorems 2 and 6.
     """
-    d, c, h = (count(*pair) for pair in (("d", d), ("c", c), ("h", h)))
-    delta, scale = number("delta", delta), number("scale", scale, positive)
     root_a, root_w = _split_roots(scale, delta)
-    rng = generator(seed)
+    rng = np.random.default_rng(seed)
     a, w = rng.normal(size=(h, c)), rng.normal(size=(h, d))
     unit_a, unit_w = (v / np.linalg.norm(v, axis=1, keepdims=True) for v in (a, w))
     return root_a * unit_a, root_w * unit_w
 
 
+@takes(x=numbers, delta=divisor)
 def hyperbolic_entropy(x: ArrayLike, delta: float) -> NDArray:
     r"""Return :math:`q_\delta(x) = \tfrac14(2x\sinh^{-1}(2x/|\delta|) - \sqrt{4x^2+\delta^2} + |\delta|)`, elementwise.
 
@@ -267,18 +220,16 @@ def hyperbolic_entropy(x: ArrayLike, delta: float) -> NDArray:
 
     Source: Theorem 11.
     """
-    x, gradient = finite("x", x), hyperbolic_entropy_gradient(x, delta)
-    return x * (gradient - x / (np.abs(delta) + np.hypot(delta, 2 * x)))
+    return x * (np.arcsinh(2 * x / np.abs(delta)) / 2 - x / (np.abs(delta) + np.hypot(delta, 2 * x)))
 
 
+@takes(x=numbers, delta=divisor)
 def hyperbolic_entropy_gradient(x: ArrayLike, delta: float) -> NDArray:
     r"""Return :math:`q_\delta'(x) = \tfrac12\sinh^{-1}(2x/|\delta|)`, elementwise, for δ ≠ 0; source: Theorem 11."""
-    x, delta = finite("x", x), number("delta", delta)
-    if np.abs(delta) < 1 / LARGEST:
-        raise ValueError(f"delta is {delta:g}: the hyperbolic entropy needs delta other than 0, at least {1 / LARGEST:g} in size")
     return np.arcsinh(2 * x / np.abs(delta)) / 2
 
 
+@takes(beta0_values=vector, target_values=vector, delta=number, times=moments)
 def singular_values(beta0_values: ArrayLike, target_values: ArrayLike, delta: float, times: ArrayLike) -> NDArray:
     r"""Solve :math:`\dot\lambda = \sqrt{\delta^2+4\lambda^2}\,(s-\lambda)`, the aligned modes on white data, exactly.
 
@@ -293,6 +244,11 @@ def singular_values(beta0_values: ArrayLike, target_values: ArrayLike, delta: fl
     where z - y is collected into terms that do not cancel, so that small λ keep their digits.
     For δ = 0 and :math:`\lambda_0, s > 0` it is Saxe et al.'s sigmoid. Negative s mirror this.
 
+    >>> singular_values([0.001, 0.001], [2, 1], delta=0, times=[0, 3, 8]).round(2)  # the strong mode is learned first
+    array([[0.  , 0.  ],
+           [1.98, 0.29],
+           [2.  , 1.  ]])
+
     Parameters
     ----------
     beta0_values : (r,) the modes at time 0; a mode of either sign keeps its singular vectors and may pass through zero
@@ -300,33 +256,28 @@ def singular_values(beta0_values: ArrayLike, target_values: ArrayLike, delta: fl
     delta : the conserved quantity, 0 or at least 1e-150 in size
     times : (T,) non-negative
 
-    Returns
-    -------
-    (T, r); for δ = 0 a mode does not leave or cross zero
+    Returns (T, r); for δ = 0 a mode does not leave or cross zero.
 
     Source: Lemma 10, with signed values (the singular values themselves, :math:`|\lambda|`, reflect at zero).
     """
-    start, target, delta = finite("beta0_values", beta0_values), finite("target_values", target_values), finite("delta", delta)
-    if start.ndim != 1 or start.shape != target.shape or delta.ndim != 0:
-        raise ValueError(f"beta0_values {start.shape} and target_values {target.shape} must agree, (r,), and delta be a number")
-    times = np.atleast_1d(finite("times", times, np.inf))
-    if times.ndim != 1 or np.any(times < 0):
-        raise ValueError("times must be non-negative, shape (T,)")
+    fit("(r,), (r,)", beta0_values=beta0_values, target_values=target_values)
     if 0 < np.abs(delta) < 1e-150:
-        raise ValueError(
-            f"delta is {delta:g}: want 0, or at least 1e-150 in size, since its square decides when a mode crosses zero"
-        )
-    flip = np.where(target < 0, -1.0, 1.0)
-    s, start, t = np.abs(target), start * flip, times[:, None]
+        raise ValueError(f"delta is {delta:g}: want 0, or at least 1e-150 in size: its square decides when a mode crosses zero")
+    # The sign of a target is taken out: from here on s ≥ 0, and only the start may be negative. So is that of δ.
+    flip = np.where(target_values < 0, -1.0, 1.0)
+    s, start, t = np.abs(target_values), beta0_values * flip, times[:, None]
     delta, h, kappa = np.abs(delta), np.hypot(delta, 2 * start), np.hypot(delta, 2 * s)
+    # z₀ = h + 2λ₀ and y₀ = h - 2λ₀ multiply to δ²: the smaller of them comes from the larger, without cancellation.
     larger = h + 2 * np.abs(start)
     smaller = delta * np.divide(delta, larger, out=np.zeros_like(larger), where=larger > 0)
     z0, y0 = np.where(start >= 0, larger, smaller), np.where(start >= 0, smaller, larger)
+    # p = 1 + 2s/κ and q = 1 - 2s/κ, where the mode ends and where it would go backwards; their product is (δ/κ)².
     safe = np.where(kappa > 0, kappa, 1.0)
     p = 1 + 2 * s / safe
     q = np.where(kappa > 0, (delta / safe) ** 2 / p, 1.0)
     with np.errstate(over="ignore"):  # κt = ∞ is the end
         past = kappa * t
+    # All is divided by the growing exponential e^κt; what is left is e^-κt and φ = (1 - e^-κt)/κ, which is t for κ = 0.
     e = np.exp(-past)
     phi = np.where(past > 1, -np.expm1(-past) / safe, t * exprel(-past))
     # z - y with its terms collected, so that none cancels unless λ passes through zero; start < 0 takes h as z₀ - 2λ₀
@@ -339,6 +290,7 @@ def singular_values(beta0_values: ArrayLike, target_values: ArrayLike, delta: fl
     return flip * np.where(start >= 0, above / safe, below / safe + lost) / (p + q * e + y0 * phi)
 
 
+@takes(mu=vector, phi=vector, q=matrix, delta=vector, target_norm=positive)
 def mu_phi_velocity(mu: ArrayLike, phi: ArrayLike, q: ArrayLike, delta: ArrayLike, target_norm: float) -> tuple[NDArray, NDArray]:
     r"""Return the velocities of :math:`\mu_k = a_k\|w_k\|` and :math:`\phi_k = \hat w_k^\top\hat\beta_*`, white data, one output:
 
@@ -353,19 +305,14 @@ def mu_phi_velocity(mu: ArrayLike, phi: ArrayLike, q: ArrayLike, delta: ArrayLik
     q : (h, h) the overlaps :math:`\hat w_k^\top\hat w_{k'}`
     target_norm : s > 0
 
-    Raises
-    ------
-    ValueError
-        If shapes disagree, or a neuron with :math:`\mu_k = 0` and :math:`\delta_k \ge 0` has no input weights to point anywhere.
+    Raises ValueError if a neuron with :math:`\mu_k = 0` and :math:`\delta_k \ge 0` has no input weights to point anywhere.
 
     Source: corrects appendix B, "Parameter dynamics when c = 1", which is right only for s = 1.
     """  # noqa: D400
-    mu, phi, q, delta = finite("mu", mu), finite("phi", phi), finite("q", q), finite("delta", delta)
-    if mu.ndim != 1 or not mu.shape == phi.shape == delta.shape or q.shape != mu.shape * 2:
-        raise ValueError(f"mu {mu.shape}, phi {phi.shape}, q {q.shape}, delta {delta.shape}: want (h,), (h,), (h, h) and (h,)")
-    s = number("target_norm", target_norm, positive)
+    fit("(h,), (h,), (h, h), (h,)", mu=mu, phi=phi, q=q, delta=delta)
     if np.any((mu == 0) & (delta >= 0)):
         raise ValueError("a neuron with mu = 0 and delta >= 0 has no input weights, so that its phi is undefined")
+    s = target_norm
     of_a, of_w = _split(mu, delta)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         turn = held("the velocity of phi", np.where(delta >= 0, of_a / mu, mu / of_w))  # equal: of_a of_w = μ²
@@ -393,7 +340,7 @@ def _of_gram(beta: NDArray, function: Callable[[NDArray], NDArray]) -> NDArray:
     u, sigma, _ = np.linalg.svd(beta)
     padded = np.zeros(u.shape[:-1])
     padded[..., : sigma.shape[-1]] = sigma
-    return u * function(padded)[..., None, :] @ np.swapaxes(u, -1, -2)
+    return u * function(padded)[..., None, :] @ u.mT
 
 
 def _kronecker_sum(first: NDArray, second: NDArray) -> NDArray:
@@ -401,11 +348,3 @@ def _kronecker_sum(first: NDArray, second: NDArray) -> NDArray:
     c, d = first.shape[-1], second.shape[-1]
     total = np.einsum("...ij,kl->...ikjl", first, np.eye(d)) + np.einsum("ij,...kl->...ikjl", np.eye(c), second)
     return total.reshape(*first.shape[:-2], c * d, c * d)
-
-
-def _layers(a: ArrayLike, w: ArrayLike, eta_a: float, eta_w: float) -> tuple[NDArray, NDArray]:
-    a, w = matrix("a", a), matrix("w", w)
-    if a.shape[:-1] != w.shape[:-1]:
-        raise ValueError(f"a {a.shape} does not fit w {w.shape}: want (h, c) and (h, d)")
-    learning_rates(eta_a, eta_w)
-    return a, w

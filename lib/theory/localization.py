@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
 
-from lib.theory.common import broadcastable, count, finite, integrate, non_negative, number, positive, square
+from lib import checks
+from lib.checks import ascending, broadcastable, fit, gram, matrix, non_negatives, positive, positives, takes, vectors, whole
+from lib.theory.common import integrate
 from lib.theory.gated_linear import (  # noqa: F401  the gated half, under the same name
     gdln_best_loss,
     gdln_gaussian_moments,
@@ -22,19 +24,16 @@ from lib.theory.gated_linear import (  # noqa: F401  the gated half, under the s
     gdln_moments,
     gdln_trajectory,
 )
-from lib.theory.orthants import (
+from lib.theory.orthants import (  # noqa: F401  Gaussian data in half-spaces, under the same name
     EPS,
     Pair,
-    angle,  # noqa: F401  Gaussian data in half-spaces, under the same name
-    covariance_root,
-    gated_mean,  # noqa: F401
-    orthant_covariance,  # noqa: F401
-    orthant_moments,  # noqa: F401
-    orthant_probability,  # noqa: F401
-    overlap,
-    pair,
-    weight_rows,
-    whitened_pair,
+    _compare,
+    _root,
+    angle,
+    gated_mean,
+    orthant_covariance,
+    orthant_moments,
+    orthant_probability,
 )
 
 
@@ -49,59 +48,39 @@ class FixedPoints(NamedTuple):
 # --- Gaussian data --------------------------------------------------------------------------------------------------------
 
 
+@takes(w1=vectors, wk=vectors, sigma=gram)
 def relu_pair_moment(w1: ArrayLike, wk: ArrayLike, sigma: ArrayLike) -> NDArray:
     r"""Return what two neurons share, :math:`E[\langle w_k, X\rangle X; \langle w_1, X\rangle > 0, \langle w_k, X\rangle > 0]`.
 
     .. math:: \frac{1}{2\pi}\left[\sqrt{\frac{\rho_{kk}}{\rho_{11}}}\,\sin\theta\;\Sigma w_1 + (\pi - \theta)\,\Sigma w_k\right]
 
-    Parameters
-    ----------
-    w1, wk : (..., n) weight vectors that broadcast
-    sigma : (n, n) covariance of X, Gaussian with mean 0
-
-    Returns
-    -------
-    (..., n); Σw_k/2 for parallel and 0 for antiparallel vectors
-
-    Raises
-    ------
-    ValueError
-        If `sigma` is not symmetric and positive semidefinite, shapes disagree, or a weight vector is zero.
+    Arguments and errors as `angle`; the result is (..., n), Σw_k/2 for parallel and 0 for antiparallel vectors.
 
     Source: corrects localization notes, Eqs. 43–48 (the "[??]" of Eq. 48 is (π − θ)/2π), 49 and 53–54.
     """
-    found, w1, wk, root = pair(w1, wk, sigma)
-    (first, second), sine, rest = found.lengths, found.sine[..., None], found.rest[..., None]
+    root = _root(sigma, w1=w1, wk=wk)
+    p = _compare(w1 @ root, wk @ root)
+    (first, second), sine, rest = p.lengths, p.sine[..., None], p.rest[..., None]
     return ((second / first)[..., None] * sine * w1 + rest * wk) @ (root @ root.T) / (2 * np.pi)
 
 
+@takes(weights=matrix, sigma1=gram, sigma0=gram)
 def relu_flow(weights: ArrayLike, sigma1: ArrayLike, sigma0: ArrayLike) -> NDArray:
     r"""Return the velocity of every neuron, :math:`\tau\dot w_i = F_i = -K\,\partial L/\partial w_i`, exactly:
 
     .. math:: F_i = \frac{\Sigma_1w_i}{2\sqrt{2\pi\rho^1_{ii}}} - \frac{1}{4\pi K}\sum_{c=0,1}\sum_k
               \Big[\sqrt{\frac{\rho^c_{kk}}{\rho^c_{ii}}}\,\sin\theta^c_{ik}\,\Sigma_cw_i + (\pi-\theta^c_{ik})\Sigma_cw_k\Big].
 
-    Parameters
-    ----------
-    weights : (K, n), rows neurons
-    sigma1, sigma0 : (n, n) covariances of the inputs with y = 1 and y = 0, Gaussian with mean 0
-
-    Returns
-    -------
-    (K, n)
-
-    Raises
-    ------
-    ValueError
-        If a covariance is not symmetric and positive semidefinite, shapes disagree, or a weight vector is zero.
+    `weights` and the result are (K, n), a neuron per row; `sigma1` and `sigma0` (n, n) are the covariances of the inputs with
+    y = 1 and y = 0, Gaussian with mean 0. Errors as `angle`.
 
     Source: localization notes, Eq. 5 with Eqs. 11 and 43 corrected; for K = 1 it corrects Eqs. 138 and 144–147, where the
     weights would shrink to zero.
     """  # noqa: D400
-    weights, roots = _network(weights, sigma1, sigma0)
-    return _flow(weights, *roots)
+    return _flow(weights, _root(sigma1, weights=weights), _root(sigma0, weights=weights))
 
 
+@takes(weights=matrix, sigma1=gram, sigma0=gram)
 def relu_loss(weights: ArrayLike, sigma1: ArrayLike, sigma0: ArrayLike) -> float:
     r"""Return the loss of the network on Gaussian data, exactly:
 
@@ -111,16 +90,17 @@ def relu_loss(weights: ArrayLike, sigma1: ArrayLike, sigma0: ArrayLike) -> float
 
     Arguments and errors as `relu_flow`. Source: localization notes, Eq. 3; ours.
     """  # noqa: D400
-    weights, roots = _network(weights, sigma1, sigma0)
+    roots = [_root(sigma, weights=weights) for sigma in (sigma1, sigma0)]
     squared = 0.0
     for root in roots:
         p, white = _pairs(weights, root)
         length = np.linalg.norm(white, axis=-1)
-        squared += 0.5 * np.sum(np.outer(length, length) * overlap(p)) / (2 * np.pi)
+        squared += 0.5 * np.sum(np.outer(length, length) * p.overlap) / (2 * np.pi)
     hit = np.linalg.norm(weights @ roots[0], axis=-1).mean() / np.sqrt(2 * np.pi)
     return float(0.5 * (squared / len(weights) ** 2 - hit + 0.5))
 
 
+@takes(weights0=matrix, sigma1=gram, sigma0=gram, times=ascending, tau=positive)
 def relu_trajectory(
     weights0: ArrayLike, sigma1: ArrayLike, sigma0: ArrayLike, times: ArrayLike, tau: float = 1.0
 ) -> tuple[NDArray, NDArray]:
@@ -132,48 +112,31 @@ def relu_trajectory(
     times : (T,) ascending from 0 or later
     tau : the time constant τ, positive; K for gradient flow on L, K/2 for gradient flow on E(ŷ − y)²
 
-    Returns
-    -------
-    times (T,), weights (T, K, n)
-
-    Raises
-    ------
-    ValueError
-        As `relu_flow`, or if times do not ascend or `tau` is not positive.
+    Returns times (T,), weights (T, K, n). Errors as `relu_flow`.
     """
-    weights, roots = _network(weights0, sigma1, sigma0, "weights0")
-    tau = number("tau", tau, positive)
-    times, path = integrate(lambda _, w: _flow(w.reshape(weights.shape), *roots).ravel() / tau, weights.ravel(), times)
-    return times, path.reshape(-1, *weights.shape)
+    shape, roots = weights0.shape, [_root(sigma, weights0=weights0) for sigma in (sigma1, sigma0)]
+    path = integrate(lambda _, w: _flow(w.reshape(shape), *roots).ravel() / tau, weights0.ravel(), times)
+    return times, path.reshape(-1, *shape)
 
 
+@takes(before=vectors, after=vectors, sigma=gram)
 def gate_agreement(before: ArrayLike, after: ArrayLike, sigma: ArrayLike) -> NDArray:
     r"""Return the probability that a gate keeps its value, :math:`p = 1 - \theta/\pi`, θ between the weights at both times.
 
     Exact for Gaussian inputs; of two classes take the mean. For p_unif over two or three times, take twice `orthant_probability`
     of the weights at these times; over more it is at most the least p over all pairs.
 
-    Parameters
-    ----------
-    before, after : (..., n) weights that broadcast
-    sigma : (n, n) covariance
-
-    Returns
-    -------
-    (...)
-
-    Raises
-    ------
-    ValueError
-        As `relu_pair_moment`.
+    Arguments and errors as `angle`, for weights `before` and `after`.
 
     Source: localization notes, Eqs. 78–79; the closed form is ours.
     """
-    return 1 - pair(before, after, sigma, ("before", "after"))[0].angle / np.pi
+    root = _root(sigma, before=before, after=after)
+    return 1 - _compare(before @ root, after @ root).angle / np.pi
 
 
+@takes(sigma1=gram, sigma0=gram)
 def fixed_points(sigma1: ArrayLike, sigma0: ArrayLike) -> FixedPoints:
-    r"""Return the fixed points of one neuron on Gaussian data.
+    r"""Return the fixed points of one neuron on Gaussian data, whose covariances `sigma1` and `sigma0` are (n, n).
 
     The flow :math:`F = \tfrac14[\sqrt{2/\pi}\,\rho_1^{-1/2}\Sigma_1w - (\Sigma_1+\Sigma_0)w]` vanishes where
     :math:`\Sigma_1w = \mu(\Sigma_1 + \Sigma_0)w` and :math:`w^\top\Sigma_1w = 2\mu^2/\pi`. On a ring these are Fourier modes,
@@ -184,46 +147,33 @@ def fixed_points(sigma1: ArrayLike, sigma0: ArrayLike) -> FixedPoints:
     A small step towards a mode μ' grows at the rate :math:`\tfrac14(\lambda_1'+\lambda_0')(\mu'/\mu - 1)`: only modes with the
     largest :math:`\lambda_1/\lambda_0` are stable; their loss, :math:`\tfrac14 - \mu/4\pi`, is the least.
 
-    Parameters
-    ----------
-    sigma1, sigma0 : (n, n) positive semidefinite with a positive definite sum
+    Of two pixels the neuron ends at the one that varies more where y = 1:
 
-    Returns
-    -------
-    sorted by μ, the largest first; every sign, and within equal μ every rotation, is a fixed point too
+    >>> found = fixed_points(sigma1=np.diag([4, 1]), sigma0=np.eye(2))
+    >>> found.ratio
+    array([0.8, 0.5])
+    >>> np.abs(found.weights).round(2)
+    array([[0.32, 0.  ],
+           [0.  , 0.4 ]])
 
-    Raises
-    ------
-    ValueError
-        If shapes disagree, a covariance is not symmetric and positive semidefinite, or the sum is singular.
+    Every sign, and within equal μ every rotation, is a fixed point too. Raises ValueError if the sum of the covariances is
+    singular.
 
     Source: corrects localization notes, Eqs. 138 and 144–147 ("this shrinks u_1 to 0").
     """
-    one, zero = (root @ root.T for root in (covariance_root("sigma1", sigma1), covariance_root("sigma0", sigma0)))
-    if one.shape != zero.shape:
-        raise ValueError(f"sigma1 {one.shape} and sigma0 {zero.shape} do not fit: want (n, n) twice")
+    fit("(n, n), (n, n)", sigma1=sigma1, sigma0=sigma0)
+    one, zero = (root @ root.T for root in (_root(sigma1), _root(sigma0)))
     variances = np.linalg.eigvalsh(one + zero)
-    if variances[0] <= len(one) * np.finfo(float).eps * variances[-1]:
+    if variances[0] <= len(one) * EPS * variances[-1]:
         raise ValueError("sigma1 + sigma0 is singular: weights in its null space rest anywhere")
     ratio, modes = eigh(one, one + zero)  # modesᵀ (Σ₁ + Σ₀) modes = I, hence wᵀΣ₁w = μ
     ratio = np.clip(ratio[::-1], 0, 1)
     return FixedPoints(ratio, np.sqrt(2 * ratio / np.pi)[:, None] * modes.T[::-1], 0.25 - ratio / (4 * np.pi))
 
 
-def _network(
-    weights: ArrayLike, sigma1: ArrayLike, sigma0: ArrayLike, name: str = "weights"
-) -> tuple[NDArray, tuple[NDArray, NDArray]]:
-    roots = covariance_root("sigma1", sigma1), covariance_root("sigma0", sigma0)
-    for root in roots:
-        weights = weight_rows(name, weights, root)
-    if weights.ndim != 2:
-        raise ValueError(f"{name} has shape {weights.shape}: want (K, n), a neuron per row")
-    return weights, roots
-
-
 def _pairs(weights: NDArray, root: NDArray) -> tuple[Pair, NDArray]:
     white = weights @ root
-    return whitened_pair(white[:, None], white[None]), white
+    return _compare(white[:, None], white[None]), white
 
 
 def _flow(weights: NDArray, root1: NDArray, root0: NDArray) -> NDArray:
@@ -240,35 +190,7 @@ def _flow(weights: NDArray, root1: NDArray, root0: NDArray) -> NDArray:
 # --- one neuron, any inputs that are symmetric about zero -----------------------------------------------------------------
 
 
-def symmetric_flow(w: ArrayLike, mean1: ArrayLike, sigma1: ArrayLike, sigma0: ArrayLike) -> NDArray:
-    r"""Return :math:`\tau\dot w = \tfrac12E[X; \langle w, X\rangle > 0 \mid y=1] - \tfrac14(\Sigma_1+\Sigma_0)w`, for K = 1.
-
-    It is exact wherever X and −X are equally likely in each class: then :math:`E[SX; S>0] = \Sigma w/2`, and only the first term
-    depends on more than covariances.
-
-    Parameters
-    ----------
-    w : (..., n)
-    mean1 : (..., n) :math:`E[X; \langle w, X\rangle > 0 \mid y=1]`; for Gaussian data `gated_mean`
-    sigma1, sigma0 : (n, n) covariances
-
-    Returns
-    -------
-    (..., n)
-
-    Raises
-    ------
-    ValueError
-        If shapes disagree.
-
-    Source: localization notes, Eqs. 13 and 131–133 corrected (E[SAX; S>0] = 0 for all symmetric data).
-    """
-    w, mean1, sigma1, sigma0 = finite("w", w), finite("mean1", mean1), square("sigma1", sigma1), square("sigma0", sigma0)
-    if w.ndim < 1 or mean1.shape != w.shape or sigma1.shape != w.shape[-1:] * 2 or sigma0.shape != sigma1.shape:
-        raise ValueError(f"w {w.shape}, mean1 {mean1.shape}, sigma1 {sigma1.shape} and sigma0 {sigma0.shape} do not fit")
-    return mean1 / 2 - w @ (sigma1 + sigma0) / 4
-
-
+@takes(mean_absolute=non_negatives, variance1=positives, variance0=non_negatives)
 def symmetric_score(mean_absolute: ArrayLike, variance1: ArrayLike, variance0: ArrayLike) -> NDArray:
     r"""Return what one neuron maximizes over the directions of w, on any data symmetric about zero, with S = ⟨w, X⟩:
 
@@ -276,26 +198,13 @@ def symmetric_score(mean_absolute: ArrayLike, variance1: ArrayLike, variance0: A
 
     The best scale is :math:`s = E|S|/(E[S^2\mid 1] + E[S^2\mid 0])`. The local maxima of R over directions are the flow's stable
     points. On Gaussian data R is :math:`\tfrac2\pi\mu`, with μ as in `fixed_points`; otherwise it is that times Geary's ratio
-    of the projection, :math:`\tfrac\pi2(E|S|)^2/E[S^2]`, above 1 for one that is flatter than a Gaussian, such as a sign.
+    of the projection, :math:`\tfrac\pi2(E|S|)^2/E[S^2]`, above 1 for a projection flatter than a Gaussian, such as a sign.
 
-    Parameters
-    ----------
-    mean_absolute : (...) E|S| where y = 1
-    variance1, variance0 : (...) E S² where y = 1 and y = 0
-
-    Returns
-    -------
-    (...), between 0 and 1
-
-    Raises
-    ------
-    ValueError
-        If a moment is negative or `variance1` zero, or the mean exceeds the root of the variance.
+    `mean_absolute` is E|S| where y = 1, `variance1` and `variance0` are E S² where y = 1 and y = 0, each (...), as the result
+    is, between 0 and 1. Raises ValueError if the mean exceeds the root of the variance.
 
     Source: ours; towards section 3.2 of the localization notes, which is empty, for K = 1.
     """  # noqa: D400
-    mean_absolute, variance1 = non_negative("mean_absolute", mean_absolute), positive("variance1", variance1)
-    variance0 = non_negative("variance0", variance0)
     broadcastable(mean_absolute=mean_absolute, variance1=variance1, variance0=variance0)
     if np.any(mean_absolute**2 > variance1 * (1 + 1e-9)):
         raise ValueError("the square of mean_absolute exceeds variance1: no projection has these moments")
@@ -305,32 +214,40 @@ def symmetric_score(mean_absolute: ArrayLike, variance1: ArrayLike, variance0: A
 # --- the nonlinear Gaussian process on a ring -----------------------------------------------------------------------------
 
 
-def ring_spectrum(sigma: ArrayLike) -> NDArray:
-    r"""Return the eigenvalues (n//2 + 1,) of a translation-invariant covariance on a ring, by frequency 0, 1, ..., n//2.
-
-    Frequencies other than 0 and n/2 have two modes, a cosine and a sine of norm :math:`\sqrt{n/2}`. A matrix that is not
-    symmetric and circulant gets a ValueError. Source: corrects localization notes, Eq. 136 (cosines alone are no basis).
-    """
-    sigma = square("sigma", sigma)
+def _circulant(name: str, value: ArrayLike) -> NDArray:
+    """Return a symmetric matrix (n, n) in which each row is the first one, moved along the ring."""
+    sigma = checks.squares(name, value)
     shifts = np.subtract.outer(np.arange(len(sigma)), np.arange(len(sigma))) % len(sigma)
     off = max(np.abs(sigma - sigma[0][shifts]).max(), np.abs(sigma - sigma.T).max()) if sigma.ndim == 2 else np.inf
     if off > 1e-8 * np.abs(sigma).max():
-        raise ValueError("sigma is not translation-invariant: want a symmetric circulant matrix (n, n)")
+        raise ValueError(f"{name} is not translation-invariant: want a symmetric circulant matrix (n, n)")
+    return sigma
+
+
+@takes(sigma=_circulant)
+def ring_spectrum(sigma: ArrayLike) -> NDArray:
+    r"""Return the eigenvalues (n//2 + 1,) of a translation-invariant covariance on a ring, by frequency 0, 1, ..., n//2.
+
+    `sigma` (n, n) is symmetric and circulant. Frequencies other than 0 and n/2 have two modes, a cosine and a sine of norm
+    :math:`\sqrt{n/2}`.
+
+    Source: corrects localization notes, Eq. 136 (cosines alone are no basis).
+    """
     return np.fft.rfft(sigma[0]).real
 
 
+@takes(n=whole, xi=positive)
 def ring_correlation(n: int, xi: float) -> NDArray:
     r"""Return the correlations (n, n) of the Gaussian process under the NLGP, :math:`e^{-d(i,j)^2/\xi^2}`, d around the ring.
 
     From ξ of about n/8 on this has negative eigenvalues (at n = 40, −1e-7 for ξ = 5 and −.03 for ξ = 10). They are set to 0 and
-    the diagonal is scaled back to 1, so that it is the correlation of what `lib.data.nlgp` draws. A ValueError for ξ ≤ 0.
+    the diagonal is scaled back to 1, so that it is the correlation of what `lib.data.nlgp` draws. ξ > 0 is measured in sites.
     """
-    n, xi = count("n", n), number("xi", xi, positive)
     steps = np.arange(n)
     distance = np.abs(steps - steps[:, None])
     correlation = np.exp(-(np.minimum(distance, n - distance) ** 2) / xi**2)
     variances, modes = np.linalg.eigh(correlation)
-    if variances[0] >= -n * EPS * variances[-1]:  # as it is, since the arcsine of what is nearly 1 has half the digits
+    if variances[0] >= -n * EPS * variances[-1]:  # leave it: near 1 any rounding costs the arcsine half its digits
         return correlation
     correlation = modes * np.maximum(variances, 0) @ modes.T
     correlation = np.clip(correlation / correlation[0, 0], -1, 1)
@@ -338,48 +255,36 @@ def ring_correlation(n: int, xi: float) -> NDArray:
     return correlation
 
 
+@takes(gain=positive)
 def nlgp_covariance(n: int, xi: float, gain: float) -> NDArray:
     r"""Return the covariance of the nonlinear Gaussian process :math:`x = \mathrm{erf}(gz)/Z(g)`, z with `ring_correlation` C:
 
     .. math:: \mathrm{Cov}(x)_{ij} = \frac{2}{\pi Z^2}\sin^{-1}\frac{2g^2C_{ij}}{1+2g^2}, \qquad
               Z^2 = \frac2\pi\sin^{-1}\frac{2g^2}{1+2g^2}.
 
-    Parameters
-    ----------
-    n : sites on the ring
-    xi : correlation length ξ in sites, positive
-    gain : g, positive; near 0 x is Gaussian, for large g it is a sign
-
-    Returns
-    -------
-    (n, n), with 1 on the diagonal
-
-    Raises
-    ------
-    ValueError
-        If n is no positive integer, or `xi` or `gain` is not positive.
+    `n` and `xi` as in `ring_correlation`; for a `gain` g near 0 x is Gaussian, for large g a sign. The diagonal is 1.
 
     Source: the data that the localization notes name in section 1 and do not define; after Ingrosso & Goldt (2022).
     """  # noqa: D400
     return _arcsine(ring_correlation(n, xi), gain) / _arcsine(1.0, gain)
 
 
+@takes(gain=positive)
 def nlgp_gated_mean(n: int, xi: float, gain: float) -> NDArray:
     r"""Return :math:`E[x_j; x_i > 0] = \frac{1}{\pi Z}\tan^{-1}\frac{C_{ij}}{\sqrt{1/(2g^2)+1-C_{ij}^2}}`, a row for each site i.
 
     It is the drive of a neuron that looks at one site, the only part of the one-neuron flow that is not Gaussian.
-    Twice the diagonal is E|x_i|. Arguments and errors as `nlgp_covariance`; the result is (n, n).
+    Twice the diagonal is E|x_i|. Arguments as `nlgp_covariance`; the result is (n, n).
 
     Source: ours, for :math:`E[X; \langle w, X\rangle > 0]` with w along one site (localization notes, "Non-Gaussian Data").
     """
-    c, gain = ring_correlation(n, xi), number("gain", gain, positive)
+    c = ring_correlation(n, xi)
     opposite = np.sqrt(0.5 / gain**2 + (1 - c) * (1 + c))
     return np.arctan2(c, opposite) / (np.pi * np.sqrt(2 / np.pi * _arcsine(1.0, gain)))
 
 
 def _arcsine(c: ArrayLike, gain: float) -> NDArray:
     """Return the arcsine of cs, s = 2g²/(1 + 2g²), from its cosine, which keeps its digits where cs is nearly 1."""
-    gain = number("gain", gain, positive)
     short = 1 / (1 + 2 * gain**2)  # 1 - s
     s, size = 2 * gain**2 * short, np.abs(c)
     return np.arctan2(np.multiply(s, c), np.sqrt((1 - size + size * short) * (1 + s * size)))

@@ -8,32 +8,32 @@ neuron k is active and γ elsewhere. With the residuals :math:`\rho_i = f(x_i) -
 :math:`\delta_k = \eta_w a_k^2 - \eta_a\|w_k\|^2`. The mean squared error multiplies ξ by 2/n.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lib.checks import broadcastable, fit, matrices, matrix, numbers, positive, positives, slope, takes, vector, vectors
 from lib.theory.activation_regions import (  # noqa: F401  the geometric half, under the same name
     TIED,
     Crossing,
     Region,
-    check_slope,
-    circle,
+    _circle,
+    _sectors,
+    _unit,
     crossings,
     deep_crossings,
-    gates,
     hyperplanes,
-    one_matrix,
     predictor,
     regions,
-    sectors,
-    unit,
 )
-from lib.theory.common import broadcastable, finite, held, learning_rates, matrix, positive
+from lib.theory.common import held
 
 # --- initialization and flow
 
 
+@takes(w=matrices, a=numbers, tau=positives, delta=numbers)
 def scale_initialization(w: ArrayLike, a: ArrayLike, tau: ArrayLike, delta: ArrayLike) -> tuple[NDArray, NDArray]:
     r"""Bring balanced neurons to an overall scale τ and a relative scale δ.
 
@@ -49,30 +49,25 @@ def scale_initialization(w: ArrayLike, a: ArrayLike, tau: ArrayLike, delta: Arra
     w : (..., h, d)
     a : (..., h), with :math:`|a_k| = \|w_k\|`
     tau : (...), positive
-    delta : (...); these leading axes broadcast, so that `tau` and `delta` (members,) may share one draw (h, d) or take one each
+    delta : (...); these leading axes broadcast: `tau` and `delta` (members,) share one draw (h, d) or take one draw each
 
-    Returns
-    -------
-    w, a : (..., h, d) and (..., h)
-
-    Raises
-    ------
-    ValueError
-        If shapes disagree, a neuron is not balanced, `tau` is not positive, or a number is not finite.
+    Returns w (..., h, d) and a (..., h). Raises ValueError if a neuron is not balanced.
 
     Source: appendix C, "Figure 1", where the left side is printed as δ².
     """
-    w, a, tau, delta = matrix("w", w), finite("a", a), positive("tau", tau), finite("delta", delta)
-    if w.shape[:-1] != a.shape:
-        raise ValueError(f"w {w.shape} and a {a.shape} do not fit: want (..., h, d) and (..., h)")
+    _check_balanced(w, a)
     broadcastable(tau=tau, delta=delta, a=a[..., 0])
-    norms = np.hypot.reduce(w, axis=-1)
-    if not np.allclose(norms, np.abs(a), rtol=1e-6, atol=0):
-        raise ValueError("w and a are not balanced: want |a| = |w| for each neuron")
     alpha = np.exp(np.arcsinh(delta / (2 * tau**2)) / 2)
     return w * (tau / alpha)[..., None, None], a * (tau * alpha)[..., None]
 
 
+def _check_balanced(w: NDArray, a: NDArray) -> None:
+    fit("(..., h, d), (..., h)", w=w, a=a)
+    if not np.allclose(np.hypot.reduce(w, axis=-1), np.abs(a), rtol=1e-6, atol=0):
+        raise ValueError("w and a are not balanced: want |a| = |w| for each neuron")
+
+
+@takes(mu=numbers, delta=numbers, eta_a=positive, eta_w=positive)
 def direction_rate(mu: ArrayLike, delta: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0) -> NDArray:
     r"""Return the rate at which a neuron turns, :math:`\tfrac{1}{2\mu}(\sqrt{\delta^2 + 4\eta_a\eta_w\mu^2} + \delta)`.
 
@@ -85,15 +80,8 @@ def direction_rate(mu: ArrayLike, delta: ArrayLike, eta_a: float = 1.0, eta_w: f
     delta : (...), its conserved quantity
     eta_a, eta_w : learning rates, positive
 
-    Raises
-    ------
-    ValueError
-        If μ = 0 and δ ≥ 0, where w = 0 has no direction, if a number is not finite or a learning rate not positive.
-
-    Source: section 5, "Two-layer network".
+    Raises ValueError if μ = 0 and δ ≥ 0: then w = 0, which has no direction. Source: section 5, "Two-layer network".
     """
-    mu, delta = finite("mu", mu), finite("delta", delta)
-    learning_rates(eta_a, eta_w)
     broadcastable(mu=mu, delta=delta)
     mu, delta = np.broadcast_arrays(mu, delta)
     upstream = delta >= 0
@@ -105,6 +93,7 @@ def direction_rate(mu: ArrayLike, delta: ArrayLike, eta_a: float = 1.0, eta_w: f
         return held("the rate", above / below)
 
 
+@takes(mu=numbers, direction=vectors, xi=vectors, delta=numbers)
 def neuron_flow(
     mu: ArrayLike, direction: ArrayLike, xi: ArrayLike, delta: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0
 ) -> tuple[NDArray, NDArray]:
@@ -116,33 +105,26 @@ def neuron_flow(
     Parameters
     ----------
     mu, delta, eta_a, eta_w : as in `direction_rate`
-    direction : (..., d) unit vectors; a solver's stages may leave the sphere a little, so this is not checked
-    xi : (..., d), what drives the neuron: `alignment_drive` with the residuals for targets
+    direction : (..., d) unit vectors, which is not checked, since the stages of a solver may leave the sphere a little
+    xi : (..., d), the drive ξ of the neuron: `alignment_drive` with the residuals for targets
 
-    Returns
-    -------
-    mu_dot, direction_dot : (...) and (..., d)
-
-    Raises
-    ------
-    ValueError
-        As `direction_rate`, or if `direction` and `xi` differ in their last axis.
+    Returns (...) and (..., d). Errors as `direction_rate`.
 
     Source: section 5, "Two-layer network", and appendix C.
     """  # noqa: D400
-    direction, xi = finite("direction", direction), finite("xi", xi)
-    if direction.ndim < 1 or direction.shape[-1:] != xi.shape[-1:]:
+    if direction.shape[-1] != xi.shape[-1]:
         raise ValueError(f"direction {direction.shape} and xi {xi.shape} do not fit: want (..., d)")
     broadcastable(mu=mu, delta=delta, direction=direction[..., 0], xi=xi[..., 0])
     rate = direction_rate(mu, delta, eta_a, eta_w)
     along = np.sum(direction * xi, axis=-1)
-    mu_dot = -np.hypot(delta, 2 * np.sqrt(eta_a * eta_w) * np.asarray(mu, float)) * along
+    mu_dot = -np.hypot(delta, 2 * np.sqrt(eta_a * eta_w) * mu) * along
     return mu_dot, -rate[..., None] * (xi - along[..., None] * direction)
 
 
 # --- the phase of alignment, while the output is negligible
 
 
+@takes(direction=vectors, inputs=matrix, targets=vector, gamma=slope)
 def alignment_drive(direction: ArrayLike, inputs: ArrayLike, targets: ArrayLike, gamma: float = 0.0) -> NDArray:
     r"""Return :math:`\sum_i c_i x_i y_i`, the -ξ of neurons with these directions while :math:`f \approx 0`.
 
@@ -152,34 +134,26 @@ def alignment_drive(direction: ArrayLike, inputs: ArrayLike, targets: ArrayLike,
     inputs, targets : (n, d) and (n,)
     gamma : slope below zero, in [0, 1)
 
-    Returns
-    -------
-    (..., d)
-
-    Raises
-    ------
-    ValueError
-        If shapes disagree, a number is not finite, or `gamma` is out of its range.
-
-    Source: section 5, "Phase I: Partition alignment".
+    The result is (..., d). Source: section 5, "Phase I: Partition alignment".
     """
-    direction = finite("direction", direction)
-    inputs, targets = _data(inputs, targets)
-    check_slope(gamma)
-    if direction.shape[-1:] != inputs.shape[1:]:
-        raise ValueError(f"direction {direction.shape} does not fit inputs {inputs.shape}: want (..., d) and (n, d)")
-    return gates(direction @ inputs.T > 0, gamma) * targets @ inputs
+    fit("(..., d), (n, d), (n,)", direction=direction, inputs=inputs, targets=targets)
+    return _drive(direction, inputs, targets, gamma)
 
 
+def _drive(direction: NDArray, inputs: NDArray, targets: NDArray, gamma: float) -> NDArray:
+    return np.where(direction @ inputs.T > 0, 1.0, gamma) * targets @ inputs
+
+
+@takes(w=vectors, a=numbers, drive=vectors, times=partial(numbers, largest=np.inf))
 def alignment_phase(w: ArrayLike, a: ArrayLike, drive: ArrayLike, times: ArrayLike) -> tuple[NDArray, NDArray]:
-    r"""Solve :math:`\dot w = a\,v`, :math:`\dot a = v^\top w` exactly: a neuron while its drive v stays what it is.
+    r"""Solve :math:`\dot w = a\,v`, :math:`\dot a = v^\top w` exactly, for a neuron with a constant drive v.
 
-    That is until it meets a data point's boundary or the output is no longer negligible. Across v nothing moves; along it,
-    with :math:`u = \hat v^\top w`,
+    The drive is constant until the neuron meets a data point's boundary or the output is no longer negligible. Across v nothing
+    moves; along it, with :math:`u = \hat v^\top w`,
 
     .. math:: u(t) = u_0\cosh\|v\|t + a_0\sinh\|v\|t, \qquad a(t) = a_0\cosh\|v\|t + u_0\sinh\|v\|t.
 
-    So every neuron aligns with ±v, for every δ; how large it is by then depends on δ.
+    So every neuron aligns with ±v, for every δ, but its size by then depends on δ.
 
     Parameters
     ----------
@@ -187,25 +161,15 @@ def alignment_phase(w: ArrayLike, a: ArrayLike, drive: ArrayLike, times: ArrayLi
     drive : (..., d), e.g. from `alignment_drive`
     times : (T,), in units of 1/(learning rate)
 
-    Returns
-    -------
-    w, a : (T, ..., d) and (T, ...)
-
-    Raises
-    ------
-    ValueError
-        If shapes disagree, a number is not finite, or a neuron grows beyond the largest float.
-
-    Source: new.
+    Returns w (T, ..., d) and a (T, ...). Raises ValueError if a neuron grows beyond the largest float. Source: new.
     """
-    w, a, drive, times = finite("w", w), finite("a", a), finite("drive", drive), np.atleast_1d(finite("times", times, np.inf))
-    if w.ndim < 1 or w.shape != drive.shape or w.shape[:-1] != a.shape or times.ndim != 1:
-        raise ValueError(f"w {w.shape}, a {a.shape}, drive {drive.shape} and times {times.shape} do not fit: want one (..., d)")
+    times = np.atleast_1d(times)
+    fit("(..., d), (...), (..., d), (T,)", w=w, a=a, drive=drive, times=times)
     speed = np.hypot.reduce(drive, axis=-1)
-    axis = unit(drive)
+    axis = _unit(drive)
     u = np.sum(w * axis, axis=-1)
     angle = np.multiply.outer(times, speed)
-    # What falls would drown in the rounding of what rises, so the two go apart; where one is zero it stays so, even times e^∞.
+    # The falling part would drown in the rounding of the rising one, so they go apart; a part of zero stays so, even times e^∞.
     parts = ((u + a) / 2, angle), ((u - a) / 2, -angle)
     with np.errstate(over="ignore", invalid="ignore"):
         risen, fallen = (np.where(part == 0, 0, part * np.expm1(power)) for part, power in parts)
@@ -222,36 +186,30 @@ class FixedDirections(NamedTuple):
     growth: NDArray  # (k,): the drive along the direction; neurons of its sign grow there, the others shrink
 
 
+@takes(inputs=matrix, targets=vector, gamma=slope)
 def aligned_directions(inputs: ArrayLike, targets: ArrayLike, gamma: float = 0.0) -> FixedDirections:
     r"""Find all directions in the plane to which neurons align at vanishing scale, and from which they turn away.
 
-    A direction d turns as :math:`\dot d \propto \operatorname{sgn}(a)\,(I - dd^\top)\sum_i c_i x_i y_i`, so that for a < 0 what
-    attracts repels. Between the lines orthogonal to the inputs the drive is constant, and what can rest there is d parallel to
-    it. On a line some :math:`c_i` may be anything in [γ, 1]: d rests if the drive of one of these is parallel to it. Where the
-    drive vanishes every direction rests; of these, only the edges of the sector are returned, with stability 0.
+    A direction d turns as :math:`\dot d \propto \operatorname{sgn}(a)\,(I - dd^\top)\sum_i c_i x_i y_i`. The sign of a therefore
+    decides whether a direction attracts or repels. Between the lines orthogonal to the inputs the drive is constant, and only a d
+    parallel to it rests. On a line some :math:`c_i` may be anything in [γ, 1]: d rests if the drive of one of these is parallel
+    to it. Where the drive vanishes every direction rests; of these, only the edges of the sector are returned, with stability 0.
 
     A balanced neuron that shrinks while it aligns stays there. If δ > 0, its w passes through zero and comes out opposite; if
     δ < 0, its a changes sign.
 
-    Parameters
-    ----------
-    inputs, targets : (n, 2) and (n,)
-    gamma : slope below zero, in [0, 1)
-
-    Raises
-    ------
-    ValueError
-        If shapes disagree, a number is not finite, `gamma` is out of its range, or no point has both an input and a target.
+    `inputs` are (n, 2) and `targets` (n,). Raises ValueError if no point has both an input and a target.
 
     Source: section 5, "Phase I: Partition alignment", which leaves the fixed points to earlier works.
     """
-    inputs, targets = _data(inputs, targets)
-    if inputs.shape[1] != 2 or not np.any(inputs * targets[:, None]):
-        raise ValueError(f"inputs {inputs.shape}: want points in the plane (n, 2), at least one with an input and a target")
-    edges, widths = sectors(inputs[targets != 0])
-    drives = alignment_drive(circle(edges + widths / 2), inputs, targets, gamma)  # one for each sector
+    fit("(n, 2), (n,)", inputs=inputs, targets=targets)
+    if not np.any(inputs * targets[:, None]):
+        raise ValueError("targets are zero where inputs are not: want at least one point with both an input and a target")
+    edges, widths = _sectors(inputs[targets != 0])
+    drives = _drive(_circle(edges + widths / 2), inputs, targets, gamma)  # one for each sector
     drives[np.linalg.norm(drives, axis=1) < TIED * np.sum(np.abs(inputs * targets[:, None]))] = 0
 
+    # Candidates with the drives on both sides: each edge, and in each sector the directions along and against its drive.
     angles, before, after = [edges], [np.roll(drives, 1, axis=0)], [drives]
     for sign in (1, -1):
         angle = np.arctan2(*(sign * drives.T[::-1])) % (2 * np.pi)
@@ -260,7 +218,7 @@ def aligned_directions(inputs: ArrayLike, targets: ArrayLike, gamma: float = 0.0
         angles, before, after = [*angles, angle[own]], [*before, drives[own]], [*after, drives[own]]
     angles, before, after = (np.concatenate(part) for part in (angles, before, after))
 
-    d, tangent = circle(angles), circle(angles + np.pi / 2)
+    d, tangent = _circle(angles), _circle(angles + np.pi / 2)
     turn = np.array([np.sum(drive * tangent, axis=1) for drive in (before, after)])  # just before and just after the angle
     turn[np.abs(turn) <= TIED * np.linalg.norm([before, after], axis=-1)] = 0
     rests = turn[0] * turn[1] <= 0
@@ -270,10 +228,3 @@ def aligned_directions(inputs: ArrayLike, targets: ArrayLike, gamma: float = 0.0
     order = np.argsort(angles)
     order = order[rests[order]]
     return FixedDirections(d[order], stability[order], np.sum(after * d, axis=1)[order])
-
-
-def _data(inputs: ArrayLike, targets: ArrayLike) -> tuple[NDArray, NDArray]:
-    inputs, targets = one_matrix("inputs", inputs), finite("targets", targets)
-    if targets.shape != inputs.shape[:1]:
-        raise ValueError(f"inputs {inputs.shape} and targets {targets.shape} do not fit: want (n, d) and (n,)")
-    return inputs, targets

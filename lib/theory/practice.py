@@ -6,7 +6,7 @@ Source: Kunin et al. (2024), "Get rich quick", figure 5 and appendix "Experiment
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lib.theory.common import broadcastable, count, finite, matrix
+from lib.checks import broadcastable, matrix, numbers, takes, whole
 
 # --- images: how rough a filter is ----------------------------------------------------------------------------------------
 
@@ -14,26 +14,15 @@ PRINTED_LAPLACIAN = np.array([[-0.25, -0.5, -0.25], [-0.5, 2, -0.5], [-0.25, -0.
 LAPLACIAN = np.array([[-0.25, -0.5, -0.25], [-0.5, 3, -0.5], [-0.25, -0.5, -0.25]])  # whose entries sum to zero
 
 
+@takes(kernel=matrix, horizontal=numbers, vertical=numbers)
 def power_response(kernel: ArrayLike, horizontal: ArrayLike, vertical: ArrayLike) -> NDArray:
     r"""Return what a convolution does to the power of a plane wave.
 
     .. math:: |\hat\Delta(\omega)|^2 = \Bigl|\sum_{rc} \Delta_{rc}\,e^{-i(\omega_v r + \omega_h c)}\Bigr|^2
 
-    Parameters
-    ----------
-    kernel : Δ (l, l)
-    horizontal, vertical : frequencies in radians per pixel, broadcast against each other
-
-    Returns
-    -------
-    of their shape. With `PRINTED_LAPLACIAN` this is (2 - cos h - cos v - cos h cos v)², with `LAPLACIAN` (3 - …)²
-
-    Raises
-    ------
-    ValueError
-        If the kernel is no matrix, or something is not finite.
+    The `kernel` Δ is (l, l); `horizontal` and `vertical` are frequencies in radians per pixel, which broadcast to the shape of
+    the result. With `PRINTED_LAPLACIAN` this is (2 - cos h - cos v - cos h cos v)², with `LAPLACIAN` (3 - …)².
     """
-    kernel, horizontal, vertical = _kernel(kernel), finite("horizontal", horizontal), finite("vertical", vertical)
     broadcastable(horizontal=horizontal, vertical=vertical)
     rows, columns = (np.arange(size) - (size - 1) / 2 for size in kernel.shape)  # from the middle: only the phase changes
     phase = (vertical[..., None] * rows)[..., :, None] + (horizontal[..., None] * columns)[..., None, :]
@@ -41,78 +30,44 @@ def power_response(kernel: ArrayLike, horizontal: ArrayLike, vertical: ArrayLike
     return np.abs(np.sum(kernel) - np.sum(kernel * turned, axis=(-2, -1))) ** 2
 
 
+@takes(kernel=matrix)
 def white_noise_roughness(kernel: ArrayLike) -> float:
     r"""Return the expected :math:`\|\frac{w}{\|w\|} * \Delta\|^2` of independent normal numbers, :math:`\sum\Delta^2`.
 
     For a filter of k × k pixels :math:`E[w_pw_q]/\|w\|^2 = \delta_{pq}/k^2`, so that each pixel passes 1/k² of the kernel's
     power; where the convolution keeps its margin all of it arrives. 5.25 for `PRINTED_LAPLACIAN`, 10.25 for `LAPLACIAN`.
     """
-    return float(np.sum(_kernel(kernel) ** 2))
-
-
-def _kernel(kernel: ArrayLike) -> NDArray:
-    kernel = matrix("kernel", kernel)
-    if kernel.ndim != 2:
-        raise ValueError(f"kernel has shape {kernel.shape}: want (l, l)")
-    return kernel
+    return float(np.sum(kernel**2))
 
 
 # --- random hierarchies -----------------------------------------------------------------------------------------------------
 
 
+@takes(classes=whole, features=whole, symbols=whole, levels=whole)
 def rule_count(classes: int, features: int, symbols: int, levels: int) -> int:
     """Return how many rules a random hierarchy model has, m·n_c + (L − 1)·m·v.
 
-    Parameters
-    ----------
-    classes, features, symbols, levels : n_c, m, v and L, positive integers
-
-    Raises
-    ------
-    ValueError
-        If a size is no positive integer.
-
-    Source: appendix, "Random Hierarchy Model".
+    There are n_c classes, m features, v symbols and L levels. Source: appendix, "Random Hierarchy Model".
     """
-    classes, features = count("classes", classes), count("features", features)
-    symbols, levels = count("symbols", symbols), count("levels", levels)
     return features * classes + (levels - 1) * features * symbols
 
 
+@takes(classes=whole, features=whole, branches=whole, levels=whole)
 def string_count(classes: int, features: int, branches: int, levels: int) -> int:
     r"""Return how many strings a random hierarchy model makes, :math:`n_c\,m^{1 + s + \dots + s^{L-1}}`.
 
     One choice of m for each symbol that is replaced: one at the top, s below it, and so on.
-
-    Parameters
-    ----------
-    classes, features, branches, levels : n_c, m, s and L, positive integers
-
-    Raises
-    ------
-    ValueError
-        If a size is no positive integer.
+    There are n_c classes, m features, s branches and L levels.
 
     Source: Cagnetta et al. (2024); 131,072 at the sizes of Kunin et al.
     """
-    classes, features = count("classes", classes), count("features", features)
-    branches, levels = count("branches", branches), count("levels", levels)
     return classes * features ** sum(branches**level for level in range(levels))
 
 
+@takes(classes=whole, features=whole, levels=whole)
 def sample_complexity(classes: int, features: int, levels: int) -> int:
-    r"""Return the order of the number of strings that a deep network needs, :math:`n_c\,m^L`.
-
-    Parameters
-    ----------
-    classes, features, levels : n_c, m and L, positive integers
-
-    Raises
-    ------
-    ValueError
-        If a size is no positive integer.
+    r"""Return the order of the number of strings that a deep network needs, :math:`n_c\,m^L`, as `string_count`.
 
     Source: Cagnetta et al. (2024), for deep networks without scaled layers; an order of magnitude, without its factor.
     """
-    classes, features, levels = count("classes", classes), count("features", features), count("levels", levels)
     return classes * features**levels

@@ -4,15 +4,21 @@ Source: the note "Product-depth dynamics" (papers/product-depth.txt), which has 
 Weights carry no units; time is measured in units of 1/(learning rate).
 """
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma, expit, hyp2f1
 
-from lib.theory.common import broadcastable, count, finite, held, integrate, number, positive, rows, vector
+from lib import checks
+from lib.checks import ascending, broadcastable, number, numbers, optional, positive, positives, takes, vector, vectors, whole
+from lib.theory.common import held, integrate
 
+TINY = partial(positives, least=0)  # however small
 NODES, SHARES = np.polynomial.legendre.leggauss(16)  # of a quadrature over (-1, 1)
 
 
+@takes(weights=vector, target=number, times=ascending, exponents=optional(numbers))
 def flow(weights: ArrayLike, target: float, times: ArrayLike, exponents: ArrayLike | None = None) -> NDArray:
     r"""Integrate the gradient flow :math:`\dot w_i = (s-P)\,\partial P/\partial w_i` of :math:`P = \prod_i w_i^{k_i}`.
 
@@ -23,23 +29,16 @@ def flow(weights: ArrayLike, target: float, times: ArrayLike, exponents: ArrayLi
     times : (T,) non-negative and ascending
     exponents : (d,) integers k_i of at least 1; by default all 1
 
-    Returns
-    -------
-    (T, d) weights at `times`, to about nine digits; weights of size e that grow beside one near 1 are wrong by about 1e-14/e
-
-    Raises
-    ------
-    ValueError
-        If shapes disagree, a number is not finite, an exponent is not a positive integer, or times do not ascend from 0 or later.
+    Returns (T, d) weights at `times`, to about nine digits; weights of size e that grow beside one near 1 are wrong by about
+    1e-14/e.
 
     Source: "Setup" and "Nonlinearities".
     """
-    weights, k = _one_monomial(weights, exponents)
-    target = number("target", target)
-    _, path = integrate(lambda t, w: (target - np.prod(w**k)) * _gradient(w, k), weights, times)
-    return path
+    k = _exponents(weights, exponents)
+    return integrate(lambda t, w: (target - np.prod(w**k)) * _gradient(w, k), weights, times)
 
 
+@takes(weights=vector, target=number, learning_rate=positive, steps=whole, exponents=optional(numbers))
 def descend(weights: ArrayLike, target: float, learning_rate: float, steps: int, exponents: ArrayLike | None = None) -> NDArray:
     r"""Run gradient descent, :math:`w_i \leftarrow w_i + \eta\,(s-P)\,\partial P/\partial w_i`.
 
@@ -49,20 +48,13 @@ def descend(weights: ArrayLike, target: float, learning_rate: float, steps: int,
     learning_rate : η > 0
     steps : number of steps, at least 1
 
-    Returns
-    -------
-    (steps + 1, d) weights before each step and after the last
-
-    Raises
-    ------
-    ValueError
-        As `flow`; if `learning_rate` or `steps` is not positive; or if the weights diverge (the message names the step).
+    Returns (steps + 1, d) weights before each step and after the last. Raises ValueError if the weights diverge; the message
+    names the step.
 
     Source: "Learning rate" (left open in the note).
     """
-    weights, k = _one_monomial(weights, exponents)
-    target, learning_rate = number("target", target), number("learning_rate", learning_rate, positive)
-    path = np.empty((count("steps", steps) + 1, len(weights)))
+    k = _exponents(weights, exponents)
+    path = np.empty((steps + 1, len(weights)))
     path[0] = w = weights
     with np.errstate(over="ignore", invalid="ignore"):
         for step in range(1, len(path)):
@@ -74,51 +66,38 @@ def descend(weights: ArrayLike, target: float, learning_rate: float, steps: int,
     return path
 
 
+@takes(weights=vectors, exponents=optional(numbers))
 def conserved(weights: ArrayLike, exponents: ArrayLike | None = None) -> NDArray:
     r"""Return what the flow conserves, :math:`w_i^2/k_i - w_{i+1}^2/k_{i+1}`.
 
-    Parameters
-    ----------
-    weights : (..., d)
-    exponents : (d,) positive integers; by default all 1
-
-    Returns
-    -------
-    (..., d - 1)
+    `weights` are (..., d), `exponents` (d,) as in `flow`, the result (..., d - 1).
 
     Source: corrects "Nonlinearities", which has the weights equalize for any exponents.
     """
-    weights, k = _monomial(weights, exponents)
+    k = _exponents(weights, exponents)
     first, second = weights[..., :-1], weights[..., 1:] * np.sqrt(k[:-1] / k[1:])
     return (first - second) * (first + second) / k[:-1]
 
 
+@takes(weights=TINY, target=positive)
 def final_pair(weights: ArrayLike, target: float) -> NDArray:
     r"""Return the two weights of a pair when its product has reached s.
 
     With :math:`c = w_1^2 - w_2^2` conserved and :math:`w_1 w_2 = s`, :math:`w_1^2 = \tfrac12(\sqrt{c^2+4s^2} + c)`.
 
-    Parameters
-    ----------
-    weights : (..., 2), both positive
-    target : s > 0
-
-    Returns
-    -------
-    (..., 2)
+    `weights`, both positive, and the result are (..., 2); `target` is s > 0.
 
     Source: "How fast do weights equalize?", where only an order of magnitude is given.
     """
-    weights, _ = _monomial(weights, None)
-    target = number("target", target, positive)
-    if weights.shape[-1] != 2 or np.any(weights <= 0):
-        raise ValueError(f"weights must be positive, shape (..., 2); got shape {weights.shape}")
+    if weights.shape[-1:] != (2,):
+        raise ValueError(f"weights has shape {weights.shape}: want (..., 2)")
     c = (weights[..., 0] - weights[..., 1]) * (weights[..., 0] + weights[..., 1])
     larger = np.sqrt((np.hypot(c, 2 * target) + np.abs(c)) / 2)
     first = np.where(c >= 0, larger, target / larger)
     return np.stack([first, target / first], axis=-1)
 
 
+@takes(product=TINY, target=TINY, degree=numbers, start=TINY)
 def time_to_reach(product: ArrayLike, target: ArrayLike, degree: ArrayLike, start: ArrayLike) -> NDArray:
     r"""Time that d balanced weights take to bring their product from `start` to `product`.
 
@@ -136,27 +115,19 @@ def time_to_reach(product: ArrayLike, target: ArrayLike, degree: ArrayLike, star
     target : s > 0
     degree : d ≥ 1, not necessarily an integer
 
-    Returns
-    -------
-    time; negative if `product` lies below `start`, where the flow has been before
-
-    Raises
-    ------
-    ValueError
-        If `product` or `start` lies outside (0, target), `degree` < 1, or the time overflows.
+    The time is negative if `product` lies below `start`, where the flow has been before. Raises ValueError if `product` or
+    `start` lies outside (0, target), `degree` < 1, or the time overflows.
 
     Source: new; its limits are the times in "General case".
     """
-    given = {"product": product, "target": target, "degree": degree, "start": start}
-    given = {name: finite(name, value) for name, value in given.items()}
-    broadcastable(**given)
-    product, target, d, start = np.broadcast_arrays(*given.values())
+    broadcastable(product=product, target=target, degree=degree, start=start)
     for name, value in (("product", product), ("start", start)):
-        if np.any((value <= 0) | (value >= target)):
+        if np.any(value >= target):
             raise ValueError(f"{name} must lie strictly between 0 and target")
-    if np.any(d < 1):
+    if np.any(degree < 1):
         raise ValueError("degree must be at least 1")
 
+    product, target, d, start = np.broadcast_arrays(product, target, degree, start)
     a, b, x0 = 2 / d - 1, 2 / d, start / target  # b = a + 1, with all its digits where d is large
     log_ratio, step = np.log(product / start), product - start
     leading = sum(_power_difference(product / target, x0, log_ratio, power) for power in (a, b))
@@ -185,6 +156,7 @@ def _tail(product: NDArray, target: NDArray, b: NDArray) -> NDArray:
     return np.where(x < 0.5, about_zero, about_one)
 
 
+@takes(target=positive, degree=number, start=partial(TINY, ndim=0))
 def blow_up_time(target: float, degree: float, start: float) -> float:
     r"""Time :math:`t_0 = \varepsilon^{-(1-2/d)}/((d-2)s)` at which the growth :math:`\dot p = d\,s\,p^{2-2/d}` diverges, d > 2.
 
@@ -192,18 +164,15 @@ def blow_up_time(target: float, degree: float, start: float) -> float:
 
     Source: corrects "Phase 1: growth", which prints :math:`t-t_0`.
     """
-    target, degree, start = number("target", target, positive), number("degree", degree), number("start", start)
     if degree <= 2:
         raise ValueError(f"degree {degree:g}: growth is hyperbolic only above degree 2")
-    if start <= 0:
-        raise ValueError("start must be positive")
     with np.errstate(over="ignore"):
         return held("the time", start ** -(1 - 2 / degree) / ((degree - 2) * target))
 
 
+@takes(target=positives, degree=positives)
 def approach_rate(target: ArrayLike, degree: ArrayLike) -> NDArray:
     r"""Rate :math:`d\,s^{2-2/d}` at which :math:`s - p` decays near the end; source: "Phase 2: approach"."""
-    target, degree = positive("target", target), positive("degree", degree)
     broadcastable(target=target, degree=degree)
     with np.errstate(over="ignore"):
         return held("the rate", degree * target ** (2 - 2 / degree))
@@ -214,17 +183,13 @@ def max_learning_rate(target: ArrayLike, degree: ArrayLike) -> NDArray:
 
     The Hessian there has rank one, with the eigenvalue :math:`s^2\sum_i w_i^{-2} = d\,s^{2-2/d}`; no minimum is flatter.
 
-    Parameters
-    ----------
-    target : s > 0
-    degree : d > 0
-
-    Source: "Learning rate" (left open in the note).
+    `target` s and `degree` d are positive. Source: "Learning rate" (left open in the note).
     """
     with np.errstate(divide="ignore"):
         return held("the learning rate", 2 / approach_rate(target, degree))
 
 
+@takes(exponents=checks.nonzero)
 def effective_depth(exponents: ArrayLike) -> tuple[float, float]:
     r"""Return K and c such that a balanced monomial obeys :math:`\dot p = c\,K\,(s-p)\,p^{2-2/K}`.
 
@@ -232,8 +197,7 @@ def effective_depth(exponents: ArrayLike) -> tuple[float, float]:
 
     Source: corrects "Nonlinearities", where c is missing.
     """
-    exponents = vector("exponents", exponents)
-    _, k = _monomial(np.ones(len(exponents)), exponents)
+    k = _exponents(exponents, exponents)
     depth = k.sum()
     return float(depth), float(np.exp(np.sum(k * np.log(k)) / depth))
 
@@ -245,18 +209,11 @@ def _gradient(weights: NDArray, k: NDArray) -> NDArray:
     return powers.prod(axis=1)
 
 
-def _one_monomial(weights: ArrayLike, exponents: ArrayLike | None) -> tuple[NDArray, NDArray]:
-    weights, k = _monomial(weights, exponents)
-    if weights.ndim != 1:
-        raise ValueError(f"weights has shape {weights.shape}: want (d,)")
-    return weights, k
-
-
-def _monomial(weights: ArrayLike, exponents: ArrayLike | None) -> tuple[NDArray, NDArray]:
-    weights = rows("weights", weights)
-    k = np.ones(weights.shape[-1]) if exponents is None else finite("exponents", exponents)
+def _exponents(weights: NDArray, exponents: NDArray | None) -> NDArray:
+    """Return k_i (d,) for weights (..., d)."""
+    k = np.ones(weights.shape[-1]) if exponents is None else exponents
     if k.shape != weights.shape[-1:]:
         raise ValueError(f"exponents {k.shape} do not fit weights {weights.shape}: want one for each weight")
     if np.any((k < 1) | (k != np.round(k))):
         raise ValueError(f"exponents must be positive integers, got {k}")
-    return weights, k
+    return k

@@ -13,18 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.integrate import solve_ivp
 
-from lib.theory.common import (
-    best_interpolator,
-    broadcastable,
-    finite,
-    integrate,
-    interpolators,
-    learning_rates,
-    normal_equations,
-    number,
-    rows,
-    vector,
-)
+from lib.checks import ascending, broadcastable, gram, moments, nonzero, number, numbers, positive, takes, vector, vectors
+from lib.theory.common import best_interpolator, check_data, integrate, interpolators
 
 EPS = np.finfo(float).eps
 
@@ -52,10 +42,9 @@ class _Modes(NamedTuple):
     m: float
 
 
+@takes(a=numbers, w=vectors, eta_a=positive, eta_w=positive)
 def conserved(a: ArrayLike, w: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0) -> NDArray:
     r"""Return :math:`\delta = \eta_w a^2 - \eta_a \|w\|^2` for `a` (...) and `w` (..., d); source: "Conserved quantity"."""
-    a, w = finite("a", a), rows("w", w)
-    learning_rates(eta_a, eta_w)
     broadcastable(a=a, w=w[..., 0])
     return _conserved(a, w, eta_a, eta_w)
 
@@ -64,26 +53,20 @@ def _conserved(a: NDArray, w: NDArray, eta_a: float = 1.0, eta_w: float = 1.0) -
     return eta_w * np.square(a) - eta_a * np.sum(np.square(w), axis=-1)
 
 
+@takes(beta0=nonzero, delta=number)
 def initialize(beta0: ArrayLike, delta: float) -> tuple[float, NDArray]:
     r"""Choose the parameters that compute :math:`\beta_0 \ne 0` with a given δ, with :math:`a_0 > 0` (and unit learning rates).
 
-    Parameters
-    ----------
-    beta0 : (d,) the function at time 0, not zero
-    delta : the conserved quantity, :math:`a_0^2 - \|w_0\|^2`
-
-    Returns
-    -------
-    a0, w0 : float and (d,), with :math:`a_0^2 = \tfrac12(\delta + \sqrt{\delta^2 + 4\|\beta_0\|^2})`
+    For `beta0` (d,) returns a0, a float with :math:`a_0^2 = \tfrac12(\delta + \sqrt{\delta^2 + 4\|\beta_0\|^2})`, and w0 (d,).
 
     Source: appendix A, "Function space dynamics".
     """
-    beta0, delta = vector("beta0", beta0), number("delta", delta)
     norm = np.hypot.reduce(beta0)
     plus, minus = (root / np.sqrt(2) for root in _roots(norm, delta))
     return float(plus), beta0 / plus if delta >= 0 else beta0 / norm * minus
 
 
+@takes(a0=number, w0=vector, beta_star=nonzero, times=moments, eta_a=positive, eta_w=positive)
 def trajectory(
     a0: float, w0: ArrayLike, beta_star: ArrayLike, times: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0
 ) -> Trajectory:
@@ -102,23 +85,14 @@ def trajectory(
 
     Parameters
     ----------
-    a0 : output weight at time 0
-    w0 : (d,) input weights at time 0
+    a0, w0 : output weight and input weights (d,) at time 0
     beta_star : (d,) the least-squares solution, not zero
     times : (T,) non-negative, in units of 1/(learning rate)
     eta_a, eta_w : learning rates, positive
 
-    Raises
-    ------
-    ValueError
-        If shapes disagree, a number is not finite, a time is negative, a learning rate is not positive, or `beta_star` is zero.
-
     Source: new; contains the three cases of appendix A, "Exact solutions".
     """
-    a0, w0, beta_star = _checked(a0, w0, beta_star, eta_a, eta_w)
-    times = np.atleast_1d(finite("times", times, np.inf))
-    if times.ndim != 1 or np.any(times < 0):
-        raise ValueError("times must be finite and non-negative, shape (T,)")
+    a0, w0, beta_star = _rescaled(a0, w0, beta_star, eta_a, eta_w)
 
     delta, rise, fall, p, m = _modes(a0, w0, beta_star)
     with np.errstate(divide="ignore", over="ignore", under="ignore"):
@@ -140,6 +114,7 @@ def _phi(rate: float, times: NDArray) -> NDArray:
     return times if rate == 0 else -np.expm1(-rate * times) / rate
 
 
+@takes(a0=number, w0=vector, beta_star=nonzero, eta_a=positive, eta_w=positive)
 def basin(a0: float, w0: ArrayLike, beta_star: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0) -> int:
     r"""Tell which branch of minima attracts: the final sign of a, or 0 for the saddle.
 
@@ -148,7 +123,7 @@ def basin(a0: float, w0: ArrayLike, beta_star: ArrayLike, eta_a: float = 1.0, et
 
     Source: "Basins of attraction", there for δ < 0 only, and with the saddle's basin counted to S⁺ at δ = 0.
     """
-    a0, w0, beta_star = _checked(a0, w0, beta_star, eta_a, eta_w)
+    a0, w0, beta_star = _rescaled(a0, w0, beta_star, eta_a, eta_w)
     return int(np.sign(_modes(a0, w0, beta_star).p))
 
 
@@ -175,6 +150,7 @@ def _modes(a0: float, w0: NDArray, beta_star: NDArray) -> _Modes:
     return _Modes(delta, rise, fall, p, m)
 
 
+@takes(a0=number, w0=vector, xtx=gram, xty=nonzero, times=ascending, eta_a=positive, eta_w=positive)
 def flow(
     a0: float, w0: ArrayLike, xtx: ArrayLike, xty: ArrayLike, times: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0
 ) -> Trajectory:
@@ -183,21 +159,13 @@ def flow(
     Parameters
     ----------
     a0, w0, eta_a, eta_w : as in `trajectory`
-    xtx : (d, d) the matrix XᵀX, symmetric and positive semidefinite
-    xty : (d,) the vector Xᵀy, in the range of `xtx`
+    xtx, xty : XᵀX (d, d), symmetric and positive semidefinite, and Xᵀy (d,), in its range
     times : (T,) non-negative and ascending
-
-    Raises
-    ------
-    ValueError
-        As `trajectory`, or if `xtx` and `xty` do not fit.
 
     Source: appendix A, first display.
     """
-    xtx, xty = normal_equations(xtx, xty, finite("w0", w0).shape, "w0")
-    a0, w0, _ = _checked(a0, w0, xty, 1.0, 1.0)
-    learning_rates(eta_a, eta_w)
-    times, path = integrate(_velocity(xtx, xty, eta_a, eta_w), np.append(a0, w0), times)
+    check_data(xtx, xty, w0.shape, "w0")
+    path = integrate(_velocity(xtx, xty, eta_a, eta_w), np.append(a0, w0), times)
     return Trajectory(times, path[:, 0], path[:, 1:])
 
 
@@ -212,29 +180,18 @@ def _velocity(xtx: NDArray, xty: NDArray, eta_a: float = 1.0, eta_w: float = 1.0
     return velocity
 
 
+@takes(beta=vectors, delta=number)
 def preconditioner(beta: ArrayLike, delta: float) -> NDArray:
     r"""Return M with :math:`\dot\beta = -M\,\nabla_\beta L`, the tangent kernel on white data (:math:`\eta_a\eta_w = 1`):
 
     .. math:: M = \frac{\kappa+\delta}{2}\,I + \frac{\kappa-\delta}{2}\,\hat\beta\hat\beta^\top, \qquad
               \kappa = \sqrt{\delta^2+4\|\beta\|^2}.
 
-    Parameters
-    ----------
-    beta : (..., d)
-    delta : the conserved quantity
-
-    Returns
-    -------
-    (..., d, d)
-
-    Raises
-    ------
-    ValueError
-        If β = 0 and δ < 0, where M depends on the direction in which β left zero.
+    `beta` has shape (..., d), the result (..., d, d). Raises ValueError if β = 0 and δ < 0, where M depends on the direction in
+    which β left zero.
 
     Source: Eq. for M in section 3, "Identifying regimes of learning in function space".
     """  # noqa: D400
-    beta, delta = rows("beta", beta), number("delta", delta)
     norm = np.hypot.reduce(beta, axis=-1)[..., None]
     if delta < 0 and np.any(norm == 0):
         raise ValueError("beta is zero and delta negative: the preconditioner has no limit there")
@@ -257,6 +214,7 @@ def _roots(norm: NDArray, delta: float) -> tuple[NDArray, NDArray]:
     return (larger, smaller) if delta >= 0 else (smaller, larger)
 
 
+@takes(beta=vectors, delta=number)
 def potential(beta: ArrayLike, delta: float) -> NDArray:
     r"""Return the potential of the time-warped mirror flow, shifted to :math:`\Phi_\delta(0) = 0` and free of cancellation:
 
@@ -267,7 +225,7 @@ def potential(beta: ArrayLike, delta: float) -> NDArray:
 
     Source: Theorem 1 and "Solving for the potential".
     """  # noqa: D400
-    norm, delta = np.hypot.reduce(rows("beta", beta), axis=-1), number("delta", delta)
+    norm = np.hypot.reduce(beta, axis=-1)
     (u, minus), u0 = _roots(norm, delta), np.sqrt(max(2 * delta, 0.0))  # u at β, and at 0
     if delta < 0:
         return 2 * norm * ((u**2 - 3 * delta) / minus) / 3  # u = 2‖β‖/√(κ - δ), which may underflow
@@ -275,34 +233,26 @@ def potential(beta: ArrayLike, delta: float) -> NDArray:
     return excess * (2 * u**2 + 2 * u * u0 - u0**2) / 6
 
 
+@takes(beta=vectors, delta=number)
 def potential_gradient(beta: ArrayLike, delta: float) -> NDArray:
     r"""Return :math:`\nabla\Phi_\delta(\beta) = \sqrt{\kappa-\delta}\;\hat\beta`, zero at β = 0.
 
     `beta` and the result have shape (..., d). Source: "Solving for the potential".
     """
-    beta, delta = rows("beta", beta), number("delta", delta)
     norm = np.hypot.reduce(beta, axis=-1, keepdims=True)
     _, minus = _roots(norm, delta)
     return minus * np.divide(beta, norm, out=np.zeros_like(beta), where=norm > 0)
 
 
+@takes(xtx=gram, xty=vector, beta0=nonzero, delta=number)
 def nearest_in_bregman(xtx: ArrayLike, xty: ArrayLike, beta0: ArrayLike, delta: float) -> NDArray:
     r"""Minimize :math:`\Phi_\delta(\beta) - \nabla\Phi_\delta(\beta_0)^\top\beta` over the interpolating β, numerically.
 
-    Parameters
-    ----------
-    xtx, xty : as in `flow`
-    beta0 : (d,) the function at time 0, not zero
-    delta : the conserved quantity
-
-    Returns
-    -------
-    (d,) the minimizer, to about seven digits
+    `xtx` and `xty` are as in `flow`; `beta0` (d,), β at time 0, is not zero. The minimizer (d,) has about seven digits.
 
     Source: Theorem 1.
     """
-    beta0 = vector("beta0", beta0)
-    xtx, xty = normal_equations(xtx, xty, beta0.shape, "beta0")
+    check_data(xtx, xty, beta0.shape, "beta0")
     slope0 = potential_gradient(beta0, delta)
 
     def objective(beta: NDArray) -> tuple[float, NDArray]:
@@ -311,6 +261,7 @@ def nearest_in_bregman(xtx: ArrayLike, xty: ArrayLike, beta0: ArrayLike, delta: 
     return best_interpolator(objective, xtx, xty, beta0)
 
 
+@takes(xtx=gram, xty=nonzero, a0=number, w0=vector)
 def interpolator(xtx: ArrayLike, xty: ArrayLike, a0: float, w0: ArrayLike) -> NDArray:
     r"""Where the flow ends when the data leave one direction v undetermined: :math:`\beta(\infty) = \beta_* + \alpha v`.
 
@@ -319,27 +270,15 @@ def interpolator(xtx: ArrayLike, xty: ArrayLike, a0: float, w0: ArrayLike) -> ND
     that of :math:`a_0` if :math:`\delta + k^2 > 0`, since then a cannot vanish. Else it is that of the neuron's basin in the
     visible directions: in closed form if the data are equally strong in all of them, by integration if not.
 
-    Parameters
-    ----------
-    xtx, xty : as in `flow`, with a null space of dimension one
-    a0, w0 : parameters at time 0
-
-    Returns
-    -------
-    (d,) the function β at the end, for :math:`\eta_a = \eta_w = 1`
-
-    Raises
-    ------
-    ValueError
-        If the null space is not one-dimensional, or the flow ends in a saddle.
+    Arguments as in `flow`; returns the function β (d,) at the end, for :math:`\eta_a = \eta_w = 1`. Raises ValueError if the null
+    space of `xtx` is not one-dimensional, or the flow ends in a saddle.
 
     Source: "Exact solution when interpolating manifold is one-dimensional", completed for runs in which a changes sign.
     """
-    xtx, xty = normal_equations(xtx, xty, finite("w0", w0).shape, "w0")
+    check_data(xtx, xty, w0.shape, "w0")
     base, null, strengths = interpolators(xtx, xty)
     if null.shape[1] != 1:
         raise ValueError(f"the null space of xtx has dimension {null.shape[1]}: want 1")
-    a0, w0, _ = _checked(a0, w0, xty, 1.0, 1.0)
     v = null[:, 0]
     k = w0 @ v
     half = _conserved(a0, w0 - k * v) / 2  # δ + k², of which δ may nearly be -k²
@@ -373,12 +312,8 @@ def _settled_sign(a0: float, w0: NDArray, xtx: NDArray, xty: NDArray) -> float:
     return np.sign(path.y[0, -1]) if path.status == 1 else 0.0
 
 
-def _checked(a0: float, w0: ArrayLike, beta_star: ArrayLike, eta_a: float, eta_w: float) -> tuple[float, NDArray, NDArray]:
-    """Check the arguments and rescale them to unit learning rates."""
-    a0, w0, beta_star = finite("a0", a0), finite("w0", w0), finite("beta_star", beta_star)
-    if a0.ndim != 0 or w0.ndim != 1 or w0.shape != beta_star.shape:
-        raise ValueError(f"a0 {a0.shape}, w0 {w0.shape} and beta_star {beta_star.shape} do not fit: want (), (d,) and (d,)")
-    if not np.any(beta_star):
-        raise ValueError("beta_star is zero: there is nothing to learn")
-    learning_rates(eta_a, eta_w)
-    return float(a0) * np.sqrt(eta_w), w0 * np.sqrt(eta_a), beta_star * np.sqrt(eta_a * eta_w)
+def _rescaled(a0: float, w0: NDArray, beta_star: NDArray, eta_a: float, eta_w: float) -> tuple[float, NDArray, NDArray]:
+    """Reduce the flow to unit learning rates."""
+    if w0.shape != beta_star.shape:
+        raise ValueError(f"w0 {w0.shape} and beta_star {beta_star.shape} do not fit: want (d,) for both")
+    return a0 * np.sqrt(eta_w), w0 * np.sqrt(eta_a), beta_star * np.sqrt(eta_a * eta_w)

@@ -15,10 +15,13 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
-from lib.theory.common import LARGEST, finite, held, integrate, matrix, non_negative, number, numbers, positive, vector
+from lib import checks
+from lib.checks import ascending, broadcastable, matrices, matrix, non_negative, non_negatives, number, positive, positives, takes
+from lib.theory.common import held, integrate
 from lib.theory.two_point_curves import (  # noqa: F401  the curves, under the same name
+    CONSTANTS,
     CURVES,
-    checked_constants,
+    SINGLE_CONSTANTS,
     dataset,
     identical_outputs,
     loss,
@@ -26,6 +29,8 @@ from lib.theory.two_point_curves import (  # noqa: F401  the curves, under the s
     velocity,
 )
 from lib.theory.two_point_fit import Fit, fit, fit_mean  # noqa: F401  and the fit to them
+
+MAPS = {"d_h": matrix, "d_y": matrix, "input_difference": checks.nonzero}
 
 
 class Product(NamedTuple):
@@ -39,6 +44,7 @@ class Product(NamedTuple):
 # --- where it ends
 
 
+@takes(dh2=positives, dy2=non_negatives, **CONSTANTS)
 def high_low(
     dh2: ArrayLike, dy2: ArrayLike, *, input_distance: ArrayLike, target_distance: ArrayLike, tau_h: ArrayLike, tau_y: ArrayLike
 ) -> tuple[NDArray, NDArray]:
@@ -47,15 +53,14 @@ def high_low(
     .. math:: A_{high} = \Big(\frac{\|dh\|^2}{\|\Delta x\|^2} - \frac{\tau_y}{\tau_h}\frac{\|dy\|^2}{\|dh\|^2}\Big)\|\Delta x\|^2,
               \qquad A_{low} = \sqrt{\tau_y/\tau_h}\,\|\Delta x\|\,\|\Delta y\|.
 
-    :math:`A_{high}`, of either sign, is conserved by Eq. 7. Arguments, which broadcast to (...), and errors as in `velocity`.
+    :math:`A_{high}`, of either sign, is conserved by Eq. 7. The arguments, as in `velocity`, broadcast to (...).
 
     Source: van Rossem & Saxe, Eq. 11.
     """  # noqa: D400
-    h, y = positive("dh2", dh2), non_negative("dy2", dy2)
-    x2, target2, tau_h, tau_y = checked_constants(input_distance, target_distance, tau_h, tau_y, dh2=h, dy2=y)
+    broadcastable(dh2=dh2, dy2=dy2, input_distance=input_distance, target_distance=target_distance, tau_h=tau_h, tau_y=tau_y)
     with np.errstate(over="ignore"):
-        slope = tau_y / tau_h * x2
-        return held("A_high", h - slope * y / h), held("A_low", np.sqrt(slope) * np.sqrt(target2))
+        slope = tau_y / tau_h * input_distance**2
+        return held("A_high", dh2 - slope * dy2 / dh2), held("A_low", np.sqrt(slope) * target_distance)
 
 
 def final_distance2(
@@ -63,9 +68,13 @@ def final_distance2(
 ) -> NDArray:
     r"""Return the final ‖dh‖² of Eq. 7 (...), :math:`\tfrac12A_{high} + \sqrt{\tfrac14A_{high}^2 + A_{low}^2}`.
 
-    `dh2` and `dy2` are ‖dh‖² and ‖dy‖² at time 0. Arguments, which broadcast to (...), and errors as in `velocity`.
+    `dh2` and `dy2` are ‖dh‖² and ‖dy‖² at time 0. The arguments, as in `velocity`, broadcast to (...).
     With equal targets the answer is :math:`\max(A_{high}, 0)`; with :math:`A_{high} \ll -A_{low}` it is
     :math:`A_{low}^2/|A_{high}|`, not the :math:`A_{high}` to which the text below Eq. 12 sends all large weights.
+
+    >>> unit = {"input_distance": 1, "target_distance": 1, "tau_h": 1, "tau_y": 1}
+    >>> final_distance2([0.001, 100], 0, **unit).round(1)  # rich: what the targets ask for; lazy: what was there
+    array([  1., 100.])
 
     Source: van Rossem & Saxe, Eqs. 10 and 11.
     """
@@ -86,19 +95,16 @@ def eigenvalues(
 
     .. math:: -\|dh(\infty)\|^2/\tau_y, \qquad -\sqrt{A_{high}^2 + 4A_{low}^2}\,/\,(2\tau_y),
 
-    real and not positive. Arguments, which broadcast to (...), and errors as in `final_distance2`.
+    real and not positive. The arguments, as in `final_distance2`, broadcast to (...).
 
-    Returns
-    -------
-    (2, ...)
-
-    Source: new closed form of van Rossem & Saxe, Eqs. 29 to 31.
+    Returns (2, ...). Source: new closed form of van Rossem & Saxe, Eqs. 29 to 31.
     """  # noqa: D400
     high, low = high_low(dh2, dy2, input_distance=input_distance, target_distance=target_distance, tau_h=tau_h, tau_y=tau_y)
     with np.errstate(over="ignore"):
         return held("an eigenvalue", -np.stack([_larger_root(high, low), np.hypot(high, 2 * low) / 2]) / tau_y)
 
 
+@takes(dh2=positive, dy2=non_negative, **SINGLE_CONSTANTS, sign=number)
 def as_product(
     dh2: float, dy2: float, *, input_distance: float, target_distance: float, tau_h: float, tau_y: float, sign: int = 1
 ) -> Product:
@@ -109,32 +115,19 @@ def as_product(
 
     so that :math:`\dot{dy} = (\|\Delta y\| - dy)\sqrt{4dy^2 + C^2}\,/(2c)` with :math:`C = w_1^2 - w_2^2 = \alpha^2A_{high}`.
 
-    Parameters
-    ----------
-    dh2, dy2, input_distance, target_distance, tau_h, tau_y : as in `solve`
-    sign : 1 if dy points along Δy at time 0, -1 if against it
-
-    Raises
-    ------
-    ValueError
-        If a number is not finite or has the wrong sign, or `sign` is neither 1 nor -1.
-
-    Source: new.
+    Arguments as in `solve`; `sign` is 1 if dy points along Δy at time 0, -1 if against it. Source: new.
     """
-    numbers(input_distance=input_distance, target_distance=target_distance, tau_h=tau_h, tau_y=tau_y)
-    h, y = number("dh2", dh2, positive), number("dy2", dy2, non_negative)
-    x2, target2, tau_h, tau_y = checked_constants(input_distance, target_distance, tau_h, tau_y)
-    if number("sign", sign) not in (1, -1):
-        raise ValueError(f"sign is {sign}: want 1 or -1")
-    first = (tau_h / (tau_y * x2)) ** 0.25 * np.sqrt(h)
-    return Product(
-        np.array([first, sign * np.sqrt(y) / first]), float(np.sqrt(target2)), float(np.sqrt(x2 / (tau_h * tau_y)) / 2)
-    )
+    if sign not in (1, -1):
+        raise ValueError(f"sign is {sign:g}: want 1 or -1")
+    x2, dy = input_distance**2, sign * np.sqrt(dy2)
+    first = (tau_h / (tau_y * x2)) ** 0.25 * np.sqrt(dh2)
+    return Product(np.array([first, dy / first]), float(target_distance), float(np.sqrt(x2 / (tau_h * tau_y)) / 2))
 
 
 # --- random features
 
 
+@takes(h=non_negatives, gain=positive, **SINGLE_CONSTANTS)
 def random_feature_probability(
     h: ArrayLike, gain: float, *, input_distance: float, target_distance: float, tau_h: float, tau_y: float
 ) -> NDArray:
@@ -147,52 +140,37 @@ def random_feature_probability(
 
     With equal targets there is an atom at 0, :math:`\Phi((\rho-1)/\sqrt{1+\rho^2})`, which is ½ for equal τ.
 
-    Parameters
-    ----------
-    h : (...) not negative
-    gain : G > 0
-    input_distance, target_distance, tau_h, tau_y : as in `solve`
-
-    Returns
-    -------
-    (...)
-
-    Raises
-    ------
-    ValueError
-        If a number is not finite or has the wrong sign.
+    `h` ≥ 0 and the result are (...); `gain` is G > 0, and the other arguments are as in `solve`.
 
     Source: corrects van Rossem & Saxe, Eq. 47, which holds for τ_y = τ_h and Δy ≠ 0.
     """
-    h = non_negative("h", h)
     score, _ = _score(h, gain, input_distance, target_distance, tau_h, tau_y)
     return ndtr(score)
 
 
+@takes(h=positives, gain=positive, **SINGLE_CONSTANTS)
 def random_feature_density(
     h: ArrayLike, gain: float, *, input_distance: float, target_distance: float, tau_h: float, tau_y: float
 ) -> NDArray:
     r"""Return the density (...) of the final ‖dh‖² at `h` > 0, the derivative of `random_feature_probability`.
 
-    With equal targets it integrates to less than 1: the rest is the atom at 0. Arguments and errors as there.
+    With equal targets it integrates to less than 1: the rest is the atom at 0. Arguments as there.
 
     Source: corrects van Rossem & Saxe, Eq. 48, which holds for τ_y = τ_h.
     """
-    score, slope = _score(positive("h", h), gain, input_distance, target_distance, tau_h, tau_y)
+    score, slope = _score(h, gain, input_distance, target_distance, tau_h, tau_y)
     with np.errstate(over="ignore", invalid="ignore"):
         return held("the density", np.exp(-(score**2) / 2) / np.sqrt(2 * np.pi) * slope)
 
 
 def _score(
-    h: NDArray, gain: float, input_distance: float, target_distance: float, tau_h: float, tau_y: float
+    h: NDArray, gain: float, input_distance: NDArray, target_distance: NDArray, tau_h: NDArray, tau_y: NDArray
 ) -> tuple[NDArray, NDArray]:
     """Return the standard normal quantile that final distance `h` corresponds to, and its derivative by h."""
-    numbers(input_distance=input_distance, target_distance=target_distance, tau_h=tau_h, tau_y=tau_y)
-    x2, target2, tau_h, tau_y = checked_constants(input_distance, target_distance, tau_h, tau_y)
-    ratio, gain = tau_y / tau_h, number("gain", gain, positive)
+    ratio, x2 = tau_y / tau_h, input_distance**2
     spread = x2 * gain * np.hypot(1, ratio)
     with np.errstate(divide="ignore", over="ignore"):
-        low2 = ratio * x2 * target2
+        low2 = ratio * x2 * target_distance**2
         structured = np.divide(low2, h) if low2 > 0 else np.zeros_like(h)
     return (h - structured - x2 * gain * (1 - ratio)) / spread, (1 + structured / np.where(h > 0, h, 1)) / spread
 
@@ -200,6 +178,7 @@ def _score(
 # --- the unreduced flow of Eq. 6
 
 
+@takes(**MAPS, times=ascending, target_difference=checks.vector, tau_h=positive, tau_y=positive)
 def linear_flow(
     d_h: ArrayLike,
     d_y: ArrayLike,
@@ -223,23 +202,14 @@ def linear_flow(
     input_difference, target_difference : Δx (n_in,), not zero, and Δy (n_out,)
     tau_h, tau_y : positive time constants
 
-    Returns
-    -------
-    Over the coordinate time (T,): dh2, dy2, w; rotation, the cosine between dh and dh at time 0;
-    d_h (T, k, n_in) and d_y (T, n_out, k)
-
-    Raises
-    ------
-    ValueError
-        If shapes disagree, a number is not finite, a time constant is not positive, times do not ascend, or dh is zero at time 0.
+    Returns dh2, dy2 and w over the coordinate time (T,); rotation, the cosine between dh and dh at time 0; d_h (T, k, n_in) and
+    d_y (T, n_out, k). Raises ValueError if dh is zero at time 0.
 
     Source: van Rossem & Saxe, Eq. 6; corrects Eq. 17, which prints ½ for ¼.
     """  # noqa: D400
-    d_h, d_y, dx = _maps(d_h, d_y, input_difference)
-    target = finite("target_difference", target_difference)
-    if target.shape != d_y.shape[:1]:
-        raise ValueError(f"target_difference {target.shape} does not fit d_y {d_y.shape}: want {d_y.shape[:1]}")
-    tau_h, tau_y = number("tau_h", tau_h, positive), number("tau_y", tau_y, positive)
+    dx, target = input_difference, target_difference
+    checks.fit("(k, n_in), (n_out, k), (n_in,), (n_out,)", d_h=d_h, d_y=d_y, input_difference=dx, target_difference=target)
+    _check_apart(d_h, dx)
 
     def split(state: NDArray) -> tuple[NDArray, NDArray]:
         return state[..., : d_h.size].reshape(-1, *d_h.shape), state[..., d_h.size :].reshape(-1, *d_y.shape)
@@ -250,7 +220,7 @@ def linear_flow(
         error = (to_y @ dh - target) / 4
         return -np.concatenate([np.outer(to_y.T @ error, dx).ravel() / tau_h, np.outer(error, dh).ravel() / tau_y])
 
-    times, path = integrate(descend, np.concatenate([d_h.ravel(), d_y.ravel()]), times)
+    path = integrate(descend, np.concatenate([d_h.ravel(), d_y.ravel()]), times)
     to_h, to_y = split(path)
     dh = to_h @ dx
     dy = np.einsum("tok,tk->to", to_y, dh)
@@ -264,19 +234,19 @@ def linear_flow(
     )
 
 
+@takes(d_h=matrices, d_y=matrices, tau_h=positive, tau_y=positive)
 def conserved(d_h: ArrayLike, d_y: ArrayLike, *, tau_h: float, tau_y: float) -> NDArray:
     r"""Return what `linear_flow` conserves, :math:`\tau_yD_y^\top D_y - \tau_hD_hD_h^\top`, (..., k, k).
 
-    For `d_h` (..., k, n_in) and `d_y` (..., n_out, k); errors as in `linear_flow`.
+    For `d_h` (..., k, n_in) and `d_y` (..., n_out, k).
 
     Source: new; Eq. 24 is its component along dh, given that dh does not rotate.
     """
-    d_h, d_y = matrix("d_h", d_h), matrix("d_y", d_y)
-    if d_h.shape[-2] != d_y.shape[-1] or d_h.shape[:-2] != d_y.shape[:-2]:
-        raise ValueError(f"d_h {d_h.shape} and d_y {d_y.shape} do not fit: want (..., k, n_in) and (..., n_out, k)")
-    return number("tau_y", tau_y, positive) * d_y.mT @ d_y - number("tau_h", tau_h, positive) * d_h @ d_h.mT
+    checks.fit("(..., k, n_in), (..., n_out, k)", d_h=d_h, d_y=d_y)
+    return tau_y * d_y.mT @ d_y - tau_h * d_h @ d_h.mT
 
 
+@takes(**MAPS, **SINGLE_CONSTANTS)
 def final_distance2_one_output(
     d_h: ArrayLike, d_y: ArrayLike, *, input_difference: ArrayLike, target_distance: float, tau_h: float, tau_y: float
 ) -> float:
@@ -286,26 +256,20 @@ def final_distance2_one_output(
     :math:`A_{low}^2 = \frac{\tau_y}{\tau_h}\|\Delta x\|^2\,(\|\Delta y\|^2 + \|D_y\|^2\|dh\|^2 - \|dy\|^2)`, of time 0; the
     last two terms cancel where D_y is parallel to dh.
 
-    Arguments and errors as in `linear_flow`; `target_distance` is ‖Δy‖ ≥ 0.
+    Arguments as in `linear_flow`; `target_distance` is ‖Δy‖ ≥ 0.
 
     Source: new.
     """
-    d_h, d_y, dx = _maps(d_h, d_y, input_difference)
-    if d_y.shape[0] != 1:
-        raise ValueError(f"d_y has shape {d_y.shape}: want one output, (1, k)")
-    numbers(target_distance=target_distance, tau_h=tau_h, tau_y=tau_y)
-    x2, target2, tau_h, tau_y = checked_constants(np.linalg.norm(dx), target_distance, tau_h, tau_y)
-    dh, out, slope = d_h @ dx, d_y[0], tau_y / tau_h * x2
+    checks.fit("(k, n_in), (1, k), (n_in,)", d_h=d_h, d_y=d_y, input_difference=input_difference)
+    _check_apart(d_h, input_difference)
+    x2 = positives("the norm of input_difference", np.linalg.norm(input_difference)) ** 2
+    dh, out, slope = d_h @ input_difference, d_y[0], tau_y / tau_h * x2
     across = out - (out @ dh) / (dh @ dh) * dh
-    low2 = slope * (target2 + (across @ across) * (dh @ dh))
+    low2 = slope * (target_distance**2 + (across @ across) * (dh @ dh))
     return float(_larger_root(dh @ dh - slope * (out @ out), np.sqrt(low2)))
 
 
-def _maps(d_h: ArrayLike, d_y: ArrayLike, input_difference: ArrayLike) -> tuple[NDArray, NDArray, NDArray]:
-    """Return D_h (k, n_in), D_y (n_out, k) and Δx (n_in,), or raise ValueError."""
-    d_h, d_y, dx = matrix("d_h", d_h), matrix("d_y", d_y), vector("input_difference", input_difference)
-    if d_h.ndim != 2 or d_y.ndim != 2 or d_h.shape != (d_y.shape[1], len(dx)):
-        raise ValueError(f"d_h {d_h.shape}, d_y {d_y.shape}, input_difference {dx.shape} do not fit: want (k, n), (m, k), (n,)")
-    if np.hypot.reduce(d_h @ dx) < 1 / LARGEST:
+def _check_apart(d_h: NDArray, dx: NDArray) -> None:
+    """Raise ValueError unless the two representations differ."""
+    if np.hypot.reduce(d_h @ dx) < 1 / checks.LARGEST:
         raise ValueError("d_h maps input_difference to zero: the representations must differ at time 0, by 1e-100 at least")
-    return d_h, d_y, dx

@@ -3,17 +3,34 @@
 Public under `lib.theory.two_point`, whose docstring explains the names.
 """
 
+from functools import partial
+
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import exprel
 
+from lib import checks
+from lib.checks import ascending, broadcastable, non_negative, non_negatives, number, numbers, positive, positives, takes, vector
 from lib.theory import single_neuron
-from lib.theory.common import LARGEST, ascending, broadcastable, finite, non_negative, number, numbers, positive
 
 CURVES = ("dh2", "dy2", "w")
 
 
+def _zero_or_positives(name: str, value: ArrayLike, ndim: int | None = None) -> NDArray:
+    """Return numbers that are 0 or at least 1e-100."""
+    array = non_negatives(name, value, ndim)
+    if np.any((array > 0) & (array < 1 / checks.LARGEST)):
+        raise ValueError(f"{name} must be 0 or at least {1 / checks.LARGEST:g}: its square would count as zero")
+    return array
+
+
+# how the constants are checked, as arrays or as one number each, wherever a function has them
+CONSTANTS = {"input_distance": positives, "target_distance": _zero_or_positives, "tau_h": positives, "tau_y": positives}
+SINGLE_CONSTANTS = {name: partial(check, ndim=0) for name, check in CONSTANTS.items()}
+
+
+@takes(dh2=positives, dy2=non_negatives, w=numbers, **CONSTANTS)
 def velocity(
     dh2: ArrayLike,
     dy2: ArrayLike,
@@ -38,19 +55,10 @@ def velocity(
     input_distance, target_distance : ‖Δx‖ > 0 and ‖Δy‖ ≥ 0
     tau_h, tau_y : positive time constants
 
-    Returns
-    -------
-    (3, ...)
-
-    Raises
-    ------
-    ValueError
-        If a number is not finite or has the wrong sign.
-
-    Source: van Rossem & Saxe, Eq. 7.
+    Returns (3, ...). Source: van Rossem & Saxe, Eq. 7.
     """  # noqa: D400
-    h, y, w = positive("dh2", dh2), non_negative("dy2", dy2), finite("w", w)
-    x2, target2, tau_h, tau_y = checked_constants(input_distance, target_distance, tau_h, tau_y, dh2=h, dy2=y, w=w)
+    broadcastable(dh2=dh2, dy2=dy2, w=w, input_distance=input_distance, target_distance=target_distance, tau_h=tau_h, tau_y=tau_y)
+    h, y, x2, target2 = dh2, dy2, input_distance**2, target_distance**2
     return np.stack(
         np.broadcast_arrays(
             -x2 * w / tau_h,
@@ -60,6 +68,7 @@ def velocity(
     )
 
 
+@takes(dh2=positive, dy2=non_negative, w=number, times=ascending, **SINGLE_CONSTANTS)
 def solve(
     dh2: float,
     dy2: float,
@@ -88,23 +97,14 @@ def solve(
     input_distance, target_distance : ‖Δx‖ > 0 and ‖Δy‖ ≥ 0
     tau_h, tau_y : positive time constants
 
-    Returns
-    -------
-    dh2, dy2 and w over the coordinate time (T,)
-
-    Raises
-    ------
-    ValueError
-        If a number is not finite or has the wrong sign, if times do not ascend, or if no vector dy has this ‖dy‖² and w.
+    Returns dh2, dy2 and w over the coordinate time (T,). Raises ValueError if no vector dy has this ‖dy‖² and w.
 
     Source: new; van Rossem & Saxe, A.3, hold that Eq. 7 "cannot be solved analytically in the general case".
     """
-    h, y, w = number("dh2", dh2, positive), number("dy2", dy2, non_negative), number("w", w)
-    numbers(input_distance=input_distance, target_distance=target_distance, tau_h=tau_h, tau_y=tau_y)
-    times, (x2, target2, tau_h, tau_y) = ascending(times), checked_constants(input_distance, target_distance, tau_h, tau_y)
-    if np.abs(y - w) > np.sqrt(target2 * y) + 1e-5 * (y + np.abs(w)):
-        raise ValueError(f"no dy has dy2 {y:g} and w {w:g}: |dy2 - w| = |dy·Δy| is at most target_distance * sqrt(dy2)")
-    return dataset(times, path((h, y, w), times, x2, target2, tau_h, tau_y))
+    x2, target2 = input_distance**2, target_distance**2
+    if np.abs(dy2 - w) > np.sqrt(target2 * dy2) + 1e-5 * (dy2 + np.abs(w)):
+        raise ValueError(f"no dy has dy2 {dy2:g} and w {w:g}: |dy2 - w| = |dy·Δy| is at most target_distance * sqrt(dy2)")
+    return dataset(times, path((dh2, dy2, w), times, x2, target2, tau_h, tau_y))
 
 
 def path(start: tuple[float, float, float], times: NDArray, x2: float, target2: float, tau_h: float, tau_y: float) -> NDArray:
@@ -123,6 +123,7 @@ def path(start: tuple[float, float, float], times: NDArray, x2: float, target2: 
     return np.stack([neuron.a**2, y, y - dy[:, 0] * target])
 
 
+@takes(dh2=positive, dy2=non_negative, times=ascending, **SINGLE_CONSTANTS)
 def identical_outputs(
     dh2: float, dy2: float, times: ArrayLike, *, input_distance: float, tau_h: float, tau_y: float
 ) -> xr.Dataset:
@@ -133,14 +134,11 @@ def identical_outputs(
 
     and :math:`\|dh\|^2 = \|dh(0)\|^2/(1 + \|dh(0)\|^2t/\tau_y)` where :math:`A_{high} = 0`. Nothing overflows at long times.
 
-    Arguments and errors as in `solve`; dh2 and dy2 over the coordinate time are returned.
+    Arguments as in `solve`; dh2 and dy2 over the coordinate time are returned.
 
     Source: corrects van Rossem & Saxe, Eqs. 39 and 40, whose exponents lack 1/τ_y.
     """  # noqa: D400
-    h, y, times = number("dh2", dh2, positive), number("dy2", dy2, non_negative), ascending(times)
-    numbers(input_distance=input_distance, tau_h=tau_h, tau_y=tau_y)
-    x2, _, tau_h, tau_y = checked_constants(input_distance, 0, tau_h, tau_y)
-    h, y = _identical(h, y, times, x2, tau_h, tau_y)
+    h, y = _identical(dh2, dy2, times, input_distance**2, tau_h, tau_y)
     return xr.Dataset({"dh2": ("time", h), "dy2": ("time", y)}, {"time": times})
 
 
@@ -155,6 +153,7 @@ def _identical(h: float, y: float, times: NDArray, x2: float, tau_h: float, tau_
     return h * top / bottom, y * fall / bottom / bottom
 
 
+@takes(dy2=vector, w=vector, times=ascending, target_distance=non_negative, tau_mean=positive, mean_error=non_negative)
 def loss(
     dy2: ArrayLike, w: ArrayLike, times: ArrayLike, *, target_distance: float, tau_mean: float, mean_error: float
 ) -> NDArray:
@@ -171,57 +170,17 @@ def loss(
     tau_mean : τ_ȳ > 0; as ȳ decouples exactly, its clock needs no factor 2
     mean_error : ‖ȳ(0) - (y₁ + y₂)/2‖ ≥ 0, the error of the mean output at time 0
 
-    Returns
-    -------
-    (T,)
-
-    Raises
-    ------
-    ValueError
-        If shapes disagree, a number is not finite or has the wrong sign, or times do not ascend.
-
-    Source: van Rossem & Saxe, Eq. 9, without its stray brackets.
+    Returns (T,). Source: van Rossem & Saxe, Eq. 9, without its stray brackets.
     """  # noqa: D400
-    times, (dy2, w) = ascending(times), (finite("dy2", dy2), finite("w", w))
-    same_shape(times=times, dy2=dy2, w=w)
-    target, tau_mean, mean_error = checked_loss(target_distance, tau_mean, mean_error)
+    checks.fit("(T,), (T,), (T,)", times=times, dy2=dy2, w=w)
     with np.errstate(over="ignore"):
         decay = np.exp(-2 * (times / tau_mean))
-    return mean_error**2 / 2 * decay + pair_loss(dy2, w, target)
+    return mean_error**2 / 2 * decay + pair_loss(dy2, w, target_distance)
 
 
 def pair_loss(dy2: NDArray, w: NDArray, target: float) -> NDArray:
     """Return the second term of Eq. 9, the loss that is left when the mean output is right."""
     return (w + (target**2 - dy2) / 2) / 4
-
-
-# --- arguments
-
-
-def checked_constants(
-    input_distance: ArrayLike, target_distance: ArrayLike, tau_h: ArrayLike, tau_y: ArrayLike, **others: NDArray
-) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-    """Return ‖Δx‖², ‖Δy‖², τ_h and τ_y, or raise ValueError; they must broadcast, also against `others`."""
-    x, target = positive("input_distance", input_distance), non_negative("target_distance", target_distance)
-    if np.any((target > 0) & (target < 1 / LARGEST)):
-        raise ValueError(f"target_distance must be 0 or at least {1 / LARGEST:g}: its square would count as zero")
-    tau_h, tau_y = positive("tau_h", tau_h), positive("tau_y", tau_y)
-    broadcastable(input_distance=x, target_distance=target, tau_h=tau_h, tau_y=tau_y, **others)
-    return x**2, target**2, tau_h, tau_y
-
-
-def checked_loss(target_distance: float, tau_mean: float, mean_error: float) -> tuple[float, float, float]:
-    """Return ‖Δy‖, τ_ȳ and the error of the mean, or raise ValueError."""
-    target = number("target_distance", target_distance, non_negative)
-    return target, number("tau_mean", tau_mean, positive), number("mean_error", mean_error, non_negative)
-
-
-def same_shape(**arrays: NDArray) -> None:
-    """Raise ValueError unless all arrays have the shape of the first."""
-    (first, wanted), *others = ((name, np.shape(array)) for name, array in arrays.items())
-    for name, shape in others:
-        if shape != wanted:
-            raise ValueError(f"{name} has shape {shape}: want that of {first}, {wanted}")
 
 
 def dataset(times: NDArray, curves: ArrayLike) -> xr.Dataset:

@@ -3,6 +3,7 @@
 Public under `lib.theory.two_point`.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -10,8 +11,9 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import OptimizeResult, least_squares, minimize_scalar
 
-from lib.theory.common import finite, number, numbers, positive
-from lib.theory.two_point_curves import CURVES, checked_constants, checked_loss, dataset, pair_loss, path, same_shape
+from lib import checks
+from lib.checks import non_negative, positive, positives, takes, vector
+from lib.theory.two_point_curves import CURVES, SINGLE_CONSTANTS, dataset, pair_loss, path
 
 
 class Fit(NamedTuple):
@@ -24,6 +26,7 @@ class Fit(NamedTuple):
     curves: xr.Dataset  # the theory at the measured times, as of `solve`
 
 
+@takes(times=vector, dh2=partial(positives, ndim=1), dy2=vector, w=vector, **SINGLE_CONSTANTS)
 def fit(times: ArrayLike, dh2: ArrayLike, dy2: ArrayLike, w: ArrayLike, *, input_distance: float, target_distance: float) -> Fit:
     """Find the two time constants with which Eq. 7, started from the first measured values, describes three measured curves.
 
@@ -36,17 +39,10 @@ def fit(times: ArrayLike, dh2: ArrayLike, dy2: ArrayLike, w: ArrayLike, *, input
     dh2, dy2, w : (T,) measured ‖dh‖² > 0, ‖dy‖² and w; a start that noise made impossible is moved to the nearest dy·Δy
     input_distance, target_distance : ‖Δx‖ > 0 and ‖Δy‖ ≥ 0
 
-    Raises
-    ------
-    ValueError
-        If shapes disagree, there are fewer than 4 points, a number is not finite, `dh2` is not positive, or times do not ascend.
-
     Source: van Rossem & Saxe, appendix B.1, "Fitting Procedure".
     """
-    times, dh2, dy2, w = _measured(times=times, dh2=dh2, dy2=dy2, w=w)
-    positive("dh2", dh2)
-    numbers(input_distance=input_distance, target_distance=target_distance)
-    x2, target2, _, _ = checked_constants(input_distance, target_distance, 1, 1)
+    _check_measured(times, dh2=dh2, dy2=dy2, w=w)
+    x2, target2 = input_distance**2, target_distance**2
     start, clock, measured = (dh2[0], max(dy2[0], 0.0), w[0]), times - times[0], np.stack([dh2, dy2, w])
 
     def theory(log_taus: NDArray, clock: NDArray) -> NDArray:
@@ -100,6 +96,7 @@ def _coarse_fits(
     return [np.array(log_taus) for _, *log_taus in sorted(apart)[:most]]
 
 
+@takes(times=vector, losses=vector, dy2=vector, w=vector, target_distance=non_negative, mean_error=positive)
 def fit_mean(
     times: ArrayLike, losses: ArrayLike, dy2: ArrayLike, w: ArrayLike, *, target_distance: float, mean_error: float
 ) -> float:
@@ -112,21 +109,10 @@ def fit_mean(
     target_distance : ‖Δy‖ ≥ 0
     mean_error : ‖ȳ - (y₁ + y₂)/2‖ > 0 at `times[0]`
 
-    Returns
-    -------
-    τ_ȳ, within 10⁻⁶ to 10⁶ times the span of `times`
-
-    Raises
-    ------
-    ValueError
-        If shapes disagree, there are fewer than 4 points, a number is not finite or has the wrong sign, or times do not ascend.
-
-    Source: van Rossem & Saxe, Eq. 9 and appendix C.1.
+    Returns τ_ȳ, within 10⁻⁶ to 10⁶ times the span of `times`. Source: van Rossem & Saxe, Eq. 9 and appendix C.1.
     """
-    times, losses, dy2, w = _measured(times=times, losses=losses, dy2=dy2, w=w)
-    target, _, mean_error = checked_loss(target_distance, 1, number("mean_error", mean_error, positive))
-    clock = times - times[0]
-    excess = losses - pair_loss(dy2, w, target)
+    _check_measured(times, losses=losses, dy2=dy2, w=w)
+    clock, excess = times - times[0], losses - pair_loss(dy2, w, target_distance)
 
     def error(log_tau: float) -> float:
         return float(np.sum((mean_error**2 / 2 * np.exp(-2 * clock / np.exp(log_tau)) - excess) ** 2))
@@ -137,10 +123,8 @@ def fit_mean(
     return float(np.exp(minimize_scalar(error, bounds=near, method="bounded", options={"xatol": 1e-9}).x))
 
 
-def _measured(times: ArrayLike, **curves: ArrayLike) -> tuple[NDArray, ...]:
-    """Return times (T,) and curves (T,), T ≥ 4, or raise ValueError."""
-    times, curves = finite("times", times), {name: finite(name, curve) for name, curve in curves.items()}
-    same_shape(times=times, **curves)
-    if times.ndim != 1 or len(times) < 4 or np.any(np.diff(times) < 0) or times[0] == times[-1]:
+def _check_measured(times: NDArray, **curves: NDArray) -> None:
+    """Raise ValueError unless all curves are measured at these times (T,), T ≥ 4, which ascend."""
+    checks.fit("(T,), (T,), (T,), (T,)", times=times, **curves)
+    if len(times) < 4 or np.any(np.diff(times) < 0) or times[0] == times[-1]:
         raise ValueError(f"times has shape {times.shape}: want at least 4 times that ascend, (T,)")
-    return times, *curves.values()

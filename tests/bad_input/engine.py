@@ -4,76 +4,37 @@ import numpy as np
 import torch
 from bad_input.calls import call, room
 
-from lib.descent import half_squared_error
-from lib.networks import Dense
-from lib.transformer import Transformer
+from lib.networks import Dense, Transformer
+from lib.training import half_squared_error
 
 POINTS = np.array([[1.0, 0.5], [0.2, -1.0], [0.3, 0.4]])
 TARGETS = np.array([[1.0], [0.0], [0.5]])
 OUTPUTS = torch.tensor(POINTS)
 LABELS = torch.tensor([0, 1, 1])
 DENSE = Dense((2, 3, 1))
-WHAT_IT_DOES = ("advance", "look", "freeze")
-INSIDE = "the inside of lib.training.train, which has checked what comes in"
 SHAPE = "called by initialize, with the shapes that the network itself names"
 
 EXEMPT = {
-    "lib.checks.kind": "takes anything; half of the tests see it at work",
-    "lib.checks.labelled": "takes anything; the experiments' tests see it at work",
-    "lib.networks.Network.variance": SHAPE,
-    "lib.convolutional.LeNet.variance": SHAPE,
-    "lib.convolutional.SmallResNet.variance": SHAPE,
-    "lib.networks.Dense.masks": INSIDE,
-    **{f"lib.descent.{name}": INSIDE for name in ("Data", "Data.member", "Data.part", "Data.batch", "call", "mapped")},
-    **{f"lib.descent.{name}": INSIDE for name in ("Method", "Method.check", "Method.key", "Method.plain", "Method.factor")},
-    **{f"lib.{room}.Stack": INSIDE for room in ("descent", "fused", "two_layer")},
-    **{
-        f"lib.{room}.Stack.{name}": INSIDE for room in ("descent", "fused", "two_layer") for name in ("advance", "look", "freeze")
-    },
-    **{f"lib.{room}.fits": INSIDE for room in ("fused", "two_layer")},
+    **{f"lib.networks.{name}.variance": SHAPE for name in ("Network", "LeNet", "SmallResNet")},
+    "lib.networks.Dense.masks": "called by lib.training.train, which has checked what comes in",
 }
 INITIALIZE = {"seed": 0, "members": 2, "dtype": torch.float32, "device": "cpu"}
 
 CALLS = {
     **room(
-        "checks",
-        whole=call(name="value", value=3, least=1, most=9, opaque="name least most", also={"value": (10, True)}),
-        sizes=call(width=3, also={"width": (3.0,)}),
-        numbers=call(name="value", value=POINTS, ndim=2, opaque="name ndim", may={"value": "longer"}),
-        number=call(name="value", value=0.5, low=0.0, high=1.0, opaque="name low high", also={"value": (-0.1, 1.1)}),
-        positive=call(name="value", value=0.5, opaque="name", positive="value"),
-        one_of=call(name="value", value="sgd", allowed=("sgd", "adam"), opaque="name allowed"),
-        text=call(words="some words", may={"words": "unknown"}, also={"words": ("", " ")}),
-        real=call(name="value", value=1.0, opaque="name", may={"value": "nan inf"}),
-        limit=call(name="value", value=1.0, opaque="name", may={"value": "inf"}),
-        positives=call(name="values", values=[1.0, 2.0], opaque="name", positive="values", may={"values": "longer"}),
-        wholes=call(
-            name="values",
-            values=[1, 2],
-            least=0,
-            opaque="name least",
-            also={"values": ([0.5], [-1], ["x"])},
-            may={"values": "longer"},
-        ),
-        generator=call(seed=3, may={"seed": "zero"}, also={"seed": ((1, -1), ())}),
-    ),
-    **room(
         "networks",
-        check_device=call(device="cpu"),
-        check_tensor=call(name="value", value=OUTPUTS, ndim=2, opaque="name ndim", may={"value": "nan inf longer deeper"}),
         Dense=call(
             widths=(2, 3, 1), activation="relu", dropout=0.1, also={"widths": ((2, 1), (2, 0, 1), (2, 1.5, 1)), "dropout": (1.0,)}
         ),
         Committee=call(inputs=2, units=3, activation="relu"),
         Convolutional=call(inputs=1, outputs=1, units=9, convolutions=2, channels=2, kernel=3, activation="relu"),
-        architecture=call(name="dense", inputs=1, outputs=1, units=3, hidden_layers=2, activation="relu"),
     ),
     "lib.networks.Network.initialize": call(
         on=DENSE, gain=1.0, **INITIALIZE, opaque="dtype", may={"seed": "zero"}, also={"gain": ([1.0] * 3, 0.0, -1.0)}
     ),
     "lib.networks.Network.layers": call(on=DENSE, layers=0, may={"layers": "zero"}, also={"layers": (1, (0, 1))}),
-    "lib.convolutional.LeNet": call(outputs=10),
-    "lib.convolutional.SmallResNet": call(
+    "lib.networks.LeNet": call(outputs=10),
+    "lib.networks.SmallResNet": call(
         channels=2,
         kernel=3,
         point=(3, 8, 8),
@@ -82,23 +43,18 @@ CALLS = {
         positive="gain",
         also={"kernel": (2,), "point": ((3, 8), (3, 6, 8))},
     ),
-    "lib.transformer.Transformer": call(tokens=5, length=4, width=8, heads=2, also={"heads": (3,)}),
-    "lib.transformer.Transformer.initialize": call(
-        on=Transformer(5, 4, 8, 2), **INITIALIZE, opaque="dtype", may={"seed": "zero"}
-    ),
+    "lib.networks.Transformer": call(tokens=5, length=4, width=8, heads=2, also={"heads": (3,)}),
+    "lib.networks.Transformer.initialize": call(on=Transformer(5, 4, 8, 2), **INITIALIZE, opaque="dtype", may={"seed": "zero"}),
     **room(
-        "schedules",
+        "training.schedules",
         cosine=call(steps=10.0, until=0.5, positive="steps until", also={"until": (1.5,)}),
         piecewise=call(steps=[0.0, 5.0], factors=[0.0, 1.0], also={"factors": ([0.0, -1.0],), "steps": ([5.0, 0.0],)}),
         warm_up=call(steps=5, may={"steps": "fraction"}),
     ),
     **room(
-        "descent",
+        "training",
         half_squared_error=call(outputs=OUTPUTS, targets=OUTPUTS, may={"outputs": "nan inf deeper", "targets": "nan inf deeper"}),
         cross_entropy=call(outputs=OUTPUTS, labels=LABELS, may={"outputs": "nan inf longer deeper"}),
-    ),
-    **room(
-        "training",
         log_steps=call(steps=10, count=3),
         train=call(
             network=DENSE,
@@ -123,7 +79,7 @@ CALLS = {
             stop_below=0.0,
             seed=0,
             positive="learning_rate",
-            may={"parameters": "nan inf", "layers": "empty scalar longer", "seed": "zero"},
+            may={"parameters": "nan inf", "layers": "empty scalar longer", "seed": "zero", "stop_below": "inf"},
             also={
                 "network": ("dense", None),
                 "loss": ("mse", None),

@@ -1,4 +1,4 @@
-"""Valid calls of the experiments, of stored runs, sweeps and workers, and of the pipeline that writes the book."""
+"""Valid calls of the experiments, of stored runs and sweeps, of claims and figures."""
 
 from pathlib import Path
 
@@ -9,16 +9,13 @@ from bad_input.calls import call, room
 from matplotlib.figure import Figure
 from sweep_functions import wave
 
-from lib.book import Settings
 from lib.claims import at_least
 from lib.experiments.two_point import Setting
 from lib.networks import Dense
 from lib.results import Run
 from lib.sweeps import Sweep
 
-ROOT = Path(__file__).parents[2]
 NO_BOOK = Path("/no/such/book")
-CHAPTER = "products"
 ROWS = np.array([[1.0, 0.0], [0.6, 0.8]])
 SAMPLES, LABELS = np.array([[1.0, 0.5, 0.2], [0.3, -0.2, 1.0], [-1.0, 0.4, 0.1]]), np.array([1.0, 0.0, 1.0])
 WEIGHTS = {"weight1": torch.ones(1, 2, 2), "weight2": torch.ones(1, 1, 2)}
@@ -37,28 +34,24 @@ ERRORS = xr.DataArray([0.5, 0.2, 0.1], {"points": [10, 20, 40]})
 STAMPED = xr.Dataset(attrs={"device": "CPU", "seconds": 60, "versions": "torch 2"})
 
 RECORD = "a record of what a function has found"
-SPHINX = "called by Sphinx, with objects of its own"
-SEEDS = "reads a row of the table that lib.seeds has written"
 LEDGER = "reads the records that lib.claims has written into a notebook"
 
 EXEMPT = {
-    "lib.book.Result": RECORD,
+    "lib.provenance.versions": "takes names of packages, which Python looks up",
     "lib.claims.Claim": RECORD,
     "lib.moving.Moving": RECORD,
     "lib.claims.as_table": LEDGER,
+    "lib.claims.cells": LEDGER,
     "lib.claims.measured_text": LEDGER,
     "lib.claims.collect": LEDGER,
-    "lib.evidence.margins.used": SEEDS,
-    "lib.evidence.margins.deviations": SEEDS,
+    "lib.experiments.two_point.Setting.network": "hands its sizes to the network, which refuses them",
+    "lib.experiments.two_point.Setting.train": "called by experiments, which have checked what comes in",
+    "lib.experiments.two_point.Setting.batches": "called by experiments with the number of points that they have",
     "lib.experiments.images.states": "an observer, called by lib.training.train",
-    **{f"lib.site.{name}": SPHINX for name in ("configure", "count", "say_how_to_run", "mend", "setup")},
-    "lib.site.MovingFigure": SPHINX,
-    "lib.site.ClaimRenderer.handle_mime": SPHINX,
 }
 
 MNIST = "needs the digits; tests/experiments run it"
 TRAINS = "trains for seconds; tests/experiments run it"
-COMMAND = "executes, prints or builds a book; tests/test_pipeline.py and its like do so"
 
 CALLS = {
     **room(
@@ -94,10 +87,8 @@ CALLS = {
         mnist=call(
             setting=SMALL, images=64, shown=2, records=1, trials=1, seed=0, device="cpu", may={"seed": "zero"}, untried=MNIST
         ),
-        slowed=call(setting=SMALL),
-        with_adam=call(setting=SMALL, learning_rate=0.1, epochs=3, positive="learning_rate"),
     ),
-    "lib.experiments.two_point.Setting.network": call(on=SMALL, inputs=2, outputs=1),
+    "lib.experiments.two_point.Setting.with_adam": call(on=SMALL, learning_rate=0.1, epochs=3, positive="learning_rate"),
     **room(
         "experiments.piecewise_linear",
         sphere=call(rng=np.random.default_rng(0), count=2, dimension=3, opaque="rng"),
@@ -172,15 +163,6 @@ CALLS = {
             positive="alphas learning_rate",
             may={"alphas": "longer", "seed": "zero"},
             untried=MNIST,
-        ),
-        batches=call(
-            inputs=np.ones((3, 1, 8, 8)),
-            labels=np.array([0, 1, 2]),
-            size=2,
-            augment=True,
-            mirror=False,
-            seed=0,
-            may={"seed": "zero", "inputs": "nan inf longer"},
         ),
     ),
     **room(
@@ -293,12 +275,8 @@ CALLS = {
             also={"name": ("", "/absolute"), "fixed": ("x", None, {"steps": wave})},
             opaque="fixed",
         ),
+        cluster=call(workers=1, scheduler=None, untried="starts processes; tests/sweeps do", opaque="scheduler"),
         run=call(sweep=SWEEP, folder=NO_BOOK, shard_size=1, may={"folder": "text"}, untried=TRAINS),
-    ),
-    **room(
-        "workers",
-        cluster=call(workers=1, scheduler=None, untried="starts processes; tests/test_workers.py does", opaque="scheduler"),
-        compute=call(function=dict, tasks={"one": {"a": 1.0}}, may={"tasks": "empty"}),
     ),
     **room(
         "claims",
@@ -341,72 +319,8 @@ CALLS = {
         untried="draws; tests/test_moving.py does",
     ),
     **room(
-        "toc",
-        pages=call(root=ROOT, also={"root": (NO_BOOK,)}),
-        chapters=call(root=ROOT, also={"root": (NO_BOOK,)}),
-        source=call(root=ROOT, name=CHAPTER),
-        title=call(root=ROOT, name=CHAPTER),
-    ),
-    **room(
         "provenance",
         resolve_device=call(device="cpu"),
         stamp=call(profile="quick", device="cpu", seed=0, may={"seed": "zero"}),
     ),
-    "lib.files.remove_abandoned": call(folder=NO_BOOK, pattern="*.nc", may={"pattern": "unknown"}),
-    "lib.evidence.place": call(root=ROOT, name="faults", may={"name": "unknown"}),
-    "lib.evidence.read": call(root=ROOT, name="faults", command="make faults", opaque="name command"),
-    **{f"lib.evidence.{page}.page": call(root=ROOT) for page in ("speed", "margins", "extremes", "mutants", "faults")},
-    **room(
-        "evidence.margins",
-        table=call(root=ROOT),
-        digest=call(root=ROOT, chapter=CHAPTER),
-    ),
-    "lib.seeds.run": call(
-        root=ROOT, names=[CHAPTER], seeds=1, jobs=1, may={"names": "empty"}, also={"root": (NO_BOOK,)}, untried=COMMAND
-    ),
-    "lib.template.new": call(root=ROOT, name="new", untried=COMMAND),
-    **room(
-        "book",
-        select=call(root=ROOT, names=[CHAPTER], may={"names": "empty"}, also={"root": (NO_BOOK,)}),
-        draft=call(root=ROOT, chapter=CHAPTER),
-        execute=call(
-            root=NO_BOOK,
-            chapter=CHAPTER,
-            settings=Settings(),
-            output=NO_BOOK,
-            position=0,
-            opaque="settings position",
-            may={"chapter": "unknown"},
-            also={"settings": ("quick", None)},
-            untried=COMMAND,
-        ),
-        run=call(
-            root=NO_BOOK,
-            names=[CHAPTER],
-            settings=Settings(),
-            jobs=1,
-            output=NO_BOOK,
-            opaque="settings",
-            may={"names": "empty"},
-            also={"settings": (None, "quick")},
-            untried=COMMAND,
-        ),
-        write=call(path=NO_BOOK, text="words", may={"text": "unknown"}, untried="writes a file; tests/test_pipeline.py does so"),
-        ledger=call(root=ROOT, notebooks=NO_BOOK),
-        report=call(root=NO_BOOK, notebooks=NO_BOOK, untried=COMMAND),
-        build=call(root=NO_BOOK, output=NO_BOOK, untried=COMMAND),
-    ),
-    **room(
-        "pages",
-        generated=call(root=ROOT, records=[], opaque="records"),
-        what_replicates=call(root=ROOT, records=[], opaque="records"),
-        summary=call(records=[], opaque="records"),
-        errata=call(root=ROOT, records=[], opaque="records"),
-        cite=call(root=ROOT, records=[], opaque="records"),
-        course=call(root=ROOT, records=[], opaque="records"),
-        exercises=call(root=ROOT, chapter=CHAPTER),
-        substitutions=call(root=ROOT, records=[], opaque="records"),
-    ),
-    "lib.pdf.write": call(root=ROOT, site=NO_BOOK, output=NO_BOOK, untried=COMMAND, also={"site": (NO_BOOK,)}),
-    "lib.site.repository_address": call(folder=ROOT),
 }

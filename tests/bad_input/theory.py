@@ -19,58 +19,19 @@ DENSE = Dense((2, 3, 1))
 NEURON = Neuron(1.0, np.array([0.5]), np.array([2.0]), 1.0, 2.0)
 CONSTANTS = {"input_distance": 1.0, "target_distance": 0.7, "tau_h": 2.0, "tau_y": 3.0}
 POSITIVE = "input_distance tau_h tau_y"
+WRONG = {"times": (TIMES[::-1], TIMES - 1)} | dict.fromkeys(("h", "dy2", "target_distance", "mean_error"), (-1.0,))
+ASCENDING = {"times": TIMES, "may": {"times": ANY_TIMES}, "also": WRONG}
 BROADCAST = "tau_y tau_h target_distance input_distance dh2 dy2"
 INNER = "shared by modules of lib.theory, called in loops by public functions that have checked its arguments"
 
 EXEMPT = {
-    "lib.theory.common.held": "takes a result, not an argument: it is what refuses one that is not finite",
-    "lib.theory.orthants.overlap": INNER,
-    "lib.theory.orthants.whitened_pair": INNER,
     "lib.theory.two_point_curves.path": INNER,
     "lib.theory.two_point_curves.pair_loss": INNER,
-    "lib.theory.two_point_curves.same_shape": INNER,
     "lib.theory.two_point_curves.dataset": INNER,
 }
 
 
-def checks(opaque="", **extra):
-    """Describe a check of the form f(name, value): its message has the name that the caller gives, here `value`."""
-    return call(name="value", opaque="name " + opaque, **extra)
-
-
 CALLS = {
-    **room(
-        "theory.common",
-        numbers=call(x=1.0, also={"x": ([1.0, 2.0],)}),
-        binary=checks(value=[1, 0], also={"value": ([0.5],)}, may={"value": ANY_SHAPE}),
-        arrays=call(name="values", values=[ROWS, TIMES], opaque="name check"),
-        rows=checks(value=ROWS, opaque="largest", may={"value": "longer deeper"}),
-        broadcastable=call(x=1.0, y=1.0, opaque="x y", broadcast="x y"),
-        finite=checks(value=ROWS, opaque="largest", may={"value": ANY_SHAPE}),
-        positive=checks(value=TIMES + 1, positive="value", may={"value": ANY_SHAPE}),
-        non_negative=checks(value=TIMES, also={"value": (-1.0,)}, may={"value": ANY_SHAPE}),
-        number=checks(value=1.0, opaque="check"),
-        count=checks(value=3, least=1, opaque="least"),
-        generator=call(seed=3, may={"seed": "zero"}),
-        vector=checks(value=[1.0, 2.0], may={"value": "longer"}),
-        matrix=checks(value=ROWS, opaque="largest", may={"value": "longer deeper"}),
-        square=checks(value=ROWS, may={"value": "deeper"}),
-        orthogonal=call(n=3, rng=np.random.default_rng(0), opaque="rng"),
-        learning_rates=call(**RATES, positive="eta_a eta_w"),
-        ascending=call(times=TIMES, may={"times": ANY_TIMES}),
-        integrate=call(
-            velocity=lambda t, y: -y,
-            start=[1.0, 2.0],
-            times=TIMES,
-            opaque="velocity",
-            may={"start": "longer", "times": ANY_TIMES},
-        ),
-        normal_equations=call(xtx=SIGMA, xty=[1.0, 2.0], shape=(2,), owner="beta0", opaque="shape owner"),
-        interpolators=call(xtx=SIGMA, xty=[1.0, 2.0]),
-        best_interpolator=call(
-            objective=lambda beta: (beta @ beta, 2 * beta), xtx=EYE * [1, 0], xty=[1.0, 0.0], start=[0.0, 1.0], opaque="objective"
-        ),
-    ),
     **room(
         "theory.products",
         flow=call(weights=[0.5, 0.4], target=1.0, times=TIMES, exponents=[1, 2], may={"times": ANY_TIMES}),
@@ -117,7 +78,7 @@ CALLS = {
     **room(
         "theory.linear_networks",
         conserved=call(a=ROWS, w=SIGMA, **RATES, positive="eta_a eta_w", may={"a": "longer", "w": "longer"}),
-        flow=call(a=ROWS, w=SIGMA, xtx=SIGMA, xty=ROWS, times=TIMES, **RATES, positive="eta_a eta_w", may={"times": ANY_TIMES}),
+        flow=call(a=ROWS, w=SIGMA, xtx=SIGMA, xty=ROWS, **ASCENDING, **RATES, positive="eta_a eta_w"),
         preconditioner=call(a=ROWS, w=SIGMA, **RATES, positive="eta_a eta_w", may={"a": "longer", "w": "longer"}),
         neuron_preconditioner=call(
             beta_k=np.ones((2, 3)), delta_k=0.5, **RATES, positive="eta_a eta_w", may={"beta_k": "longer"}
@@ -141,7 +102,7 @@ CALLS = {
     ),
     **room(
         "theory.deep_linear",
-        deep_flow=call(a=[1.0, 0.5], ws=[ROWS, SIGMA], xtx=SIGMA, xty=[1.0, 0.5], times=TIMES, may={"times": ANY_TIMES}),
+        deep_flow=call(a=[1.0, 0.5], ws=[ROWS, SIGMA], xtx=SIGMA, xty=[1.0, 0.5], **ASCENDING),
         deep_isotropic_initialization=call(
             d=2, depth=2, a_norm=1.0, delta=-0.5, seed=0, may={"seed": "zero"}, also={"a_norm": (-1.0,)}
         ),
@@ -174,12 +135,6 @@ CALLS = {
             gamma=0.1,
             also={"gamma": (-0.1, 1.0)},
         ),
-        sectors=call(normals=ROWS, also={"normals": (0 * ROWS,)}),
-        circle=call(angles=0.5),
-        unit=call(vectors=ROWS, may={"vectors": "longer deeper"}),
-        gates=call(active=[True, False], gamma=0.1, also={"gamma": (-0.1, 1.0)}, may={"active": ANY_SHAPE}),
-        check_slope=call(gamma=0.1, also={"gamma": (-0.1, 1.0)}),
-        one_matrix=checks(value=ROWS, opaque="largest", may={"value": "longer"}),
     ),
     **room(
         "theory.piecewise_linear",
@@ -208,9 +163,6 @@ CALLS = {
     ),
     **room(
         "theory.orthants",
-        covariance_root=call(name="sigma", sigma=SIGMA, opaque="name"),
-        weight_rows=call(name="weights", weights=ROWS, root=EYE, opaque="name root", may={"weights": "deeper"}),
-        pair=call(w1=ROWS, wk=ROWS[0], sigma=SIGMA, opaque="names", may={"w1": "deeper", "wk": "deeper"}),
         angle=call(w1=ROWS, wk=ROWS[0], sigma=SIGMA, may={"w1": "deeper", "wk": "deeper"}),
         orthant_probability=call(weights=ROWS, sigma=SIGMA),
         orthant_moments=call(w1=ROWS, wk=ROWS[0], sigma=SIGMA, may={"w1": "deeper", "wk": "deeper"}),
@@ -227,7 +179,6 @@ CALLS = {
         ),
         gate_agreement=call(before=ROWS, after=ROWS[0], sigma=SIGMA, may={"before": "deeper", "after": "deeper"}),
         fixed_points=call(sigma1=SIGMA, sigma0=EYE),
-        symmetric_flow=call(w=ROWS, mean1=ROWS, sigma1=SIGMA, sigma0=EYE),
         symmetric_score=call(
             mean_absolute=0.5,
             variance1=1.0,
@@ -275,7 +226,7 @@ CALLS = {
         deep_imbalances=call(weights=[ROWS, ROWS], rates=[1.0, 2.0], positive="rates"),
         pair_as_neuron=call(weights=[1.0, 2.0], target=1.0, also={"target": (0.0,)}),
         neuron_as_pair=call(neuron=NEURON, opaque="neuron"),
-        two_points_as_neuron=call(dh2=1.0, dy2=0.1, w=0.0, **CONSTANTS, positive=POSITIVE + " dh2 target_distance"),
+        two_points_as_neuron=call(dh2=1.0, dy2=0.1, w=0.0, **CONSTANTS, positive=POSITIVE + " dh2 target_distance", also=WRONG),
         coordinates=call(neuron=NEURON, opaque="neuron"),
         course=call(
             balance=0.5, size=0.1, cosine=0.5, times=TIMES, positive="size", also={"cosine": (1.5,)}, may={"times": ANY_TIMES}
@@ -289,45 +240,44 @@ CALLS = {
     ),
     **room(
         "theory.two_point",
-        high_low=call(dh2=1.0, dy2=0.1, **CONSTANTS, positive=POSITIVE + " dh2", broadcast=BROADCAST),
-        final_distance2=call(dh2=1.0, dy2=0.1, **CONSTANTS, positive=POSITIVE + " dh2", broadcast=BROADCAST),
-        eigenvalues=call(dh2=1.0, dy2=0.1, **CONSTANTS, positive=POSITIVE + " dh2", broadcast=BROADCAST),
-        as_product=call(dh2=1.0, dy2=0.1, **CONSTANTS, sign=1, positive=POSITIVE + " dh2", may={"sign": "negative"}),
-        random_feature_probability=call(h=0.5, gain=1.0, **CONSTANTS, positive=POSITIVE + " gain"),
-        random_feature_density=call(h=0.5, gain=1.0, **CONSTANTS, positive=POSITIVE + " gain h"),
+        high_low=call(dh2=1.0, dy2=0.1, **CONSTANTS, positive=POSITIVE + " dh2", also=WRONG, broadcast=BROADCAST),
+        final_distance2=call(dh2=1.0, dy2=0.1, **CONSTANTS, positive=POSITIVE + " dh2", also=WRONG, broadcast=BROADCAST),
+        eigenvalues=call(dh2=1.0, dy2=0.1, **CONSTANTS, positive=POSITIVE + " dh2", also=WRONG, broadcast=BROADCAST),
+        as_product=call(dh2=1.0, dy2=0.1, **CONSTANTS, sign=1, positive=POSITIVE + " dh2", also=WRONG, may={"sign": "negative"}),
+        random_feature_probability=call(h=0.5, gain=1.0, **CONSTANTS, positive=POSITIVE + " gain", also=WRONG),
+        random_feature_density=call(h=0.5, gain=1.0, **CONSTANTS, positive=POSITIVE + " gain h", also=WRONG),
         linear_flow=call(
             d_h=ROWS,
             d_y=ROWS,
-            times=TIMES,
             input_difference=[1.0, 0.5],
             target_difference=[1.0, 0.5],
             tau_h=1.0,
             tau_y=2.0,
+            **ASCENDING,
             positive="tau_h tau_y",
-            may={"times": ANY_TIMES},
         ),
         conserved=call(d_h=ROWS, d_y=ROWS, tau_h=1.0, tau_y=2.0, positive="tau_h tau_y", may={"d_h": "longer"}),
         final_distance2_one_output=call(
-            d_h=ROWS, d_y=ROWS[:1], input_difference=[1.0, 0.5], target_distance=0.5, tau_h=1.0, tau_y=2.0, positive="tau_h tau_y"
+            d_h=ROWS,
+            d_y=ROWS[:1],
+            input_difference=[1.0, 0.5],
+            target_distance=0.5,
+            tau_h=1.0,
+            tau_y=2.0,
+            positive="tau_h tau_y",
+            also=WRONG,
         ),
     ),
     **room(
         "theory.two_point_curves",
-        velocity=call(dh2=1.0, dy2=0.1, w=0.0, **CONSTANTS, positive=POSITIVE + " dh2", broadcast=BROADCAST + " w"),
-        solve=call(dh2=1.0, dy2=0.1, w=0.0, times=TIMES, **CONSTANTS, positive=POSITIVE + " dh2", may={"times": ANY_TIMES}),
+        velocity=call(dh2=1.0, dy2=0.1, w=0.0, **CONSTANTS, positive=POSITIVE + " dh2", broadcast=BROADCAST + " w", also=WRONG),
+        solve=call(dh2=1.0, dy2=0.1, w=0.0, **ASCENDING, **CONSTANTS, positive=POSITIVE + " dh2"),
         identical_outputs=call(
-            dh2=1.0,
-            dy2=0.1,
-            times=TIMES,
-            input_distance=1.0,
-            tau_h=1.0,
-            tau_y=2.0,
-            positive=POSITIVE + " dh2",
-            may={"times": ANY_TIMES},
+            dh2=1.0, dy2=0.1, **ASCENDING, input_distance=1.0, tau_h=1.0, tau_y=2.0, positive=POSITIVE + " dh2"
         ),
-        loss=call(dy2=TIMES, w=TIMES, times=TIMES, target_distance=1.0, tau_mean=1.0, mean_error=0.5, positive="tau_mean"),
-        checked_constants=call(**CONSTANTS, positive=POSITIVE, broadcast="tau_y tau_h target_distance"),
-        checked_loss=call(target_distance=1.0, tau_mean=1.0, mean_error=0.5, positive="tau_mean"),
+        loss=call(
+            dy2=TIMES, w=TIMES, times=TIMES, target_distance=1.0, tau_mean=1.0, mean_error=0.5, positive="tau_mean", also=WRONG
+        ),
     ),
     **room(
         "theory.two_point_fit",
@@ -339,9 +289,17 @@ CALLS = {
             input_distance=1.0,
             target_distance=1.0,
             positive="dh2 input_distance",
+            also=WRONG | {"times": (TIMES[::-1], 0 * TIMES)},
         ),
         fit_mean=call(
-            times=TIMES, losses=np.exp(-TIMES), dy2=TIMES, w=TIMES, target_distance=1.0, mean_error=1.0, positive="mean_error"
+            times=TIMES,
+            losses=np.exp(-TIMES),
+            dy2=TIMES,
+            w=TIMES,
+            target_distance=1.0,
+            mean_error=1.0,
+            positive="mean_error",
+            also=WRONG | {"times": (TIMES[::-1], 0 * TIMES)},
         ),
     ),
     **room(

@@ -1,70 +1,92 @@
-"""The page of faults: its counts are those of the table, and a table that is not whole is named."""
+"""Faults are found where tests are marked, and renewed by their kind."""
 
-import copy
-import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
-from lib.evidence import faults, place
+from evidence import faults, table
 
-ROW = {
-    "kind": "kill -9",
-    "done": "`x | y`",
-    "left": "all",
-    "said": ["it\nsaid"],
-    "outcomes": ["passed", "passed"],
-    "seconds": 1.6,
-}
-ROW |= {"date": "2000-01-01", "machine": "M", "user": "root", "versions": "V"}
-TABLE = {"faults": [ROW, ROW | {"kind": "a", "said": []}]}
-PLACES = {
-    "date": "2000-01-02",
-    "command": "C",
-    "machine": "M",
-    "places": [{"place": "P", "python": "Python 3.13.0", "tried": {"tests": {"status": 0, "said": "fine", "seconds": 3}}}],
-}
+ROOT = Path(__file__).parents[2]
+COMMAND = """\
+import sys
+from pathlib import Path
+from evidence import __main__, table
+table.ROOT = Path(sys.argv[1])
+sys.exit(__main__.main(sys.argv[2:]))
+"""
+TESTS = """\
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.fault("flood", "a river", "a bridge")
+@pytest.mark.parametrize("depth", [1, 2])
+def test_flood(depth, tmp_path, record_property):
+    record_property("said", f"{tmp_path}/river: {depth} m")
+    assert not Path("failing").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.fault("fire", "a house", "the chimney")
+def test_fire():
+    if Path("interrupted").exists():
+        raise KeyboardInterrupt
+
+
+def test_no_fault():
+    raise AssertionError
+"""
 
 
 @pytest.fixture
-def write(tmp_path):
-    (tmp_path / "book" / "evidence").mkdir(parents=True)
-
-    def write(table=TABLE, places=PLACES):
-        for name, record in (("faults", table), ("elsewhere", places)):
-            place(tmp_path, name).write_text(json.dumps(record))
-        return tmp_path
-
-    return write
+def small(tmp_path):
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_small.py").write_text(TESTS)
+    return tmp_path
 
 
-def test_the_page_counts_faults_and_cases(write):
-    page = faults.page(write())
-    assert "2 faults were tried, in 4 cases; the library survived all." in page and "Not tried" not in page
-    assert "| a | `x \\| y` | all | – | 2 | 2 | yes |\n| kill -9 | `x \\| y` | all | `it said` | 2 | 2 | yes |" in page
-    assert "| P | 3.13.0 | well, 3 s |" in page and "; 2000-01-01 as root, M, V." in page
+def command(root, *arguments):
+    """Run the program on another root; return its exit status and what it said of mistakes."""
+    done = subprocess.run(
+        [sys.executable, "-c", COMMAND, root, "faults", *arguments],
+        cwd=root,
+        env={"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    return done.returncode, done.stderr
 
 
-def test_what_failed_and_what_was_skipped_is_said(write):
-    table, places = copy.deepcopy(TABLE), copy.deepcopy(PLACES)
-    table["faults"][0]["outcomes"] = ["passed", "failed"]
-    table["faults"].append(ROW | {"done": "elsewhere", "outcomes": ["skipped"]})
-    places["places"][0]["tried"]["tests"] = {"status": 1, "said": "1 failed", "seconds": 3}
-    page = faults.page(write(table, places))
-    assert "2 faults were tried, in 4 cases; the library survived 1." in page and "Not tried here: elsewhere." in page
-    assert "| 2 | 2 | **no** |" in page and "| 1 | 2 | not tried |" in page and "**failed**: `1 failed`" in page
+def test_every_mark_is_found():
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py") if path != Path(__file__)]
+    assert len(faults.marked()) == sum(text.count("\n@pytest.mark.fault(") for text in texts) > 20
 
 
-@pytest.mark.fault("truncated table", "the tables under book/evidence, cut or missing", "the other files; the command is named")
-@pytest.mark.parametrize("name", ["faults", "elsewhere"])
-def test_a_table_that_is_not_whole_is_named(write, name, record_property):
-    root = write()
-    path = place(root, name)
-    whole = path.read_text()
-    for spoilt in (whole[:-9], "", None):
-        path.unlink() if spoilt is None else path.write_text(spoilt)
-        with pytest.raises(
-            ValueError, match=r"\.json cannot be read \(.*\): make it with `(make faults|python tests/el.*)`"
-        ) as named:
-            faults.page(root)
-        assert str(path) in str(named.value)
-    record_property("said", str(named.value))
+def test_kinds_are_renewed_by_name(small, monkeypatch):
+    monkeypatch.setattr(table, "ROOT", small)
+    assert command(small) == (0, "")
+    flood, fire = table.known("faults")["faults"]
+    assert (flood["kind"], flood["done"], flood["left"], flood["outcomes"]) == ("flood", "a river", "a bridge", ["passed"] * 2)
+    assert flood["said"] == ["…/river: 1 m", "…/river: 2 m"] and fire["test"] == "tests/test_small.py::test_fire"
+    (small / "failing").touch()
+    table.keep("faults", {"faults": [flood | {"test": "gone"}, flood, fire | {"left": "untouched"}]})
+    assert command(small, "flood") == (1, "")
+    found = table.known("faults")["faults"]
+    assert [(row["kind"], row["outcomes"]) for row in found] == [("flood", ["failed"] * 2), ("fire", ["passed"])]
+    assert found[1] == fire | {"left": "untouched"}
+
+
+def test_control_c_leaves_the_table_and_is_one_line(small):
+    (small / "interrupted").touch()
+    assert command(small) == (130, "evidence faults: interrupted; the table is as it was last written\n")
+    assert not (small / "book").exists()
+
+
+def test_what_cannot_be_collected_leaves_the_table(small):
+    path = small / "tests" / "test_small.py"
+    path.write_text(path.read_text() + "\nimport nothing_of_that_name\n")
+    assert command(small)[0] == 1
+    assert not (small / "book").exists()

@@ -1,25 +1,26 @@
 """The draw of mutants, how they take over, and the table that `make mutate` keeps."""
 
-import json
+import sys
 import tomllib
+from dataclasses import replace
+from types import SimpleNamespace
 
-import mutate
 import pytest
-from scipy.stats import binomtest
 
-from lib.evidence import mutants, place, read
+from evidence import mutants, table
+from lib.book.pages import mutants as page
 
-TABLE = read(mutate.ROOT, "mutants", "make mutate")
+TABLE = table.known("mutants")
 
 
 def sample(function="f", lines=range(20)):
-    return [mutate.Change("m.py", function, f"x = {i}", f"x = {i + 1}", 0) for i in lines]
+    return [mutants.Change("m.py", function, f"x = {i}", f"x = {i + 1}", 0) for i in lines]
 
 
 def test_the_draw_stays_when_other_lines_come_and_go():
-    drawn = mutate.draw(sample(), 10)
-    assert drawn == mutate.draw(sample()[::-1], 10) != sample()[:10]
-    fewer = mutate.draw(sample(lines=range(5, 20)), 10)
+    drawn = mutants.draw(sample(), 10)
+    assert drawn == mutants.draw(sample()[::-1], 10) != sample()[:10]
+    fewer = mutants.draw(sample(lines=range(5, 20)), 10)
     assert [change for change in drawn if change in fewer] == [change for change in fewer if change in drawn]
 
 
@@ -28,13 +29,105 @@ def test_a_mutant_takes_over_for_all_who_have_imported_it():
         return times * x
 
     names = {"double": double}
-    mutate.take_over(double, "def double(x, times=3):\n    return times + x")
+    mutants.take_over(double, "def double(x, times=3):\n    return times + x")
     assert names["double"](1) == 4
+
+
+SMALL = """\
+from functools import wraps
+
+from lib.checks import positive, takes
+
+
+def doubled(function):
+    return wraps(function)(lambda *given: 2 * function(*given))
+
+
+@takes(
+    price=positive,
+)
+def cost(price, weight=2.0):
+    return weight * price + 1
+
+
+@doubled
+def left_alone(price):
+    return price + 1
+"""
+
+
+@pytest.fixture
+def checked(tmp_path, monkeypatch):
+    """Change a formula whose arguments are checked, in a module of its own, the only one."""
+    (tmp_path / "small_formulas.py").write_text(SMALL)
+    monkeypatch.setattr(table, "ROOT", tmp_path)
+    monkeypatch.setattr(mutants, "modules", lambda: ["small_formulas.py"])
+    monkeypatch.syspath_prepend(tmp_path)
+    yield mutants.Change("small_formulas.py", "cost", "return weight * price + 1", "return weight * price - 1", 0)
+    sys.modules.pop("small_formulas", None)
+
+
+def test_a_mutant_takes_over_inside_of_the_checks(checked):
+    from small_formulas import cost
+
+    mutants.take_over(mutants.original(checked), "def cost(price, weight=3.0):\n    return weight * price - 1")
+    assert (cost(5), cost(5, weight=1)) == (14, 4)
+    with pytest.raises(ValueError, match="price must be positive"):
+        cost(-1)
+
+
+def test_a_call_is_noted_inside_of_the_checks(checked):
+    from small_formulas import cost
+
+    function, noted = mutants.original(checked), set()
+    function.__globals__["REACHED"] = noted
+    mutants.take_over(function, mutants.watched(function, ("m", "f")))
+    with pytest.raises(ValueError, match="price must be positive"):
+        cost(-1)
+    assert not noted
+    assert (cost(5), noted) == (11, {("m", "f")})
+
+
+def test_of_checked_functions_the_formulas_are_changed_and_nothing_else(checked):
+    pytest.importorskip("mutmut")
+    changes, _ = mutants.proposals("small_formulas.py")
+    assert checked in changes and {change.function for change in changes} == {"doubled", "cost"}
+    assert not any("takes" in source or "positive" in source for source in changes.values())
+    mutants.take_over(mutants.original(checked), changes[checked])
+    assert sys.modules["small_formulas"].cost(5) == 9
+
+
+def line(change, **found):
+    """A line of the table."""
+    return found | {"result": "survived", "first": "caught", "tests": 0}
+
+
+def test_what_has_not_changed_is_tried_again_only_if_named(checked, tmp_path, monkeypatch):
+    test = SimpleNamespace(path=tmp_path / "test_small.py")
+    test.path.write_text("the tests")
+    monkeypatch.setattr(mutants.Runner, "reach", lambda self, *_: [(0.1, test, {("small_formulas.py", "cost")})])
+    other = replace(checked, module="other.py")
+    proposed, known = {"small_formulas.py": {checked: "its source"}}, {checked: line(checked, state="old")}
+
+    def plan(known):
+        return mutants.Runner(["small_formulas"]).plan([test], proposed, known)
+
+    lines, ((change, now, source, tests),) = plan(known)
+    assert lines == known  # as it was, in case of an interruption
+    assert (change, source, tests, now["tests"]) == (checked, "its source", [(0.1, test)], 1)
+    same = {checked: line(checked, state=now["state"])}
+    assert plan(same) == ({checked: same[checked] | now}, [])
+    test.path.write_text("other tests")
+    assert len(plan(same)[1]) == 1
+    test.path.write_text("the tests")
+    monkeypatch.setattr(mutants, "modules", lambda: ["other.py", "small_formulas.py"])
+    lines, todo = plan(same | {other: line(other)})
+    assert lines == {other: line(other)} | same and [*lines] == [other, checked] and todo[0][0] == checked
 
 
 def test_what_is_proposed_changes_formulas():
     pytest.importorskip("mutmut")
-    changes, possible = mutate.proposals("lib/theory/practice.py")
+    changes, possible = mutants.proposals("lib/theory/practice.py")
     assert 0 < len(changes) < possible
     assert {change.now for change in changes if change.function == "sample_complexity"} == {
         "return classes / features ** levels",
@@ -46,56 +139,21 @@ def test_what_is_proposed_changes_formulas():
 
 
 def test_the_table_has_all_modules_and_the_whole_draw():
-    assert [*TABLE["modules"]] == mutate.modules(), "run make mutate"
+    assert [*TABLE["modules"]] == mutants.modules(), "run make mutate"
     for module, counts in TABLE["modules"].items():
         tried = [mutant for mutant in TABLE["mutants"] if mutant["module"] == module]
-        assert len(tried) == len(set(map(mutate.change_of, tried))) == min(counts["formulas"], TABLE["budget"])
-    assert {mutant["result"] for mutant in TABLE["mutants"]} <= set(mutate.RESULTS.values())
+        assert len(tried) == len(set(map(mutants.change_of, tried))) == min(counts["formulas"], TABLE["budget"])
+    assert {mutant["result"] for mutant in TABLE["mutants"]} <= set(mutants.RESULTS.values())
 
 
 def test_nine_of_ten_mutants_that_can_be_caught_are():
     able = [mutant for mutant in TABLE["mutants"] if "equivalent" not in mutant]
-    assert sum(mutant["result"] in mutants.CAUGHT for mutant in able) >= 0.9 * len(able)
+    assert sum(mutant["result"] in page.CAUGHT for mutant in able) >= 0.9 * len(able)
 
 
 def test_every_equivalent_mutant_is_a_survivor_with_its_reason():
-    listed = tomllib.loads(mutate.EQUIVALENT.read_text(encoding="utf-8"))["mutant"]
+    listed = tomllib.loads(mutants.EQUIVALENT.read_text(encoding="utf-8"))["mutant"]
     survivors = {
-        mutate.change_of(mutant): mutant.get("equivalent") for mutant in TABLE["mutants"] if mutant["result"] == "survived"
+        mutants.change_of(mutant): mutant.get("equivalent") for mutant in TABLE["mutants"] if mutant["result"] == "survived"
     }
-    assert {mutate.change_of(entry): entry["reason"] for entry in listed} == {k: v for k, v in survivors.items() if v}
-
-
-def test_the_page_tells_what_the_table_holds(tmp_path):
-    results = ["caught"] * 6 + ["timed out"] * 2 + ["survived"] * 2
-    rows = [
-        {
-            "module": "lib/a.py",
-            "function": "f",
-            "was": f"x = {i}",
-            "now": "x = y",
-            "nth": 0,
-            "tests": 3,
-            "result": result,
-            "first": result,
-        }
-        for i, result in enumerate(results)
-    ]
-    rows[0]["first"] = "survived"
-    rows[8]["equivalent"] = "y is 8."
-    rows[9]["tests"] = 0
-    table = TABLE | {"modules": {"lib/a.py": {"possible": 40, "formulas": 20}}, "mutants": rows}
-    place(tmp_path, "mutants").parent.mkdir(parents=True)
-    place(tmp_path, "mutants").write_text(json.dumps(table), encoding="utf-8")
-    page = mutants.page(tmp_path)
-    assert "8 of the 9 mutants that can be caught are caught: 88.9%" in page and "it was 7, 77.8%" in page
-    assert "1 are equivalent; with them 80.0% are caught, and 70.0% were at first" in page
-    assert "| `lib/a.py` | 20 | 10 | 6 | 2 | 1 | 1 | 89% |" in page
-    assert "- x = 8\n+ x = y\n```\n\nEquivalent: y is 8." in page and "- x = 9\n+ x = y\n```\n\nOpen. No test reaches it." in page
-    assert "x = 7" not in page
-
-
-@pytest.mark.parametrize(("hits", "trials"), [(0, 5), (9, 10), (480, 510), (30, 30)])
-def test_wilson(hits, trials):
-    expected = binomtest(hits, trials).proportion_ci(method="wilson")
-    assert mutants._wilson(hits, trials) == pytest.approx((expected.low, expected.high), abs=1e-4)
+    assert {mutants.change_of(entry): entry["reason"] for entry in listed} == {k: v for k, v in survivors.items() if v}

@@ -5,8 +5,8 @@ import torch
 import xarray as xr
 from torch.nn import functional
 
+from lib.data.hierarchy import RandomHierarchy
 from lib.experiments import hierarchies as experiments
-from lib.hierarchy import RandomHierarchy
 from lib.networks import Dense
 
 

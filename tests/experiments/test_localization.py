@@ -26,11 +26,6 @@ def test_signals_are_those_of_the_data_module(kind):
     np.testing.assert_array_equal(inputs, wanted)
 
 
-def test_unknown_signals_are_refused():
-    with pytest.raises(ValueError, match="want one of nlgp, clone, pulse, arcsine"):
-        experiments.signals("noise", 20, (2.0, 1.0), 3.0, 50, seed=0)
-
-
 def test_fields_descend_as_a_plain_loop_does():
     found = experiments.receptive_fields(neurons=3, bias=True, learning_rate=0.3, steps=4, batch=30, sites=8, trials=2, seed=5)
     draw = experiments.signals("nlgp", 8, (2.0, 1.0), 3.0, 30, seed=5)

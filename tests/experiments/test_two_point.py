@@ -184,9 +184,9 @@ def test_mnist(digits):
 
 
 def test_settings_derived_from_a_table():
-    slow = experiments.slowed(SMALL)
+    slow = SMALL.slowed()
     assert (slow.learning_rate, slow.epochs) == (0.004, 200)
-    adam = experiments.with_adam(SMALL, 1e-3, 7)
+    adam = SMALL.with_adam(1e-3, 7)
     assert asdict(adam) == asdict(SMALL) | {"optimizer": "adam", "learning_rate": 1e-3, "epochs": 7}
 
 
@@ -199,3 +199,27 @@ def test_stored_runs_have_names_of_their_own_and_settings_in_json():
         assert list(settings["pieces"]) == list(run.pieces)
         for piece in run.pieces.values():
             piece["setting"].network(2, 2)
+
+
+def test_sizes_of_the_paper():
+    def count(network):
+        return sum(int(np.prod(shape)) for shape in network.shapes().values())
+
+    assert count(Setting().network()) == 500 + 500 + 19 * (500 * 500 + 500) + 500 + 1 == 4_761_001
+    assert count(Setting("skip").network()) == count(Setting("dropout").network()) == 4_761_001
+    convolutional = Setting("convolutional", hidden_layers=10).network()
+    shapes = convolutional.shapes()
+    assert convolutional.depth == 12 and shapes["weight1"] == (500, 1)
+    assert shapes["weight2"] == (20, 1, 11) and shapes["weight7"] == (20, 20, 11) and shapes["weight12"] == (1, 20, 11)
+    assert shapes["weight13"] == (1, 390) and shapes["bias13"] == (1,)  # 500 less 11 times 10
+    _, hidden = convolutional({name: value[0] for name, value in convolutional.initialize().items()}, torch.ones(2, 1))
+    assert [h.shape[1] for h in hidden] == [500, *(20 * (500 - 10 * i) for i in range(1, 11)), 390]
+
+
+@pytest.mark.parametrize("name", ["dense", "skip", "dropout", "convolutional"])
+def test_architectures_by_name(name):
+    network = Setting(name, "tanh", units=40, hidden_layers=2).network(inputs=2, outputs=3)
+    outputs, _ = network({name: value[0] for name, value in network.initialize().items()}, torch.ones(4, 2))
+    assert outputs.shape == (4, 3) and network.activation == "tanh"
+    assert getattr(network, "skip", False) == (name == "skip")
+    assert getattr(network, "dropout", 0) == (0.1 if name == "dropout" else 0)

@@ -1,8 +1,199 @@
-"""What the theory modules share, at its edges."""
+"""What the theory modules share: flows beside closed forms at late times, past saddles, at rest; and the edges."""
+
+from importlib import import_module
+from pkgutil import iter_modules
 
 import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import solve_ivp
 
-from lib.theory import common
+from lib import theory
+from lib.theory import common, deep_linear, linear_networks, localization, products, two_point
+from lib.theory import single_neuron as neuron
+
+XTX = np.array([[1.0, 0.3, 0.0], [0.3, 0.5, 0.1], [0.0, 0.1, 0.2]])
+TO_H, TO_Y = np.random.default_rng(0).normal(size=(2, 2, 3)) / 5
+FLOWS = {
+    "products, two weights": lambda times: products.flow([1.0, 2.0], 1, times),
+    "products, five weights": lambda times: products.flow([0.5, 0.4, 0.6, 0.3, 0.7], 1.2, times),
+    "products, exponents": lambda times: products.flow([0.05, 0.03], 1.5, times, (2, 1)),
+    "single_neuron": lambda times: neuron.flow(0.3, [0.4, -0.5, 0.1], XTX, XTX @ [1, 1, 0.5], times),
+    "linear_networks": lambda times: linear_networks.flow(TO_Y[:, :2], TO_H, XTX, XTX[:, :2], times),
+    "deep_linear": lambda times: deep_linear.deep_flow([0.5, 0.2, -0.3], [np.eye(3) / 2] * 2, XTX, XTX[0], times),
+    "two_point": lambda times: two_point.linear_flow(
+        TO_H, TO_Y.T, times, input_difference=[1, 0.5, 0], target_difference=[0.7, 0.3, 0], tau_h=2, tau_y=3
+    ),
+    "localization": lambda times: localization.relu_trajectory(TO_H, XTX, np.eye(3), times),
+}
+seeds = st.integers(0, 2**32 - 1)
+
+
+@pytest.fixture(params=FLOWS)
+def followed(request, monkeypatch):
+    """Return a function of times that runs a flow and returns its velocity, its start, its states and how often it was asked."""
+    seen = {}
+
+    def integrate(velocity, start, times):
+        asked = []
+        path = common.integrate(lambda t, state: asked.append(t) or velocity(t, state), start, times)
+        seen["all"] = velocity, start, path, len(asked)
+        return path
+
+    monkeypatch.setattr(f"lib.theory.{request.param.split(',')[0]}.integrate", integrate)
+    return lambda times: (FLOWS[request.param](times), seen["all"])[1]
+
+
+def test_every_flow_is_followed():
+    names = [name for _, name, _ in iter_modules(theory.__path__) if name != "common"]
+    able = {name for name in names if hasattr(import_module(f"lib.theory.{name}"), "integrate")}
+    assert able == {name.split(",")[0] for name in FLOWS}
+
+
+# --- at rest
+
+
+def test_a_late_time_costs_little_more_than_an_early_one(followed):
+    *_, early = followed([0, 50, 100])
+    for time in (1e4, 1e7, 1e15, 1e300):
+        *_, late = followed([0, time / 2, time])
+        assert late < 3 * early
+
+
+def test_a_flow_at_rest_is_where_another_solver_brings_it(followed):
+    velocity, start, path, _ = followed([1e4, 1e7, 1e15, 1e300])
+    end = solve_ivp(velocity, (0, 2000), start, "RK45", rtol=1e-10, atol=1e-12).y[:, -1]
+    np.testing.assert_allclose(path, np.tile(end, (4, 1)), rtol=1e-8, atol=1e-9)
+    assert np.array_equal(path[1], path[3])
+
+
+@pytest.mark.parametrize("off", [0, 1e-15, 1e-10, 1e-5])
+def test_a_start_near_rest_comes_to_rest(off):
+    weights = np.array([1 + off, 2.0])
+    end = products.flow(weights, 2, [1e15])[0]
+    np.testing.assert_allclose(end, products.final_pair(weights, 2), rtol=1e-10)
+
+
+def test_zero_stays_and_what_decays_keeps_its_digits():
+    times = np.array([0, 1, 30, 600, 1e4, 1e15])
+    path = common.integrate(lambda _, y: -y, np.array([1.0, -0.3]), times)
+    np.testing.assert_allclose(path, np.exp(-times)[:, None] * [1, -0.3], rtol=1e-9, atol=1e-280)
+    assert np.array_equal(products.flow([0.0, 0.0], 1, [1e300]), np.zeros((1, 2)))
+
+
+def test_between_its_steps_too_a_stiff_flow_has_its_digits():
+    times, rates = np.linspace(0, 1000, 3001), np.array([-1, -0.01])
+    path = common.integrate(lambda _, y: rates * (y - 1), np.full(2, 2.0), times)
+    np.testing.assert_allclose(path, 1 + np.exp(np.outer(times, rates)), rtol=2e-10)
+
+
+# --- slow, and beside saddles
+
+
+def network(modes, targets, delta, times, rotated):
+    """Return the modes of a two-layer network on white data along its flow, and how far it leaves the diagonal at most."""
+    d = len(targets)
+    turns = [common.orthogonal(d, np.random.default_rng(seed)) if rotated else np.eye(d) for seed in range(3)]
+    a, w = linear_networks.isotropic_initialization(np.diag(modes), delta, d, 0)
+    hidden = np.linalg.svd(a)[0] if not rotated else np.eye(d)  # so that each mode has a neuron of its own
+    a, w = hidden.T @ a @ turns[0], hidden.T @ w @ turns[1]
+    path = linear_networks.flow(a, w, np.eye(d), turns[1].T @ np.diag(targets) @ turns[0], times)
+    beta = turns[1] @ np.swapaxes(path.w, 1, 2) @ path.a @ turns[0].T
+    found = np.einsum("tii->ti", beta)
+    return found, np.abs(beta - found[:, :, None] * np.eye(d)).max()
+
+
+@pytest.mark.parametrize("rotated", [False, True])
+@pytest.mark.parametrize("delta", [0, 0.3, -0.3])
+@pytest.mark.parametrize("slow", [0.1, 1e-3, 1e-6, 0])
+@pytest.mark.parametrize("scale", [0.1, 1e-6])
+def test_a_network_waits_as_long_as_its_slowest_mode(scale, slow, delta, rotated):
+    """In closed form: a slow mode learns beside a fast one at rest; balanced and without target it decays as 1/t."""
+    times = np.append(0, np.geomspace(1, 1e9, 28))
+    found, off = network([scale, scale], [1, slow], delta, times, rotated)
+    exact = linear_networks.singular_values([scale, scale], [1, slow], delta, times)
+    np.testing.assert_allclose(found, exact, rtol=0, atol=1e-9)
+    assert off < 1e-9
+
+
+@pytest.mark.parametrize("slow", [0.1, 1e-3, 1e-6])
+@pytest.mark.parametrize("small", [1e-6, 1e-10])
+def test_a_plateau_is_left_in_time(slow, small):
+    """Weights of 1e-6 grow beside a mode at rest to within 1e-14 of it: their error is that share, and grows with them."""
+    half = np.log(slow / small**2) / (2 * slow)
+    times = half * np.array([0.1, 0.5, 0.9, 1, 1.1, 10, 1e9])
+    found, _ = network([small**2] * 2, [1, slow], 0, times, rotated=True)
+    exact = linear_networks.singular_values([small**2] * 2, [1, slow], 0, times)
+    assert exact[0, 1] < 1e-3 * slow and exact[3, 1] == pytest.approx(slow / 2, rel=0.01)
+    np.testing.assert_allclose(found, exact, rtol=0, atol=1e-13 / small * slow + 1e-10)
+
+
+@given(seed=seeds, near=st.floats(-8, -1), side=st.sampled_from([-1, 1]), size=st.floats(-6, 0.5), late=st.floats(0, 300))
+@settings(max_examples=30)
+def test_a_neuron_passes_its_saddle_on_the_right_side(seed, near, side, size, late):
+    rng = np.random.default_rng(seed)
+    beta = rng.normal(size=3)
+    beta /= np.linalg.norm(beta)
+    a0 = 10**size
+    w0, times = -a0 * (1 + side * 10**near) * beta, [0, 1, 5, 10, 20, 100, 1e7, 10**late * 1e7]
+    path, exact = neuron.flow(a0, w0, np.eye(3), beta, times), neuron.trajectory(a0, w0, beta, times)
+    np.testing.assert_allclose(path.beta, exact.beta, atol=1e-11 / 10**near)
+    assert np.sign(path.a[-1]) == -side
+
+
+@pytest.mark.parametrize("time", [1e2, 1e4, 1e7, 1e15])
+def test_on_the_way_into_a_saddle_it_stays(time):
+    """Exactly, where rounding cannot help: opposite weights, and a mode that starts at zero."""
+    assert np.abs(products.flow([1, -1], 1, [time])).max() <= 2 * np.exp(-min(time, 700))
+    for other in (0.5, 1):
+        found, off = network([0.1, 0], [1, other], 0, [time], rotated=False)
+        np.testing.assert_allclose(found, [[1, 0]], atol=1e-10)
+        assert off == 0
+
+
+def test_a_degenerate_saddle_holds_for_a_while():
+    """Three opposed weights shrink as 1/t, until the smallest changes its sign; then the product is learned."""
+    weights = np.array([1, -1, 1 - 1e-9])
+    path = products.flow(weights, 1, [0, 1e2, 1e3, 1e7, 1e15])
+    np.testing.assert_allclose(path[1], [1 / 100, -1 / 100, 1 / 100], rtol=0.03)
+    np.testing.assert_allclose(products.conserved(path), np.tile(products.conserved(weights), (5, 1)), atol=1e-11)
+    np.testing.assert_allclose(np.prod(path[-2:], axis=1), 1, rtol=1e-10)
+    assert np.array_equal(np.sign(path[-1]), [1, -1, -1])
+
+
+@given(x=st.floats(0.1, 1), y=st.floats(1, 2), late=st.floats(-1, 15))
+@settings(max_examples=30)
+def test_a_degenerate_minimum_is_neared_as_slowly_as_it_should(x, y, late):
+    """For P = x²y and s = 0, u = x² and c = y² - u/2 > 0 is kept: du/dt = -4u²(c + u/2), so that the time is an integral of u."""
+    end, height = products.flow([x, y], 0, [10**late], (2, 1))[0]
+    c = y**2 - x**2 / 2
+
+    def since(u):
+        return 1 / (4 * c * u) - np.log((c + u / 2) / u) / (8 * c**2)
+
+    np.testing.assert_allclose(since(end**2) - since(x**2), 10**late, rtol=1e-9 + 1e-12 / end)
+    np.testing.assert_allclose(height, np.sqrt(c + end**2 / 2), rtol=1e-10)
+
+
+# --- out of reach
+
+
+@pytest.mark.parametrize(
+    ("velocity", "said"),
+    [
+        (lambda _, y: y**2, "overflows at time 1, before 2"),
+        (lambda _, y: -1 / y, "overflows at time 0.5|cannot be followed from time 0.5"),
+        (lambda _, y: -np.sign(y), "cannot be followed from time 1 to 2"),
+        (lambda _, y: y * np.nan, "overflows at time 0, before 2"),
+    ],
+)
+def test_what_cannot_be_followed_is_refused(velocity, said):
+    with pytest.raises(ValueError, match=said):
+        common.integrate(velocity, np.ones(1), np.array([2.0]))
+
+
+# --- interpolators
 
 
 def test_data_that_say_nothing_leave_every_parameter_free():

@@ -1,0 +1,41 @@
+"""What the pages take from the ledger, from files of the book and from what commands measured and kept in `book/evidence/`.
+
+A page is written by hand, in MyST: `book/NAME.md`. Where `{{ NAME.word }}` stands, the site shows what the page's function here
+returns as `word`: a number, a table, a list of sections.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from lib.book import toc
+from lib.book.pages import cite, course, extremes, faults, ledger, margins, mutants, speed
+
+Words = dict[str, str]
+
+FROM_CLAIMS: dict[str, Callable[[Path, list[dict]], Words]] = {
+    "index": ledger.index,
+    "what_replicates": ledger.what_replicates,
+    "errata": ledger.errata,
+}
+FROM_FILES: dict[str, Callable[[Path], Words]] = {
+    "course": course.course,
+    "cite": cite.cite,
+    "speed": speed.speed,
+    "margins": margins.margins,
+    "extremes": extremes.extremes,
+    "mutants": mutants.mutants,
+    "faults": faults.faults,
+}
+
+
+def substitutions(root: Path, records: list[dict]) -> dict[str, Words]:
+    """Return by page what it takes, for the pages that `_toc.yml` names.
+
+    Raises
+    ------
+    ValueError
+        If a table is missing or not whole.
+    """
+    named = [Path(page).name for page in toc.pages(root)]
+    from_claims = {name: FROM_CLAIMS[name](root, records) for name in named if name in FROM_CLAIMS}
+    return from_claims | {name: FROM_FILES[name](root) for name in named if name in FROM_FILES}

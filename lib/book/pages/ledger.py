@@ -1,0 +1,80 @@
+"""What the front page, the ledger and the errata take from the claims."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import yaml
+
+from lib import claims
+from lib.book.toc import chapters, source, title
+from lib.claims import CORRECTED, VERDICTS
+from lib.markdown import escape, table
+
+ADMONITION = re.compile(r"^([:`]{3,})\{admonition\} (Printed.*)\n(?::.*\n)*\n?([\s\S]*?)^\1$", re.MULTILINE)
+
+
+def index(root: Path, records: list[dict]) -> dict[str, str]:
+    """Return for the front page the counts, a link to the first chapter, and a line for each chapter with what came of it."""
+    guide = root / "book" / "course.yml"
+    entries = yaml.safe_load(guide.read_text(encoding="utf-8"))["chapters"] if guide.is_file() else {}
+    lines = []
+    for chapter, rows in _by_chapter(records).items():
+        tally = Counter(row["verdict"] for row in rows)
+        verdicts = ", ".join(f"{tally[verdict]} {verdict}" for verdict in VERDICTS if tally[verdict])
+        about = entries.get(chapter, {}).get("about", "").strip()
+        lines.append(f"- {{doc}}`/book/{chapter}`. {about} *{verdicts}.*")
+    first = f"{{doc}}`/book/{chapters(root)[0]}`"
+    return _counts(records) | {"first_chapter": first, "chapters": "\n".join(lines)}
+
+
+def what_replicates(root: Path, records: list[dict]) -> dict[str, str]:
+    """Return the counts and a table for each chapter, in which each row is linked to its cell."""
+    sections = [
+        f"## {title(root, chapter)}\n\n{table(claims.HEADS, map(_row, rows))}" for chapter, rows in _by_chapter(records).items()
+    ]
+    return _counts(records) | {"chapters": "\n\n".join(sections)}
+
+
+def _row(record: dict) -> list[str]:
+    """Link the claim's name to its cell, colour the verdict, and say what was seen instead."""
+    chapter, name = record["id"].split("/")
+    statement = f"{record['statement']}. Instead: {record['why']}" if record["why"] else record["statement"]
+    _, *middle, verdict = claims.cells(record | {"statement": statement})
+    return [f"{{ref}}`{name} <{chapter}-{name}>`", *middle, f"[{verdict}]{{.{verdict.replace(' ', '-')}}}"]
+
+
+def errata(root: Path, records: list[dict]) -> dict[str, str]:
+    """Return how many statements are corrected, and by chapter what is wrong, as printed and as it should be."""
+    corrected = _by_chapter([record for record in records if record["verdict"] == CORRECTED])
+    sections = []
+    for chapter in chapters(root):
+        notes = ADMONITION.findall(source(root, chapter))
+        rows = corrected.get(chapter, [])
+        if notes or rows:
+            sections.append(f"## {title(root, chapter)}")
+        for _, heading, note in notes:
+            lead = "" if heading == "Printed and true" else f"**{heading}** "
+            sections.append("> " + (lead + note.strip()).replace("\n", "\n> "))
+        if rows:
+            sections.append(table(["place", "what holds", "bound", "as printed", "measured"], map(_erratum, rows)))
+    return {"corrected": _counts(records)["corrected"], "chapters": "\n\n".join(sections)}
+
+
+def _erratum(row: dict) -> list[str]:
+    numbers = [f"{float(row[name]):.3g}" for name in ("printed", "measured")]
+    place = f"{{ref}}`{row['source']} <{row['id'].replace('/', '-')}>`"
+    return [place, escape(row["statement"]), row["expected"], *numbers]
+
+
+def _counts(records: list[dict]) -> dict[str, str]:
+    """Count the claims, and those of each verdict."""
+    count = Counter(record["verdict"] for record in records)
+    return {"claims": str(len(records))} | {verdict.replace(" ", "_"): str(count[verdict]) for verdict in VERDICTS}
+
+
+def _by_chapter(records: list[dict]) -> dict[str, list[dict]]:
+    groups: dict[str, list[dict]] = {}
+    for record in records:
+        groups.setdefault(record["chapter"], []).append(record)
+    return groups

@@ -1,0 +1,51 @@
+"""Calls side by side, in processes that end when this one does."""
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from multiprocessing import active_children, get_context, parent_process
+from threading import Thread
+from typing import Any, TypeVar
+
+Key = TypeVar("Key")
+
+
+@contextmanager
+def side_by_side(
+    function: Callable[..., Any], calls: Mapping[Key, tuple], jobs: int, calls_per_process: int | None = None
+) -> Iterator[Iterator[tuple[Key, Future]]]:
+    """Call a function in `jobs` processes; within this context iterate over the key and the future of each call as it ends.
+
+    Ctrl-C reaches neither the processes nor their kernels: this process ends them. So they print no tracebacks, and a kernel that
+    is asked to end does not complain about the interrupt that jupyter_client sends it first.
+    """
+    with ProcessPoolExecutor(jobs, get_context("spawn"), _end_with_parent, max_tasks_per_child=calls_per_process) as pool:
+        try:
+            ours = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # processes inherit what is blocked
+            keys = {pool.submit(function, *arguments): key for key, arguments in calls.items()}
+            signal.pthread_sigmask(signal.SIG_SETMASK, ours)
+            yield ((keys[task], task) for task in as_completed(keys))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in active_children():
+                process.terminate()
+            raise
+
+
+def _end_with_parent() -> None:
+    """End this process, and so its kernel, as soon as the one that started it is gone, however that ended."""
+
+    def watch() -> None:
+        parent_process().join()
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
+
+
+def log(line: str) -> None:
+    """Say how things go, where no bar shows it; in one piece, since several processes write."""
+    if not sys.stderr.isatty():
+        sys.stderr.write(f"{line}\n")

@@ -1,0 +1,64 @@
+"""The table of contents: which pages the book has, which of them are chapters, and what they are called."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import yaml
+
+
+def pages(root: Path) -> list[str]:
+    """Name every page, as `_toc.yml` does, without the extension; the front page comes first.
+
+    Raises
+    ------
+    ValueError
+        If `root` holds no `_toc.yml`, or one without a page.
+    """
+    names = [str(Path(file).with_suffix("")) for file in _files(root)]
+    if not names:
+        raise ValueError(f"{(root / '_toc.yml').resolve()} names no page")
+    return names
+
+
+def chapters(root: Path) -> list[str]:
+    """Name the chapters, in the order of the table of contents.
+
+    Raises
+    ------
+    ValueError
+        If `root` holds no `_toc.yml`, or one without a chapter.
+    """
+    names = [Path(file).stem for file in _files(root) if file.endswith(".ipynb")]
+    if not names:
+        raise ValueError(f"{(root / '_toc.yml').resolve()} names no chapter (`file: book/NAME.ipynb`)")
+    return names
+
+
+def source(root: Path, name: str) -> str:
+    """Return the text of a page in `book/`; a ValueError if there is none."""
+    path = root / "book" / f"{name}.md"
+    if not path.is_file():
+        raise ValueError(f"chapter name {name!r}: there is no {path}")
+    return path.read_text(encoding="utf-8")
+
+
+def title(root: Path, name: str) -> str:
+    """Return the heading of a page in `book/`, or its name if it has none."""
+    heading = re.search(r"^# (.+)$", source(root, name), re.MULTILINE)
+    return heading[1] if heading else name
+
+
+def _files(root: Path) -> list[str]:
+    toc = root / "_toc.yml"
+    if not toc.is_file():
+        raise ValueError(f"root: no _toc.yml in {root.resolve()}: run this from the folder that holds the book")
+
+    def walk(node: dict | list) -> Iterator[str]:
+        if isinstance(node, dict):
+            yield from [node[key] for key in ("root", "file") if key in node]
+        for value in node.values() if isinstance(node, dict) else node:
+            if isinstance(value, dict | list):
+                yield from walk(value)
+
+    return list(walk(yaml.safe_load(toc.read_text(encoding="utf-8")) or {}))

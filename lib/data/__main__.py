@@ -1,0 +1,34 @@
+"""Fetch a data set ahead of time: `python -m lib.data [mnist | cifar10]`."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+
+from lib.data.fetch import CIFAR10, MNIST, DataUnavailable, fetch, place
+
+SOURCES = {source.name: source for source in (MNIST, CIFAR10)}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Fetch a data set and print where it lies; return 1, and say why in a line, if it could not be had or kept."""
+    parser = argparse.ArgumentParser(
+        prog="python -m lib.data",
+        description="Fetch a data set once, check its hashes, and print the folder where it lies: the one that MNIST_DIR or"
+        " CIFAR10_DIR names, or else one in your cache.",
+    )
+    sizes = " or ".join(f"{name} ({source.size})" for name, source in SOURCES.items())
+    parser.add_argument("name", nargs="?", choices=SOURCES, default="mnist", help=f"{sizes}; mnist if none is named")
+    source = SOURCES[parser.parse_args(arguments).name]
+    try:
+        fetch(source)
+        fetch(replace(source, routes=()))  # it was kept
+    except (DataUnavailable, OSError) as error:
+        print(str(error).partition("\n")[0], file=sys.stderr)
+        return 1
+    print(place(source))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

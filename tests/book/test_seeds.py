@@ -1,0 +1,90 @@
+"""Claims over seeds, on a small throw-away book of two chapters."""
+
+import pytest
+import small_book
+
+from lib.__main__ import main
+from lib.book import seeds
+from lib.book.pages import margins
+
+CELLS = (
+    """\
+from lib import claims
+
+claims.check("NAME/seed", "seeds are small", source="p. 1", measured=seed, expected=claims.at_most(1))""",
+    """\
+two = claims.near(2, 0.1)
+claims.check("NAME/sum", "one and one is two", source="p. 1", measured=1 + 1, expected=two, printed=seed, verdict="corrected")""",
+)
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    """A book of which both chapters ran with three seeds."""
+    folder = small_book.write(tmp_path_factory.mktemp("seeds") / "book", *CELLS)
+    seeds.run(folder, [], seeds=3, jobs=1)
+    return folder
+
+
+def test_every_claim_has_the_numbers_and_verdicts_of_every_seed_also_behind_one_that_changed(root):
+    rows = seeds.table(root)
+    assert [row["id"] for row in rows] == ["one/seed", "one/sum", "two/seed", "two/sum"]
+    first, second = rows[:2]
+    assert (first["expected"], first["measured"]) == ("at most 1", [0, 1, 2])
+    assert first["verdict"] == ["reproduced", "reproduced", "not reproduced"]
+    assert (second["measured"], second["printed"]) == ([2, 2, 2], [0, 1, 2])
+    assert second["verdict"] == ["corrected", "corrected", "reproduced"]
+
+
+def test_what_ran_before_with_the_same_code_is_not_run_again(root):
+    source = root / "book" / "one.md"
+    text, before, kept = source.read_text(), seeds.table(root), sorted((root / "_build" / "seeds").rglob("*.json"))
+    times = [path.stat().st_mtime_ns for path in kept]
+    source.write_text(text.replace("# Chapter", "# Another title, chapter").replace("near(2, 0.1)", "near(\n    2, 0.1)"))
+    assert main_in(root, "seeds", "one", "--count", "3") == 0
+    assert seeds.table(root) == before
+    assert sorted((root / "_build" / "seeds").rglob("*.json")) == kept
+    assert [path.stat().st_mtime_ns for path in kept] == times
+    source.write_text(text)
+
+
+def test_an_edit_while_it_runs_counts_for_the_next_time(root, monkeypatch):
+    source = root / "book" / "two.md"
+    text, calls = source.read_text(), seeds.side_by_side
+
+    def edit(*arguments):
+        source.write_text(text.replace("measured=seed", "measured=seed + 10"))
+        return calls(*arguments)
+
+    source.write_text(text.replace("measured=seed", "measured=seed / 2"))
+    monkeypatch.setattr(seeds, "side_by_side", edit)
+    assert main_in(root, "seeds", "two", "--count", "2", "--jobs", "1") == 0
+    row = seeds.table(root)[2]
+    assert row["measured"] == [0, 0.5] and row["code"] != margins.digest(root, "two")
+    source.write_text(text)
+
+
+def test_one_chapter_is_renewed_alone(root):
+    source = root / "book" / "two.md"
+    text = source.read_text()
+    source.write_text(text.replace("at_most(1)", "at_most(0)"))
+    before = seeds.table(root)
+    assert main_in(root, "seeds", "two", "--count", "2", "--jobs", "1") == 0
+    after = seeds.table(root)
+    assert after[:2] == before[:2]
+    assert after[2]["verdict"] == ["reproduced", "not reproduced"]
+
+
+def test_a_chapter_that_fails_is_named(root, capsys):
+    source = root / "book" / "two.md"
+    source.write_text(source.read_text().replace("from lib import claims", "raise OSError('no disk')"))
+    before = seeds.table(root)
+    assert main_in(root, "seeds", "two", "--count", "1") == 1
+    assert "two, seed 0: OSError: no disk" in capsys.readouterr().err
+    assert seeds.table(root) == before
+
+
+def main_in(root, *arguments):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(root)
+        return main(arguments)

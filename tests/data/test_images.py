@@ -1,0 +1,328 @@
+"""MNIST and CIFAR-10 from tiny files: good ones, and many that are not what they should be."""
+
+import gzip
+import hashlib
+import io
+import lzma
+import os
+import pickle
+import struct
+import tarfile
+from functools import partial
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from lib import data
+from lib.data import fetch, images
+from lib.data.fetch import DataUnavailable, Source, place
+
+AT_HAND = place(fetch.CIFAR10)  # before the tests move the cache
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch, request):
+    """Keep the tests out of the user's cache; return where this test's cache of CIFAR-10 will be."""
+    monkeypatch.setattr(fetch, "RETRIES", 0)
+    if "real_mnist" not in request.fixturenames:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+        monkeypatch.delenv("MNIST_DIR", raising=False)
+        monkeypatch.delenv("CIFAR10_DIR", raising=False)
+    return tmp_path / "cache" / "executable-learning-dynamics" / "cifar10"
+
+
+def known(monkeypatch, name, files, route=None):
+    """Make the hashes of MNIST, CIFAR10 or CIFAR10_JPEG those of `files`, and its only route `route`: a name -> its bytes."""
+    digests = {file: hashlib.sha256(content).hexdigest() for file, content in files.items()}
+    folder, variable = ("mnist", "MNIST_DIR") if name == "MNIST" else ("cifar10", "CIFAR10_DIR")
+    monkeypatch.setattr(fetch, "_content", lambda address, name: route(name))
+    monkeypatch.setattr(images, name, Source(folder, variable, "some kB", digests, ("one",) if route else ()))
+    return files
+
+
+def lay(folder, files):
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    return folder
+
+
+def never(*arguments):
+    pytest.fail("nobody should ask here")
+
+
+def fails(name):
+    raise OSError("the wire is cut")
+
+
+# --- MNIST
+
+
+def idx(array):
+    """Write an IDX file of bytes, independently of the reader."""
+    return struct.pack(f">4B{array.ndim}I", 0, 0, 8, array.ndim, *array.shape) + array.astype(np.uint8).tobytes()
+
+
+@pytest.mark.parametrize("shape", [(5,), (3, 2, 4), (300, 1), (0, 2)])
+def test_idx_comes_back(shape):
+    array = np.random.default_rng(0).integers(0, 256, shape)
+    read = images.read_idx(idx(array))
+    assert read.dtype == np.uint8 and read.shape == shape
+    np.testing.assert_array_equal(read, array)
+
+
+GOOD = idx(np.arange(6).reshape(2, 3))
+
+
+@pytest.mark.parametrize(
+    "bad", [b"", b"\0\0\x08", b"\0\0\x08\x02\0\0", b"\1" + GOOD[1:], b"\0\0\x09" + GOOD[3:], GOOD[:-1], GOOD + b"\0"]
+)
+def test_idx_refuses_wrong_magic_or_size(bad):
+    with pytest.raises(ValueError, match="IDX"):
+        images.read_idx(bad)
+
+
+@pytest.mark.parametrize("train, part", [(True, "train"), (False, "t10k")])
+def test_mnist_scales_and_flattens(train, part, monkeypatch):
+    draw = np.random.default_rng(1).integers
+    shapes = {"images-idx3-ubyte": (6, 28, 28), "labels-idx1-ubyte": (6,)}
+    raw = {f"{part}-{what}": draw(0, 256, shape, dtype=np.uint8) for what, shape in shapes.items()}
+    known(monkeypatch, "MNIST", {name: idx(array) for name, array in raw.items()}, route=lambda name: idx(raw[name]))
+    digits, labels = data.mnist(train)
+    assert digits.dtype == np.float32 and labels.dtype == np.int64
+    np.testing.assert_array_equal(labels, raw[f"{part}-labels-idx1-ubyte"])
+    np.testing.assert_array_equal(digits, raw[f"{part}-images-idx3-ubyte"].reshape(6, 784) / np.float32(255))
+
+
+def test_without_mnist_one_error_says_how_to_get_it(monkeypatch):
+    known(monkeypatch, "MNIST", dict.fromkeys(fetch.MNIST.sha256, b""), route=fails)
+    with pytest.raises(DataUnavailable, match=r"Set MNIST_DIR .*one: the wire is cut.\nOr fetch it, .* lib.data mnist$"):
+        data.mnist()
+
+
+@pytest.fixture
+def real_mnist():
+    try:
+        return data.mnist(), data.mnist(train=False)
+    except DataUnavailable as error:
+        if os.environ.get("MNIST_DIR"):
+            raise  # a folder was named, and it is not good
+        pytest.skip(str(error))
+
+
+def test_the_real_mnist(real_mnist):
+    (digits, labels), (test_digits, test_labels) = real_mnist
+    assert digits.shape == (60000, 784) and labels.shape == (60000,)
+    assert test_digits.shape == (10000, 784) and test_labels.shape == (10000,)
+    assert digits.dtype == np.float32 and digits.min() == 0 and digits.max() == 1
+    assert labels[:5].tolist() == [5, 0, 4, 1, 9] and test_labels[:5].tolist() == [7, 2, 1, 0, 4]
+    assert np.bincount(labels).tolist() == [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
+    assert np.bincount(test_labels).tolist() == [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009]
+    np.testing.assert_allclose(digits.mean(dtype=float), 0.1307, atol=5e-5)
+    np.testing.assert_allclose(digits.std(dtype=float), 0.3081, atol=5e-5)
+
+
+# --- CIFAR-10
+
+STANDARD, JPEG = "cifar-10-binary.tar.gz", "cifar10-jpeg.tar.xz"
+timeless = partial(gzip.compress, mtime=0)  # an archive is the same whenever it is made
+
+
+def packed(files, compress=timeless):
+    """Pack (name, content) into an archive; content None makes a link to a file of this machine."""
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        for name, content in files:
+            info = tarfile.TarInfo(name)
+            info.size = len(content or b"")
+            if content is None:
+                info.type, info.linkname = tarfile.SYMTYPE, "/etc/hostname"
+            tar.addfile(info, io.BytesIO(content or b""))
+    return compress(archive.getvalue())
+
+
+def pixels(batch):
+    return np.random.default_rng(batch).integers(0, 256, (3, 3072), dtype=np.uint8)
+
+
+def batch(number):
+    """Write a batch of three images, labelled NUMBER, 9 and 0."""
+    return b"".join(bytes([label]) + row.tobytes() for label, row in zip((number, 9, 0), pixels(number), strict=True))
+
+
+BATCHES = {
+    f"cifar-10-batches-bin/{name}": batch(number) for number, name in enumerate([*images.BATCHES[True], *images.BATCHES[False]])
+}
+
+
+def archive(test=BATCHES["cifar-10-batches-bin/test_batch.bin"]):
+    """Pack the batches, with this one for the test images."""
+    others = [("cifar-10-batches-bin/readme.html", b"hello")]
+    return packed([*others, *reversed((BATCHES | {"cifar-10-batches-bin/test_batch.bin": test}).items())])
+
+
+# --- the standard archive
+
+
+@pytest.mark.parametrize("train, numbers", [(True, range(5)), (False, [5])])
+def test_batches_come_in_their_order(train, numbers):
+    pictures, labels = images.read_batches(archive(), train)
+    assert pictures.dtype == np.uint8 and pictures.shape == (3 * len(numbers), 3, 32, 32) and labels.dtype == np.int64
+    np.testing.assert_array_equal(pictures, np.concatenate([pixels(n) for n in numbers]).reshape(-1, 3, 32, 32))
+    assert labels.tolist() == [label for n in numbers for label in (n, 9, 0)]
+
+
+def test_a_pixel_lies_at_colour_row_column():
+    pictures, _ = images.read_batches(archive(), False)
+    assert pictures[1, 2, 7, 30] == pixels(5)[1, 2 * 1024 + 7 * 32 + 30]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"<html>", batch(5)[:-200], batch(5) + b"x", bytes([10]) + batch(5)[1:], pickle.dumps({"labels": [1]})],
+    ids=["empty", "page", "truncated", "too long", "an eleventh class", "pickled"],
+)
+def test_a_batch_that_is_none_is_refused(content):
+    with pytest.raises(ValueError, match=r"test_batch\.bin is no batch of images: want for each a label below 10"):
+        images.read_batches(archive(test=content), False)
+
+
+@pytest.mark.parametrize(
+    "harmed, message",
+    [
+        (b"", "cannot be read"),
+        (b"not an archive", "cannot be read"),
+        (archive()[:200], "cannot be read"),
+        (packed(list(BATCHES.items())[:4]), "lacks cifar-10-batches-bin/data_batch_5.bin"),
+        (packed([(name, None) for name in BATCHES]), "lacks cifar-10-batches-bin/data_batch_1.bin"),
+        (packed([(f"../{name}", content) for name, content in BATCHES.items()]), "lacks"),
+    ],
+    ids=["empty", "text", "truncated", "short", "links", "outside"],
+)
+def test_an_archive_that_is_none_is_refused(harmed, message):
+    with pytest.raises(ValueError, match=message):
+        images.read_batches(harmed, True)
+
+
+def test_strange_members_are_passed_over_and_nothing_is_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    strange = [("../../escaped", b"x"), (f"{tmp_path}/absolute", b"x"), ("cifar-10-batches-bin/../test_batch.bin", b"x")]
+    pictures, _ = images.read_batches(packed(strange + list(BATCHES.items()) + strange), False)
+    assert len(pictures) == 3 and list(tmp_path.rglob("*")) == []
+
+
+def test_a_member_that_is_too_large_is_not_read(monkeypatch):
+    monkeypatch.setattr(fetch, "MOST", 3 * 3073)
+    assert len(images.read_batches(archive(), False)[0]) == 3
+    monkeypatch.setattr(fetch, "MOST", 3 * 3073 - 1)
+    with pytest.raises(ValueError, match=r"lacks .*test_batch.bin \(as a plain file of at most 9218 bytes\)"):
+        images.read_batches(archive(), False)
+
+
+# --- the JPEG copy
+
+LABELS = {"train": [6, 9, 9, 0, 6], "test": [3, 3]}
+
+
+def jpeg(value, shape=(32, 32), format="JPEG"):
+    """Make an image whose colours are value, value + 40 and value + 80 everywhere."""
+    image = io.BytesIO()
+    Image.fromarray(np.full((*shape, 3), [value, value + 40, value + 80], np.uint8)).save(image, format, quality=95)
+    return image.getvalue()
+
+
+def jpegs(**changed):
+    """Return the files of a JPEG copy; its training images are 10, 20, … in the first order."""
+    places = {"frog/0000": 10, "truck/0000": 20, "truck/0001": 30, "airplane/0000": 40, "frog/0001": 50}
+    images = [(f"train/{place}.jpg", changed.get(place, jpeg(value))) for place, value in places.items()]
+    images += [(f"test/cat/000{number}.jpg", jpeg(60 + 10 * number)) for number in range(2)]
+    files = {JPEG: packed([each for each in sorted(images, key=lambda each: each[0]) if each[1] != b""], lzma.compress)}
+    for part, labels in LABELS.items():
+        saved = io.BytesIO()
+        np.save(saved, np.array(labels, np.uint8))
+        files[f"cifar10-{part}-labels.npy"] = saved.getvalue()
+    return files
+
+
+@pytest.mark.parametrize("part, values", [("train", [10, 20, 30, 40, 50]), ("test", [60, 70])])
+def test_jpegs_are_put_in_the_first_order(part, values):
+    files = jpegs()
+    pictures, labels = images.read_jpegs(files[JPEG], files[f"cifar10-{part}-labels.npy"], part == "train")
+    assert pictures.dtype == np.uint8 and pictures.shape == (len(values), 3, 32, 32) and labels.tolist() == LABELS[part]
+    expected = np.array(values)[:, None] + np.array([0, 40, 80])
+    np.testing.assert_allclose(pictures.mean(axis=(2, 3)), expected, atol=2)
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        (b"", "the archive lacks train/frog/0001.jpg"),
+        (b"<html>", "train/frog/0001.jpg is no image"),
+        (jpeg(10)[:300], "train/frog/0001.jpg is no image"),
+        (jpeg(10, (1, 1)), "train/frog/0001.jpg is no image of 32 × 32"),
+        (jpeg(10, format="PNG"), "train/frog/0001.jpg is no image"),
+    ],
+    ids=["absent", "page", "truncated", "small", "another format"],
+)
+def test_a_missing_or_broken_image_is_named(content, message):
+    files = jpegs(**{"frog/0001": content})
+    with pytest.raises(ValueError, match=message):
+        images.read_jpegs(files[JPEG], files["cifar10-train-labels.npy"], True)
+
+
+def test_labels_are_not_unpickled():
+    saved = io.BytesIO()
+    np.save(saved, np.array([{}], object), allow_pickle=True)
+    with pytest.raises(ValueError, match="allow_pickle"):
+        images.read_jpegs(jpegs()[JPEG], saved.getvalue(), True)
+
+
+# --- where they are from
+
+
+def test_the_archive_is_fetched_once_and_kept(home, monkeypatch):
+    files = known(monkeypatch, "CIFAR10", {STANDARD: archive()}, route=lambda name: archive())
+    assert data.cifar10(False).copy == "standard"
+    known(monkeypatch, "CIFAR10", files, route=never)
+    images, labels, copy = data.cifar10()
+    assert images.shape == (15, 3, 32, 32) and labels[3] == 1 and copy == "standard"
+    assert [path.name for path in home.iterdir()] == [STANDARD]
+
+
+def test_a_folder_with_jpegs_is_read_and_said(tmp_path, monkeypatch):
+    files = known(monkeypatch, "CIFAR10_JPEG", jpegs())
+    known(monkeypatch, "CIFAR10", {STANDARD: archive()}, route=never)
+    monkeypatch.setenv("CIFAR10_DIR", str(lay(tmp_path / "mine", files)))
+    assert data.cifar10().copy == "JPEG" and data.cifar10(False).labels.tolist() == LABELS["test"]
+    lay(tmp_path / "mine", {STANDARD: archive()})
+    assert data.cifar10().copy == "standard"  # the better one, where both are
+
+
+@pytest.mark.fault("spoilt data", "CIFAR-10 in CIFAR10_DIR, its last byte cut off", "the folder as it was; nothing is unpacked")
+def test_a_changed_archive_is_refused_before_it_is_read(tmp_path, monkeypatch, record_property):
+    known(monkeypatch, "CIFAR10", {STANDARD: archive()})
+    known(monkeypatch, "CIFAR10_JPEG", jpegs())
+    monkeypatch.setattr(images, "read_batches", never)
+    monkeypatch.setattr(images, "read_jpegs", never)
+    for name, content in ((JPEG, jpegs()[JPEG]), (STANDARD, archive())):
+        folder = lay(tmp_path / name, jpegs() | {name: content[:-1]})
+        monkeypatch.setenv("CIFAR10_DIR", str(folder))
+        with pytest.raises(DataUnavailable, match=f"CIFAR10_DIR is .*{name} is corrupt.*unset it") as refused:
+            data.cifar10()
+    record_property("said", str(refused.value).splitlines()[0])
+
+
+def test_without_the_archive_one_error_says_how_to_get_it(monkeypatch):
+    known(monkeypatch, "CIFAR10", {STANDARD: archive()}, route=never)
+    with pytest.raises(DataUnavailable, match=f"Set CIFAR10_DIR .*{STANDARD}(.|\n)*python -m lib.data cifar10"):
+        data.cifar10(download=False)
+
+
+@pytest.mark.skipif(not AT_HAND.is_dir(), reason="CIFAR-10 is not at hand")
+def test_the_real_images(monkeypatch):
+    monkeypatch.setenv("CIFAR10_DIR", str(AT_HAND))
+    images, labels, copy = data.cifar10(train=False)
+    assert images.shape == (10000, 3, 32, 32) and labels[:10].tolist() == [3, 8, 8, 0, 6, 6, 1, 6, 3, 1]
+    assert np.bincount(labels).tolist() == [1000] * 10 and copy in ("standard", "JPEG")
+    np.testing.assert_allclose(images.mean(axis=(0, 2, 3)) / 255, [0.494, 0.485, 0.450], atol=5e-3)

@@ -1,0 +1,62 @@
+"""The toys against plain loops."""
+
+import numpy as np
+import pytest
+
+from lib import data
+
+
+def test_two_points_lie_at_the_given_distances():
+    inputs, targets = data.two_points(0.5, 1)
+    np.testing.assert_array_equal(inputs, [[-1], [-0.5]])
+    np.testing.assert_array_equal(targets, [[0.6], [1.6]])
+    for array, start in zip(data.two_points(0, 0), (-1, 0.6), strict=True):
+        np.testing.assert_array_equal(array, [[start], [start]])
+
+
+@pytest.mark.parametrize("bad", [-0.1, np.nan, np.inf])
+def test_two_points_refuses_what_is_no_distance(bad):
+    with pytest.raises(ValueError, match="input_distance"):
+        data.two_points(bad, 1)
+    with pytest.raises(ValueError, match="target_distance"):
+        data.two_points(1, bad)
+
+
+def test_xor_in_its_order():
+    inputs, targets = data.xor()
+    np.testing.assert_array_equal(inputs, [[0, 0], [1, 0], [0, 1], [1, 1]])
+    assert targets.shape == (4, 1) and [int(a) ^ int(b) for a, b in inputs] == targets[:, 0].tolist()
+
+
+@pytest.mark.parametrize("side, pixels", [(2, 2), (3, 5), (4, 2)])
+def test_blobs_are_the_plain_loop(side, pixels):
+    inputs, targets, features = data.blobs(side, pixels)
+    point = 0
+    for context in (0, 1):
+        for x in np.linspace(-1, 1, side):
+            for y in np.linspace(-1, 1, side):
+                image = [
+                    np.exp(-((column - x) ** 2 + (row - y) ** 2) / 2)
+                    for row in np.linspace(-1, 1, pixels)
+                    for column in np.linspace(-1, 1, pixels)
+                ]
+                one_hot = [1, 0] if context == 0 else [0, 1]
+                np.testing.assert_allclose(inputs[point], [*(np.array(image) / sum(image)), *one_hot], rtol=1e-14)
+                assert (features.x[point], features.y[point], features.context[point]) == (x, y, context)
+                assert targets[point] == [x if context == 0 else y]
+                point += 1
+    assert inputs.shape == (point, pixels**2 + 2) and targets.shape == (point, 1) and len(features.x) == point
+
+
+def test_blobs_have_the_sources_size():
+    inputs, targets, features = data.blobs()
+    assert inputs.shape == (1800, 27) and targets.shape == (1800, 1)
+    assert all(column.shape == (1800,) for column in features)
+
+
+@pytest.mark.parametrize("bad", [0, 1, 2.5, -3, np.nan, np.inf])
+def test_blobs_refuses_odd_sizes(bad):
+    with pytest.raises(ValueError, match="side"):
+        data.blobs(side=bad)
+    with pytest.raises(ValueError, match="pixels"):
+        data.blobs(pixels=bad)

@@ -1,0 +1,298 @@
+"""The book against its rules: sources, committed notebooks, claims, figures, exercises and the files around them."""
+
+import importlib
+import json
+import re
+import subprocess
+import sys
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+import nbformat
+import pytest
+import yaml
+
+from lib import claims
+from lib.book import execute, pages
+from lib.book.ledger import read
+from lib.book.pages import margins
+from lib.book.toc import chapters
+
+ROOT = Path(__file__).parents[1]
+LEAST_CLAIMS, LEAST_EXERCISES, MOST_BYTES, COLUMNS = 15, 4, 1_500_000, 99
+MACHINE = r"(?<![\w.~])/(?:root|home|work|Users)/"  # the beginning of a path that exists on one machine only
+SCRATCH = r"(?<![\w.~])/tmp/"
+
+each_chapter = pytest.mark.parametrize("chapter", chapters(ROOT))
+
+
+@cache
+def source(chapter):
+    return (ROOT / "book" / f"{chapter}.md").read_text(encoding="utf-8")
+
+
+@cache
+def notebook(chapter):
+    return nbformat.read(ROOT / "book" / f"{chapter}.ipynb", as_version=4)
+
+
+def tags(cell):
+    return cell.metadata.get("tags", [])
+
+
+def code_cells(chapter):
+    return [cell for cell in notebook(chapter).cells if cell.cell_type == "code"]
+
+
+def outputs(chapter):
+    return [output for cell in code_cells(chapter) for output in cell.outputs]
+
+
+def ledger(chapter):
+    return list(claims.collect(notebook(chapter)))
+
+
+def label(record):
+    return record["id"].replace("/", "-")
+
+
+def images(cell):
+    return [mime for output in cell.outputs for mime in output.get("data", {}) if mime.startswith("image/")]
+
+
+def moving_figures(cell):
+    """List the figures with a slider; their alt text is in the HTML, where myst-nb puts none."""
+    pages = ["".join(output.get("data", {}).get("text/html", "")) for output in cell.outputs]
+    return [page for page in pages if page.startswith('<div class="moving">')]
+
+
+def test_the_book_has_chapters():
+    assert chapters(ROOT)
+
+
+@each_chapter
+def test_chapter_has_a_source_and_a_theory_module(chapter):
+    assert (ROOT / "book" / f"{chapter}.md").is_file()
+    assert (ROOT / "lib" / "theory" / f"{chapter}.py").is_file()
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "book").glob("*.md")), ids=lambda path: path.stem)
+def test_no_comment_is_left_in_the_text(path):
+    code = r"^```(?:\{code-cell\}|\w).*\n[\s\S]*?^```$|`[^`\n]+`"
+    text = re.sub(code, "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert not re.findall(r"<!--.*|^%.*", text, re.MULTILINE), "HTML or MyST comments"
+
+
+@each_chapter
+def test_notebook_has_the_cells_of_its_source(chapter):
+    def cells(nb):
+        return [
+            (cell.cell_type, cell.source, tags(cell), cell.metadata.get("mystnb"))
+            for cell in nb.cells
+            if "injected-parameters" not in tags(cell)
+        ]
+
+    assert cells(notebook(chapter)) == cells(execute.draft(ROOT, chapter))
+
+
+@pytest.mark.parametrize("chapter", [*chapters(ROOT), "_template/chapter"])
+def test_code_has_at_most_99_columns_and_the_layout_of_ruff(chapter, tmp_path):
+    cells = [cell.source for cell in execute.draft(ROOT, chapter).cells if cell.cell_type == "code"]
+    assert not [line for code in cells for line in code.split("\n") if len(line) > COLUMNS]
+    for number, code in enumerate(cells):
+        (tmp_path / f"cell_{number:03}.py").write_text(code + "\n", encoding="utf-8")
+    options = ["--isolated", "--no-cache", "--diff", "--target-version", "py311", "--line-length", str(COLUMNS)]
+    done = subprocess.run([sys.executable, "-m", "ruff", "format", *options, "."], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@each_chapter
+def test_every_code_cell_has_been_executed_in_order(chapter):
+    counts = [cell.execution_count for cell in code_cells(chapter)]
+    assert counts == list(range(1, len(counts) + 1))
+
+
+@each_chapter
+def test_the_committed_run_is_the_default_one(chapter):
+    assert notebook(chapter).metadata.get("run") == execute.Settings()._asdict()
+
+
+@each_chapter
+def test_no_output_is_an_error(chapter):
+    assert not [output.evalue for output in outputs(chapter) if output.output_type == "error"]
+
+
+@each_chapter
+def test_no_output_is_a_warning_or_names_a_folder_of_this_machine(chapter):
+    for output in outputs(chapter):
+        assert output.get("name") != "stderr", output.text
+        texts = [output.get("text", "")] + [text for mime, text in output.get("data", {}).items() if mime.startswith("text/")]
+        for text in texts:
+            assert not re.search(f"{MACHINE}|{SCRATCH}", text), text
+
+
+@each_chapter
+def test_notebook_is_small(chapter):
+    assert (ROOT / "book" / f"{chapter}.ipynb").stat().st_size < MOST_BYTES
+
+
+@each_chapter
+def test_parameters_have_their_names_and_defaults(chapter):
+    (cell,) = [cell for cell in execute.draft(ROOT, chapter).cells if "parameters" in tags(cell)]
+    assert cell.source.split("\n") == ['profile = "quick"', 'device = "auto"', "seed = 0"]
+
+
+@each_chapter
+def test_chapter_has_enough_claims_under_its_own_name(chapter):
+    ids = [record["id"] for record in ledger(chapter)]
+    assert len(ids) >= LEAST_CLAIMS
+    assert not [name for name in ids if not name.startswith(f"{chapter}/")]
+
+
+def test_claim_ids_are_unique():
+    counts = Counter(record["id"] for record in read(ROOT))
+    assert not [name for name, count in counts.items() if count > 1]
+
+
+@each_chapter
+def test_every_claim_has_a_place_that_the_opening_list_links_to(chapter):
+    opening, body = re.split(r"^:tags: \[parameters\]$", source(chapter), maxsplit=1, flags=re.MULTILINE)
+    linked = set(re.findall(r"\{ref\}`[^`]*<([^<>`]+)>`", opening))
+    places = re.findall(r"^\(([^()\n]+)\)=$", body, flags=re.MULTILINE)
+    labels = {label(record) for record in ledger(chapter)}
+    assert not labels - set(places), "claims without a target (chapter-name)="
+    assert not labels - linked, "claims that the opening list does not link to"
+    assert len(places) == len(set(places))
+
+
+@each_chapter
+def test_every_cell_with_a_claim_is_compared_by_nbval(chapter):
+    for cell in code_cells(chapter):
+        if "claims.check(" in cell.source or list(claims.collect({"cells": [cell]})):
+            assert "nbval-check-output" in tags(cell), cell.source
+
+
+@each_chapter
+def test_every_figure_has_caption_name_and_alt_text(chapter):
+    for cell in code_cells(chapter):
+        moving = moving_figures(cell)
+        if images(cell) or moving:
+            settings = cell.metadata.get("mystnb", {})
+            figure, alt = settings.get("figure", {}), settings.get("image", {}).get("alt")
+            described = all(re.search(r'<svg [^>]*aria-label="[^"]+"', page) for page in moving) if moving else alt
+            assert figure.get("caption") and figure.get("name") and described, cell.source
+            assert len(images(cell) + moving) == 1, f"{figure['name']}: the name goes to one picture only"
+
+
+def test_figure_names_are_unique():
+    figures = [cell.metadata.get("mystnb", {}).get("figure", {}) for name in chapters(ROOT) for cell in code_cells(name)]
+    counts = Counter(figure["name"] for figure in figures if "name" in figure)
+    assert not [name for name, count in counts.items() if count > 1]
+
+
+@each_chapter
+def test_every_exercise_has_a_folded_solution(chapter):
+    """The option lines (`:name: value`) follow the line that opens a directive."""
+    opened = r"^[`:]{3,}\{%s(?:-start)?\}(.*)\n((?::[\w-]+:.*\n)*)"
+    exercises = [re.findall(r":label: (\S+)", options) for _, options in re.findall(opened % "exercise", source(chapter), re.M)]
+    solutions = re.findall(opened % "solution", source(chapter), re.M)
+    labels = [name for names in exercises for name in names]
+    assert len(labels) == len(exercises) >= LEAST_EXERCISES  # each has its label
+    assert sorted(name.strip() for name, _ in solutions) == sorted(labels)
+    assert all(":class: dropdown" in options for _, options in solutions)
+
+
+@each_chapter
+def test_chapter_ends_with_its_provenance(chapter):
+    last = code_cells(chapter)[-1]
+    assert last.source.strip().endswith("provenance.stamp(profile, device, seed)")
+    assert last.outputs
+
+
+def test_pages_take_what_is_given_and_leave_nothing():
+    given = {(page, word) for page, words in pages.substitutions(ROOT, read(ROOT)).items() for word in words}
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "book").glob("*.md")]
+    assert {taken for text in texts for taken in re.findall(r"\{\{ (\w+)\.(\w+) \}\}", text)} == given
+
+
+@each_chapter
+def test_every_exercise_says_how_hard_it_is(chapter):
+    grades = [grade for _, _, grade in pages.course.exercises(ROOT, chapter)]
+    assert len(grades) == len(re.findall(r"^`{3,}\{exercise\}", source(chapter), re.MULTILINE))
+    assert set(grades) <= set(pages.course.GRADES)
+    assert grades == sorted(grades, key=pages.course.GRADES.index)
+    assert grades[0] == "Easy"
+    assert grades[-1] == "Research level"
+
+
+def test_the_course_guide_has_every_chapter_once():
+    weeks = yaml.safe_load((ROOT / "book" / "course.yml").read_text(encoding="utf-8"))["weeks"]
+    named = [name for week in weeks for name in week["chapters"]]
+    assert [named.count(chapter) for chapter in chapters(ROOT)] == [1] * len(chapters(ROOT))
+
+
+def test_notation_names_what_there_is_in_lib():
+    text = (ROOT / "book" / "notation.md").read_text(encoding="utf-8")
+    names = re.findall(r"`((?:lib\.kernels|(?!lib)\w+)\.\w+)`", text)
+    assert len(names) > 15
+    for name in names:
+        module, _, attribute = name.rpartition(".")
+        module = f"lib.theory.{module}" if not module.startswith("lib") else module
+        assert hasattr(importlib.import_module(module), attribute), name
+
+
+def test_citation_is_valid_and_names_the_contributors():
+    facts = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert facts["cff-version"] == "1.2.0" and all(facts[name] for name in ("message", "title"))  # which CFF 1.2.0 requires
+    assert facts["authors"] == [{"name": "The Executable Learning Dynamics contributors"}]
+    assert facts["type"] in ("software", "dataset") and re.fullmatch(r"\d+\.\d+\.\d+", facts["version"])
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", facts["date-released"])
+
+
+def test_every_requirement_is_pinned():
+    lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    wanted = [line.split("#")[0].strip() for line in lines]
+    loose = [line for line in wanted if line and not re.fullmatch(r"[\w.-]+(\[[\w,-]+\])?==[\w.+!]+(\s*;.+)?", line)]
+    assert loose in (["--editable ."], ["-e ."])
+
+
+def test_no_file_names_a_folder_of_one_machine():
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a clone")
+    listing = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(listing, capture_output=True, text=True, check=True).stdout.strip("\0").split("\0")
+    guilty = []
+    for name in names:
+        path = ROOT / name
+        if "mathjax" not in path.parts and path.is_file() and re.search(MACHINE, words(path)):
+            guilty.append(name)
+    assert not guilty
+
+
+def words(path):
+    """Read a text file, a notebook without its pictures, and nothing of any other file."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return ""
+    if path.suffix != ".ipynb":
+        return text
+    pictured = json.loads(text)
+    for cell in pictured["cells"]:
+        for output in cell.get("outputs", []):
+            output["data"] = {mime: data for mime, data in output.get("data", {}).items() if not mime.startswith("image/")}
+    return json.dumps(pictured)
+
+
+def test_readme_begins_with_make_book():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```[^\n]*\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+    commands = [line.split("#")[0].strip().removeprefix("$ ") for block in blocks for line in block.splitlines()]
+    assert next(command for command in commands if command) == "make book"
+
+
+def test_the_table_of_seeds_is_about_the_claims_as_they_are():
+    seen, now = ({row["id"]: row["expected"] for row in rows} for rows in (margins.table(ROOT), read(ROOT)))
+    chapters = {name.split("/")[0] for name in seen}  # a new chapter comes without a row
+    assert seen == {name: expected for name, expected in now.items() if name.split("/")[0] in chapters}

@@ -1,0 +1,675 @@
+"""Training against a loop of torch.optim for each member; records, early stop, divergence; members do not feel each other."""
+
+import threading
+
+import numpy as np
+import pytest
+import torch
+import xarray as xr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.nn import functional
+
+from lib.measures import accuracy
+from lib.networks import ACTIVATIONS, Committee, Convolutional, Dense, Network
+from lib.training import arguments, cross_entropy, descent, fused, half_squared_error, log_steps, loop, train
+from lib.training.schedules import cosine, piecewise, warm_up
+
+NETWORKS = {
+    "dense": Dense((3, 7, 5, 2), "elu"),
+    "skip": Dense((3, 6, 6, 6, 2), "swish", skip=True),
+    "dropout": Dense((3, 6, 7, 2), "tanh", dropout=0.3),
+    "convolutional": Convolutional(3, 2, units=13, convolutions=3, channels=4, kernel=3, activation="elu"),
+}
+
+
+def data(points, *members, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(*members, points, 3)), rng.normal(size=(*members, points, 2))
+
+
+def weights(parameters, outputs, hidden):
+    """Observe all parameters and outputs."""
+    return {"outputs": (("point", "output"), outputs)} | {
+        name: (tuple(f"{name}_{axis}" for axis in range(1, value.ndim)), value) for name, value in parameters.items()
+    }
+
+
+def plain(
+    network,
+    parameters,
+    m,
+    inputs,
+    targets,
+    learning_rate,
+    steps,
+    optimizer="sgd",
+    batch_size=None,
+    seed=0,
+    schedule=None,
+    **method,
+):
+    """Train member m as a reader would; return losses and parameters from step 0 on."""
+    leaves = {name: value[m].clone().requires_grad_() for name, value in parameters.items()}
+    inputs, targets = torch.from_numpy(inputs).to(leaves["weight1"]), torch.from_numpy(targets).to(leaves["weight1"])
+    rates = learning_rate if isinstance(learning_rate, dict) else dict.fromkeys(leaves, learning_rate)
+    groups = [{"params": [leaf], "lr": rates[name]} for name, leaf in leaves.items()]
+    method = (torch.optim.Adam if optimizer == "adam" else torch.optim.SGD)(groups, **method)
+    scheduler = torch.optim.lr_scheduler.LambdaLR(method, schedule or (lambda step: 1))
+
+    def loss(x, y, masks=None):
+        return 0.5 * torch.mean(torch.sum((network(leaves, x, (), masks)[0] - y) ** 2, dim=1))
+
+    losses, path, points = [loss(inputs, targets).item()], [{k: v.detach().clone() for k, v in leaves.items()}], len(inputs)
+    size = batch_size or points
+    order = torch.arange(points)
+    for step in range(steps):
+        epoch, number = divmod(step, -(-points // size))
+        if number == 0 and size < points:
+            order = torch.from_numpy(np.random.default_rng((seed, m, epoch + 1)).permutation(points))
+        chosen, masks = order[number * size : (number + 1) * size], None
+        if getattr(network, "dropout", 0):
+            masks = torch.from_numpy(network.masks(np.random.default_rng((seed, m, step, 1)), len(chosen))).to(inputs)
+        method.zero_grad()
+        loss(inputs[chosen], targets[chosen], masks).backward()
+        method.step()
+        scheduler.step()
+        losses.append(loss(inputs, targets).item())
+        path.append({name: leaf.detach().clone() for name, leaf in leaves.items()})
+    return losses, path
+
+
+def assert_plain(found, network, parameters, inputs, targets, learning_rate, steps, own=False, **method):
+    for m in range(found.sizes["member"]):
+        x, y = (inputs[m], targets[m]) if own else (inputs, targets)
+        rate = learning_rate(m) if callable(learning_rate) else learning_rate
+        losses, path = plain(network, parameters, m, x, y, rate, steps, **method)
+        np.testing.assert_allclose(found.loss[m], losses, rtol=1e-10)
+        for name in parameters:
+            expected = torch.stack([state[name] for state in path])
+            np.testing.assert_allclose(found[name][m], expected, rtol=1e-9, atol=1e-12)
+
+
+METHODS = [
+    {},
+    {"momentum": 0.9},
+    {"optimizer": "adam"},
+    {"batch_size": 4},  # of 10 points: the last batch of an epoch has two
+    {"batch_size": 10},
+    {"batch_size": 1, "momentum": 0.5},
+    {"batch_size": 5, "optimizer": "adam"},
+    {"momentum": 0.9, "nesterov": True},
+    {"optimizer": "adam", "betas": (0.7, 0.98)},
+    {"schedule": cosine(7, 0.8)},
+    {"batch_size": 5, "momentum": 0.9, "nesterov": True, "schedule": piecewise([0, 3, 6], [0, 2, 0.5])},
+    {"optimizer": "adam", "schedule": warm_up(4)},
+]
+METHOD_NAMES = ["-".join(method) + str(i) for i, method in enumerate(METHODS)]
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_fresh_batches_are_those_that_are_drawn(optimizer):
+    """Against a plain loop over the batches of each member."""
+    network = Committee(3, 4, "tanh", bias=True)
+    parameters = network.initialize(0, 2, dtype=torch.float64)
+    inputs, targets = torch.randn(6, 3, dtype=torch.float64), torch.randn(6, 1, dtype=torch.float64)
+
+    def draw(member, step):
+        rng = np.random.default_rng((member, step))
+        return rng.normal(size=(5, 3)), rng.normal(size=(5, 1))
+
+    method = {"learning_rate": 0.1, "optimizer": optimizer, "steps": 6}
+    found = train(network, parameters, inputs, targets, draw=draw, record=[0, 6], **method)
+    for m in range(2):
+        own = {name: value[m].clone().requires_grad_() for name, value in parameters.items()}
+        optimize = (torch.optim.SGD if optimizer == "sgd" else torch.optim.Adam)(own.values(), 0.1)
+        for step in range(6):
+            x, y = map(torch.from_numpy, draw(m, step))
+            optimize.zero_grad()
+            half_squared_error(network(own, x)[0], y).backward()
+            optimize.step()
+        loss = half_squared_error(network(own, inputs)[0], targets).detach()
+        np.testing.assert_allclose(found.loss[m, -1], loss, rtol=1e-9)
+    with pytest.raises(ValueError, match="batch_size and draw"):
+        train(network, parameters, inputs, targets, draw=draw, batch_size=2, **method)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=METHOD_NAMES)
+@pytest.mark.parametrize("name", NETWORKS)
+def test_train_is_the_plain_loop(name, method):
+    network, (inputs, targets) = NETWORKS[name], data(10)
+    parameters = network.initialize(1, 3, dtype=torch.float64)
+    settings = {"learning_rate": 0.02, "steps": 7, "seed": 5} | method
+    found = train(network, parameters, inputs, targets, observe=weights, **settings)
+    assert found.loss.dims == ("member", "step") and found.weight1.dims == ("member", "step", "weight1_1", "weight1_2")
+    np.testing.assert_array_equal(found.member, range(3))
+    np.testing.assert_array_equal(found.step, range(8))
+    assert_plain(found, network, parameters, inputs, targets, **settings)
+    assert len(set(found.loss.values[:, -1])) == 3
+
+
+@given(
+    seed=st.integers(0, 1000),
+    points=st.integers(1, 20),
+    batch=st.integers(1, 20),
+    members=st.integers(1, 3),
+    own=st.booleans(),
+    method=st.sampled_from([{}, {"optimizer": "adam"}, {"momentum": 0.7}]),
+)
+@settings(max_examples=25)
+def test_batches_of_any_size_with_data_of_their_own_or_not(seed, points, batch, members, own, method):
+    network = Dense((3, 4, 2), "tanh")
+    inputs, targets = data(points, *[members] * own, seed=seed)
+    parameters = network.initialize(seed, members, dtype=torch.float64)
+    settings = {"learning_rate": 0.05, "steps": 9, "batch_size": min(batch, points), "seed": seed} | method
+    found = train(network, parameters, inputs, targets, observe=weights, **settings)
+    assert_plain(found, network, parameters, inputs, targets, own=own, **settings)
+
+
+@pytest.mark.parametrize("method", [{}, {"momentum": 0.9}, {"optimizer": "adam"}], ids=str)
+@pytest.mark.parametrize("name", ["dense", "convolutional"])
+@pytest.mark.parametrize("own", [False, True])
+def test_learning_rates_of_members_and_parameters(name, method, own):
+    network, (inputs, targets) = NETWORKS[name], data(4, *[3] * own)
+    parameters = network.initialize(1, 3, dtype=torch.float64)
+    members = np.array([0.01, 0.03, 0.002])
+    layers = {each: 0.01 * (i + 1) for i, each in enumerate(parameters)}
+    both = {each: members * (i + 1) if i % 2 else 0.01 for i, each in enumerate(parameters)}
+    for given_rates, expected in (
+        (members, lambda m: members[m]),
+        (list(members), lambda m: members[m]),
+        (layers, lambda m: layers),
+        (both, lambda m: {each: rate if np.ndim(rate) == 0 else rate[m] for each, rate in both.items()}),
+    ):
+        settings = {"steps": 3} | method
+        found = train(network, parameters, inputs, targets, learning_rate=given_rates, observe=weights, **settings)
+        assert_plain(found, network, parameters, inputs, targets, expected, own=own, **settings)
+
+
+def test_cross_entropy_in_training():
+    network, (inputs, _) = Dense((3, 5, 4), "tanh"), data(6)
+    parameters, labels = network.initialize(0, 2, dtype=torch.float64), np.array([0, 1, 2, 3, 1, 2])
+    found = train(network, parameters, inputs, labels, learning_rate=0.1, steps=2, loss=cross_entropy, batch_size=6)
+    for m in range(2):
+        leaves = {name: value[m].clone().requires_grad_() for name, value in parameters.items()}
+        method = torch.optim.SGD(leaves.values(), 0.1)
+        for step in range(3):
+            loss = functional.cross_entropy(network(leaves, torch.from_numpy(inputs))[0], torch.from_numpy(labels))
+            np.testing.assert_allclose(found.loss[m, step], loss.item(), rtol=1e-12)
+            method.zero_grad()
+            loss.backward()
+            method.step()
+
+
+def test_cross_entropy_is_torchs_and_stable():
+    outputs, labels = 3 * torch.randn(4, 6, 5, dtype=torch.float64), torch.randint(5, (4, 6))
+    expected = functional.cross_entropy(outputs.movedim(-1, 1), labels, reduction="none").mean(-1)
+    torch.testing.assert_close(cross_entropy(outputs, labels), expected)
+    torch.testing.assert_close(cross_entropy(outputs, labels[0])[0], expected[0])  # labels that all members share
+    huge = torch.tensor([[[1e4, -1e4, 0.0]], [[-1e4, 1e4, 0.0]]], requires_grad=True)
+    loss = cross_entropy(huge, torch.tensor([0]))
+    loss.sum().backward()
+    assert loss.tolist() == [0.0, 2e4] and huge.grad.isfinite().all()
+
+
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("method", [{}, {"optimizer": "adam"}], ids=str)
+@pytest.mark.parametrize("name", ["dense", "convolutional"])
+def test_metrics_and_a_test_set(name, method, own):
+    """At each recorded step: loss and metrics at the training points and at others that nobody learns from."""
+    network, (inputs, targets) = NETWORKS[name], data(5, *[3] * own)
+    test = data(8, *[3] * own, seed=1)
+    parameters = network.initialize(0, 3, dtype=torch.float64)
+
+    def far(outputs, targets):
+        return (outputs - targets).abs().amax((-1, -2))
+
+    settings = {"learning_rate": 0.1, "steps": 4, "record": [0, 1, 4], "observe": weights} | method
+    found = train(network, parameters, inputs, targets, metrics={"far": far}, test=test, **settings)
+    without = train(network, parameters, inputs, targets, **settings)
+    assert found.drop_vars(["far", "test_loss", "test_far"]).identical(without)
+    for m in range(3):
+        for i in range(3):
+            state = {key: torch.from_numpy(found[key].values[m, i]) for key in parameters}
+            for prefix, (x, y) in (("", (inputs, targets)), ("test_", test)):
+                x, y = (torch.from_numpy(v[m] if own else v) for v in (x, y))
+                outputs = network(state, x)[0]
+                np.testing.assert_allclose(found[f"{prefix}loss"][m, i], half_squared_error(outputs, y), rtol=1e-12)
+                np.testing.assert_allclose(found[f"{prefix}far"][m, i], far(outputs, y), rtol=1e-12)
+
+
+def test_accuracy_counts_the_points_that_are_right():
+    network, labels = Dense((3, 5, 4), "tanh"), np.array([0, 1, 2, 3, 1, 2])
+    parameters, (inputs, _) = network.initialize(0, 2, dtype=torch.float64), data(6)
+    found = train(
+        network, parameters, inputs, labels, learning_rate=1.0, steps=50, loss=cross_entropy, metrics={"accuracy": accuracy}
+    )
+    for m in range(2):
+        outputs = network({name: value[m] for name, value in parameters.items()}, torch.from_numpy(inputs))[0].numpy()
+        assert found.accuracy[m, 0] == np.mean(np.argmax(outputs, -1) == labels)
+    assert np.all(found.accuracy[:, -1] > found.accuracy[:, 0]) and found.accuracy.max() <= 1
+
+
+class Bag(Network):
+    """The simplest network of tokens: a table whose rows are added up."""
+
+    activation, outputs, depth, broadcasts, tokens, point = "linear", 3, 0, True, 4, (2,)
+
+    def shapes(self):
+        return {"table": (4, 3)}
+
+    def __call__(self, parameters, inputs, layers=None, masks=None):
+        table, members = parameters["table"], torch.arange(len(parameters["table"]))
+        return table[members.view(-1, 1, 1), inputs].sum(-2), []
+
+
+def test_inputs_may_be_tokens():
+    """Against the same network of one-hot vectors; the first parameter need not be called weight1."""
+    rng = np.random.default_rng(0)
+    for shape in ((7,), (2, 7)):
+        tokens, labels = rng.integers(4, size=(*shape, 2)), rng.integers(3, size=shape)
+        table = torch.randn(2, 4, 3, dtype=torch.float64)
+        method = {
+            "learning_rate": 0.3,
+            "steps": 5,
+            "loss": cross_entropy,
+            "batch_size": 3,
+            "test": (tokens[..., :2, :], labels[..., :2]),
+        }
+        found = train(Bag(), {"table": table}, tokens, labels, observe=weights_of_bag, **method)
+        linear = Dense((4, 4, 3), "linear", bias=False)
+        eye = torch.eye(4, dtype=torch.float64).repeat(2, 1, 1)
+        hot = np.eye(4)[tokens].sum(-2)
+        method |= {"learning_rate": {"weight1": 1e-300, "weight2": 0.3}, "test": (hot[..., :2, :], labels[..., :2])}
+        same = train(linear, {"weight1": eye, "weight2": table.mT.contiguous()}, hot, labels, observe=weights, **method)
+        np.testing.assert_allclose(found.loss, same.loss, rtol=1e-12)
+        np.testing.assert_allclose(found.test_loss, same.test_loss, rtol=1e-12)
+        np.testing.assert_allclose(found.table, same.weight2.transpose("member", "step", "weight2_2", "weight2_1"), rtol=1e-12)
+
+
+def weights_of_bag(parameters, outputs, hidden):
+    return {"table": (("token", "output"), parameters["table"])}
+
+
+@pytest.mark.parametrize(
+    "tokens, labels, says",
+    [
+        (np.array([[0, 4]]), np.array([0]), "inputs are tokens: want whole numbers from 0 to 3"),
+        (np.array([[0, -1]]), np.array([0]), "inputs are tokens"),
+        (np.array([[0.0, 1.0]]), np.array([0]), "inputs are tokens"),
+        (np.array([[0, 1, 2]]), np.array([0]), "want 2 numbers for each point"),
+        (np.array([[0, 1]]), np.array([3]), r"want \(1,\) labels, whole numbers from 0 to 2"),
+        (np.array([[0, 1]]), np.array([-1]), r"want \(1,\) labels"),
+        (np.array([[0, 1]]), np.array([0.0]), r"want \(1,\) labels"),
+        (np.array([[0, 1]]), np.array([[0, 1, 0]]), r"targets are \(1, 3\) for each member: want \(1,\) labels"),
+    ],
+    ids=range(8),
+)
+def test_tokens_and_labels_that_do_not_exist_are_refused(tokens, labels, says):
+    good = {"learning_rate": 0.1, "steps": 1, "loss": cross_entropy}
+    with pytest.raises(ValueError, match=says):
+        train(Bag(), {"table": torch.zeros(1, 4, 3)}, tokens, labels, **good)
+    with pytest.raises(ValueError, match=says):
+        train(Bag(), {"table": torch.zeros(1, 4, 3)}, np.array([[0, 1]]), np.array([2]), test=(tokens, labels), **good)
+
+
+def test_half_squared_error():
+    outputs, targets = torch.tensor([[[1.0, 2.0], [0.0, 0.0]], [[3.0, 0.0], [1.0, 1.0]]]), torch.tensor([[1.0, 0.0], [0.0, 0.0]])
+    assert half_squared_error(outputs, targets).tolist() == [1.0, 1.5]
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_parameters_that_are_passed_in_stay_as_they_are(name):
+    network, (inputs, targets) = NETWORKS[name], data(4)
+    parameters = {name: value.requires_grad_() for name, value in network.initialize(0, 2).items()}
+    before = {name: value.detach().clone() for name, value in parameters.items()}
+    inputs_before = inputs.copy()
+    train(network, parameters, inputs, targets, learning_rate=0.1, steps=3)
+    assert all(
+        torch.equal(value, before[name]) and value.requires_grad and value.grad is None for name, value in parameters.items()
+    )
+    np.testing.assert_array_equal(inputs, inputs_before)
+
+
+def test_integer_data():
+    network = Dense((2, 4, 1), "tanh")
+    parameters = network.initialize(0, 1)
+    xor, targets = np.array([[0, 0], [1, 0], [0, 1], [1, 1]]), np.array([[0], [1], [1], [0]])
+    for method in ({}, {"optimizer": "adam"}):
+        runs = [
+            train(network, parameters, *d, learning_rate=0.1, steps=5, **method)
+            for d in ((xor, targets), (xor * 1.0, targets * 1.0))
+        ]
+        np.testing.assert_array_equal(*(run.loss for run in runs))
+
+
+# --- records ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])  # the compiled path and torch's
+@pytest.mark.parametrize("record", [[0], [7], [0, 7], [1, 2, 5], np.arange(0, 8, 3), log_steps(7, 4)], ids=str)
+def test_records_are_a_part_of_all_records(optimizer, record):
+    network, (inputs, targets) = NETWORKS["dense"], data(5)
+    parameters = network.initialize(0, 2)
+    settings = {"learning_rate": 0.05, "steps": 7, "optimizer": optimizer, "observe": weights}
+    everything = train(network, parameters, inputs, targets, **settings)
+    some = train(network, parameters, inputs, targets, record=record, **settings)
+    assert some.step.values.tolist() == list(record)
+    assert some.identical(everything.sel(step=some.step.values))
+
+
+@given(steps=st.integers(1, 100_000), count=st.integers(2, 300))
+def test_log_steps_ascend_evenly(steps, count):
+    found = log_steps(steps, count)
+    assert found[0] == 0 and found[1] == 1 and found[-1] == steps and found.dtype.kind == "i"
+    assert np.all(np.diff(found) > 0) and len(found) <= count + 1
+    ratios = found[2:] / found[1:-1]  # a ratio is at most the even one, or the next integer
+    assert np.all((ratios <= steps ** (1 / (count - 1)) * (1 + 1 / found[1:-1])) | (np.diff(found)[1:] == 1))
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_observables_get_the_layers_that_are_asked_for(optimizer):
+    network, (inputs, targets) = NETWORKS["dense"], data(5)
+    parameters = network.initialize(0, 2, dtype=torch.float64)
+    members = 1 if optimizer == "sgd" else 2  # the compiled path trains members apart
+    for layers, sizes in (((), []), (0, [7]), ((1, 0), [5, 7]), (None, [7, 5])):
+
+        def observe(parameters, outputs, hidden, layers=layers, sizes=sizes):
+            assert [h.shape for h in hidden] == [(members, 5, size) for size in sizes]
+            expected = network(parameters, torch.from_numpy(inputs), layers)
+            torch.testing.assert_close([outputs, *hidden], [expected[0], *expected[1]])
+            return {"loss_again": ((), half_squared_error(outputs, torch.from_numpy(targets)))}
+
+        found = train(
+            network, parameters, inputs, targets, learning_rate=0.1, steps=3, optimizer=optimizer, observe=observe, layers=layers
+        )
+        np.testing.assert_allclose(found.loss_again, found.loss, rtol=1e-14)
+
+
+def test_members_of_one_seed_share_their_batches_and_masks():
+    network, (inputs, targets) = NETWORKS["dropout"], data(9)
+    parameters = network.initialize(0, 1, dtype=torch.float64)
+    parameters = {name: value.repeat(3, *[1] * (value.ndim - 1)) for name, value in parameters.items()}
+    settings = {"learning_rate": 0.1, "steps": 9, "batch_size": 2}
+    found = train(network, parameters, inputs, targets, seed=[5, 2, 5], **settings).loss
+    one = {name: value[:1] for name, value in parameters.items()}
+    np.testing.assert_array_equal(found[0], found[2])
+    np.testing.assert_array_equal(found[1], train(network, one, inputs, targets, seed=[2], **settings).loss[0])
+    assert np.all(found[0, 1:] != found[1, 1:])
+
+
+def test_dropout_and_batches_do_not_touch_what_is_recorded():
+    network, (inputs, targets) = NETWORKS["dropout"], data(9)
+    parameters = network.initialize(0, 1, dtype=torch.float64)
+    found = train(network, parameters, inputs, targets, learning_rate=0.1, steps=2, batch_size=2, observe=weights)
+    for step in range(3):
+        state = {name: torch.from_numpy(found[name].values[:, step]) for name in parameters}
+        outputs, _ = network(state, torch.from_numpy(inputs))
+        np.testing.assert_allclose(found.outputs[:, step], outputs, rtol=1e-13)
+        np.testing.assert_allclose(found.loss[:, step], half_squared_error(outputs, torch.from_numpy(targets)), rtol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_precision_is_that_of_the_parameters(dtype, optimizer):
+    network, (inputs, targets) = NETWORKS["dense"], data(3)
+    parameters = network.initialize(0, 2, dtype=dtype)
+    found = train(network, parameters, inputs, targets, learning_rate=0.1, steps=2, optimizer=optimizer, observe=weights)
+    assert {str(found[name].dtype) for name in ("loss", "outputs", "weight1")} == {str(dtype).removeprefix("torch.")}
+
+
+# --- early stop and divergence ---------------------------------------------------------------------------------------------
+
+RATES = [0.02, 0.3, 0.1]
+
+
+@pytest.mark.parametrize("method", [{}, {"momentum": 0.5}, {"batch_size": 2}, {"optimizer": "adam"}], ids=str)
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_member_that_stops_is_frozen_and_the_others_go_on(name, method):
+    network, (inputs, targets) = NETWORKS[name], data(4)
+    parameters = network.initialize(0, 3, dtype=torch.float64)
+    rates = np.array(RATES) / (10 if method.get("optimizer") == "adam" else 3)
+    settings = {"learning_rate": rates, "steps": 60, "record": np.arange(0, 61, 2), "observe": weights, "seed": 2} | method
+    free = train(network, parameters, inputs, targets, **settings)
+    assert np.all(free.stopped == -1) and np.all(free.diverged == -1)
+    bound = float(np.sort(free.loss.min("step"))[1]) * (1 + 1e-12)  # two members reach it, one does not
+    found = train(network, parameters, inputs, targets, stop_below=bound, **settings)
+    for m in range(3):
+        below = np.flatnonzero(free.loss[m] < bound)
+        end = below[0] if below.size else free.sizes["step"] - 1
+        assert found.stopped[m] == (free.step[end] if below.size else -1)
+        kept = free.isel(member=m).drop_vars(["stopped", "diverged"])
+        frozen = kept.isel(step=np.minimum(np.arange(kept.sizes["step"]), end)).assign_coords(step=kept.step)
+        assert found.isel(member=m).drop_vars(["stopped", "diverged"]).identical(frozen)
+    assert sorted(found.stopped.values > -1) == [False, True, True]
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_no_step_is_taken_once_all_have_stopped(optimizer, monkeypatch):
+    network, (inputs, targets) = NETWORKS["dense"], data(4)
+    taken = []
+    for stack in (fused.Stack, descent.Stack):
+        before = stack.advance
+        monkeypatch.setattr(stack, "advance", lambda self, steps, before=before: (taken.append(steps), before(self, steps))[1])
+    found = train(
+        network,
+        network.initialize(0, 2),
+        inputs,
+        targets,
+        learning_rate=0.01,
+        steps=50,
+        record=[0, 10, 50],
+        stop_below=1e9,
+        optimizer=optimizer,
+    )
+    assert set(taken) == {0} and np.all(found.stopped == 0) and np.all(found.loss == found.loss[:, :1])
+
+
+@pytest.mark.parametrize("method", [{}, {"momentum": 0.5}, {"batch_size": 2}], ids=str)
+@pytest.mark.parametrize("name", ["dense", "skip", "convolutional"])
+def test_a_member_that_diverges_is_reported_and_the_others_go_on(name, method):
+    network, (inputs, targets) = NETWORKS[name], data(4)
+    parameters = network.initialize(0, 3, dtype=torch.float64)
+    settings = {"steps": 40, "observe": weights} | method
+    found = train(network, parameters, inputs, targets, learning_rate=[0.01, 1e4, 0.02], **settings)
+    lost = np.flatnonzero(~np.isfinite(found.loss[1]))
+    assert found.diverged.values.tolist() == [-1, lost[0], -1] and lost[0] > 0
+    assert np.all(found.stopped == -1)
+    for m, rate in ((0, 0.01), (2, 0.02)):
+        calm = train(network, parameters, inputs, targets, learning_rate=[0.01, rate, 0.02], **settings)
+        assert found.isel(member=m).identical(calm.isel(member=m))
+        assert np.all(np.isfinite(calm.loss))
+    sparse = train(network, parameters, inputs, targets, learning_rate=[0.01, 1e4, 0.02], record=[0, 40], **settings)
+    assert sparse.diverged.values.tolist() == [-1, 40, -1]  # the record at which it is seen
+    with_stop = train(network, parameters, inputs, targets, learning_rate=[0.01, 1e4, 0.02], stop_below=-1.0, **settings)
+    assert with_stop.identical(found)
+
+
+# --- who trains beside whom ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS, ids=METHOD_NAMES)
+@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("own", [False, True])
+def test_one_member_is_bitwise_the_same_among_many(name, method, own):
+    network, (inputs, targets) = NETWORKS[name], data(10, *[5] * own)
+    parameters = network.initialize(3, 5, dtype=torch.float64)
+    settings = {"learning_rate": 0.03, "steps": 6, "observe": weights, "seed": 1} | method
+    many = train(network, parameters, inputs, targets, **settings)
+    for few in (1, 2, 3):
+        x, y = (inputs[:few], targets[:few]) if own else (inputs, targets)
+        found = train(network, {key: value[:few] for key, value in parameters.items()}, x, y, **settings)
+        assert found.identical(many.isel(member=slice(few)))
+
+
+@given(
+    seed=st.integers(0, 1000),
+    widths=st.lists(st.integers(1, 40), min_size=1, max_size=3),
+    activation=st.sampled_from(list(ACTIVATIONS)),
+    points=st.integers(1, 70),
+    members=st.integers(2, 9),
+    batch=st.integers(1, 70),
+    optimizer=st.sampled_from(["sgd", "adam"]),
+    dtype=st.sampled_from([torch.float32, torch.float64]),
+)
+@settings(max_examples=60)
+def test_any_member_is_bitwise_the_same_alone(seed, widths, activation, points, members, batch, optimizer, dtype):
+    network, (inputs, targets) = Dense((3, *widths, 2), activation), data(points, seed=seed)
+    parameters = network.initialize(seed, members, dtype=dtype)
+    settings = {"learning_rate": 0.01, "steps": 4, "observe": weights, "optimizer": optimizer, "batch_size": min(batch, points)}
+    many = train(network, parameters, inputs, targets, **settings)
+    for few in (1, 2):
+        found = train(network, {key: value[:few] for key, value in parameters.items()}, inputs, targets, **settings)
+        if dtype == torch.float64 or few > 1:
+            assert found.identical(many.isel(member=slice(few)))
+        else:
+            xr.testing.assert_allclose(found, many.isel(member=[0]), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("widths, points", [((3, 31, 1), 13), ((2, 500, 1), 4), ((3, 500, 100, 1), 64)], ids=str)
+def test_a_member_with_one_output_is_bitwise_the_same_alone(widths, points):
+    """Here the library for matrix products multiplies one matrix in another order than each of many."""
+    network, (inputs, targets) = Dense(widths), data(points)
+    parameters = network.initialize(0, 3, dtype=torch.float64)
+    settings = {"learning_rate": 0.01, "steps": 9, "optimizer": "adam", "observe": weights}
+    many, alone = (
+        train(network, {key: value[:m] for key, value in parameters.items()}, inputs[:, : widths[0]], targets[:, :1], **settings)
+        for m in (3, 1)
+    )
+    assert alone.identical(many.isel(member=[0]))
+
+
+@pytest.mark.parametrize(
+    "network", [Dense((3, 40, 40, 2), "swish"), Dense((3, 9, 9, 9, 9, 2), "tanh", skip=True)], ids=["dense", "skip"]
+)
+def test_the_number_of_threads_does_not_matter(network, monkeypatch):
+    inputs, targets = data(3, 6)
+    parameters = network.initialize(3, 6)
+    runs, seen = [], []
+    for threads in (1, 2, 7):
+        monkeypatch.setattr(loop, "cpu_count", lambda threads=threads: threads)
+        names = set()
+
+        def observe(*arguments, names=names):
+            names.add(threading.get_ident())
+            return weights(*arguments)
+
+        runs.append(train(network, parameters, inputs, targets, learning_rate=0.05, steps=30, observe=observe))
+        seen.append(len(names))
+    assert runs[0].identical(runs[1]) and runs[0].identical(runs[2])
+    assert seen[0] == 1 and seen[1] <= 2 and seen[2] <= 6
+
+
+def test_members_with_other_seeds_go_through_their_points_in_other_orders():
+    network, (inputs, targets) = NETWORKS["dense"], data(8)
+    one = network.initialize(0, 1, dtype=torch.float64)
+    twins = {name: value.expand(2, *value.shape[1:]).clone() for name, value in one.items()}
+    settings = {"learning_rate": 0.05, "steps": 3, "batch_size": 3}
+    found = train(network, twins, inputs, targets, seed=0, **settings)
+    other = train(network, twins, inputs, targets, seed=1, **settings)
+    assert len({float(loss) for run in (found, other) for loss in run.loss[:, -1]}) == 4
+    assert found.identical(train(network, twins, inputs, targets, seed=0, **settings))
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_gpu_agrees_with_the_cpu_to_rounding(name):
+    network, (inputs, targets) = NETWORKS[name], data(10)
+    settings = {"learning_rate": 0.03, "steps": 12, "observe": weights, "batch_size": 4}
+    runs = []
+    for device in ("cpu", "cuda"):
+        parameters = network.initialize(3, 5, dtype=torch.float64, device=device)
+        runs.append(train(network, parameters, inputs, targets, **settings))
+    for key in runs[0].data_vars:
+        np.testing.assert_allclose(runs[0][key], runs[1][key], rtol=1e-9, atol=1e-12)
+
+
+def test_one_program_for_all_members_agrees_with_one_call_for_each(monkeypatch):
+    """On a GPU torch maps a convolutional network over members; here the same code runs on the CPU."""
+    network, (inputs, targets) = NETWORKS["convolutional"], data(6, 4)
+    parameters = network.initialize(0, 4, dtype=torch.float64)
+    for points in ((inputs, targets), (inputs[0], targets[0])):
+        kept = arguments.points(network, *points, 4, parameters["weight1"])
+        apart = descent.call(network, parameters, kept, (0, 2))
+        together = descent.mapped(network, parameters, kept, (0, 2), None)
+        torch.testing.assert_close(apart, together, rtol=1e-12, atol=1e-12)
+
+
+def test_the_bar_is_hidden_where_nobody_looks(capsys):
+    network, (inputs, targets) = NETWORKS["dense"], data(3)
+    for progress in (False, True):
+        train(network, network.initialize(0, 2), inputs, targets, learning_rate=0.1, steps=2, progress=progress)
+    assert capsys.readouterr() == ("", "")
+
+
+# --- bad input -------------------------------------------------------------------------------------------------------------
+
+NETWORK = Dense((3, 4, 2))
+GOOD = {
+    "parameters": NETWORK.initialize(0, 2),
+    "inputs": np.ones((5, 3)),
+    "targets": np.ones((5, 2)),
+    "learning_rate": 0.1,
+    "steps": 10,
+}
+RATE = "want one positive number, or one for each of 2 members"
+RECORD = "record must be whole steps that ascend, from 0 to 10 at most"
+NAMES = "weight1, bias1, weight2, bias2"
+
+
+def backwards(step):
+    return -1
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"learning_rate": [0.1] * 3}, RATE),
+        ({"learning_rate": [[0.1, 0.1]]}, RATE),
+        ({"learning_rate": {"weight1": 0.1}}, f"must name each of the parameters {NAMES}"),
+        ({"learning_rate": dict.fromkeys([*NAMES.split(", "), "weight3"], 0.1)}, f"must name each of the parameters {NAMES}"),
+        (
+            {"learning_rate": dict.fromkeys(NAMES.split(", "), 0.1) | {"bias2": [0.1, -1]}},
+            "learning_rate must be positive, not -1",
+        ),
+        ({"record": [0, 11]}, f"{RECORD}: there is nothing beyond the run"),
+        ({"record": [-1, 3]}, RECORD),
+        ({"record": [0, 3, 2]}, RECORD),
+        ({"record": [0, 3, 3]}, RECORD),
+        ({"record": [0, 1.5]}, RECORD),
+        ({"batch_size": 6}, "batch_size is 6: want an integer of at least 1 and at most 5"),
+        ({"momentum": 1.0}, r"momentum is 1.0: want a number in \[0, 1\), with sgd only"),
+        ({"momentum": 0.5, "optimizer": "adam"}, "with sgd only"),
+        ({"seed": [1, 2, 3]}, r"seed is \[1, 2, 3\]: want one number, or one for each of 2 members"),
+        ({"nesterov": True}, "nesterov: want momentum, too"),
+        ({"optimizer": "adam", "betas": (0.9, 1.0)}, r"betas are \(0.9, 1.0\): want two numbers in \[0, 1\)"),
+        ({"schedule": backwards}, "schedule gives -1.0 at update 0: want a number of at least 0"),
+        ({"test": (np.ones((4, 3)), np.ones((5, 2)))}, r"inputs \(4, 3\) and targets \(5, 2\) must be equally many"),
+        ({"test": (np.ones((4, 3)), np.ones((4, 1)))}, r"targets are \(4, 1\) for each member: want \(4, 2\)"),
+        ({"layers": 1}, "layer 1: hidden layers are numbered 0 to 0"),
+        ({"inputs": np.ones((4, 3))}, r"inputs \(4, 3\) and targets \(5, 2\) must be equally many"),
+        ({"inputs": np.ones((2, 5, 3))}, r"inputs \(2, 5, 3\) and targets \(5, 2\) must be equally many"),
+        ({"inputs": np.ones((3, 5, 3)), "targets": np.ones((3, 5, 2))}, r"inputs have shape \(3, 5, 3\): want .*\(2, n, ...\)"),
+        ({"inputs": np.ones((0, 3)), "targets": np.ones((0, 2))}, r"inputs have shape \(0, 3\)"),
+        ({"inputs": np.ones((5, 2))}, r"inputs have shape \(5, 2\): want 3 numbers for each point"),
+        ({"targets": np.ones((5, 1))}, r"targets are \(5, 1\) for each member: want \(5, 2\), points and outputs"),
+        ({"targets": np.ones(5)}, r"targets are \(5,\) for each member: want \(5, 2\)"),
+        ({"parameters": GOOD["parameters"] | {"bias2": torch.zeros(2, 3)}}, r"parameters\['bias2'\] has shape \(2, 3\)"),
+        ({"parameters": GOOD["parameters"] | {"bias1": torch.zeros(1, 4)}}, r"parameters\['bias1'\] has shape \(1, 4\)"),
+        ({"parameters": {name: value[0] for name, value in GOOD["parameters"].items()}}, r"want \(members, \*\(4, 3\)\)"),
+        ({"parameters": {name: value[:0] for name, value in GOOD["parameters"].items()}}, r"has shape \(0, 4, 3\)"),
+        ({"parameters": {k: v for k, v in GOOD["parameters"].items() if k != "bias1"}}, r"parameters\['bias1'\] has shape None"),
+    ],
+    ids=lambda value: str(value).split(" at 0x")[0],
+)
+@pytest.mark.parametrize("torch_path", [False, True])
+def test_bad_input_gets_one_clear_error(change, message, torch_path, monkeypatch):
+    if torch_path:
+        monkeypatch.setattr(loop, "MOST_FUSED_POINTS", 0)
+    with pytest.raises(ValueError, match=message):
+        train(NETWORK, **(GOOD | change))
+
+
+def test_numbers_that_are_whole_are_fine():
+    found = train(NETWORK, **(GOOD | {"steps": 10.0, "record": [0.0, 10.0], "batch_size": 5.0}))
+    assert found.step.dtype.kind == "i" and found.step.values.tolist() == [0, 10]

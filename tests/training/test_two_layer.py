@@ -1,0 +1,114 @@
+"""The path for two-layer ReLU networks without biases against plain autograd, and when it is taken."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lib.networks import Dense
+from lib.training import half_squared_error, train, two_layer
+
+
+def plain_loop(parameters, inputs, targets, rate_w, rate_a, steps):
+    """One member, written as a reader would."""
+    w, a = parameters["weight1"].clone().requires_grad_(), parameters["weight2"].clone().requires_grad_()
+    for _ in range(steps):
+        loss = ((torch.relu(inputs @ w.T) @ a.T - targets) ** 2).mean() / 2
+        at_w, at_a = torch.autograd.grad(loss, (w, a))
+        with torch.no_grad():
+            w -= rate_w * at_w
+            a -= rate_a * at_a
+    return w.detach(), a.detach()
+
+
+def problem(seed, members, points, d, h, own):
+    generator = torch.Generator().manual_seed(seed)
+    lead = (members,) if own else ()
+    inputs = torch.randn(*lead, points, d, generator=generator, dtype=torch.float64)
+    targets = torch.randn(*lead, points, 1, generator=generator, dtype=torch.float64)
+    network = Dense((d, h, 1), "relu", bias=False)
+    return network, network.initialize(seed, members, dtype=torch.float64), inputs, targets
+
+
+def final(parameters, outputs, hidden):
+    return {"w": (("unit", "input"), parameters["weight1"]), "a": (("unit",), parameters["weight2"][:, 0])}
+
+
+@given(st.integers(0, 99), st.integers(1, 3), st.integers(1, 40), st.integers(1, 6), st.integers(1, 9), st.booleans())
+@settings(max_examples=25, deadline=None)
+def test_same_as_plain_autograd(seed, members, points, d, h, own):
+    network, parameters, inputs, targets = problem(seed, members, points, d, h, own)
+    rate_w, rate_a = np.linspace(0.02, 0.05, members), np.linspace(0.06, 0.03, members)
+    rates = {"weight1": rate_w, "weight2": rate_a}
+    found = train(network, parameters, inputs, targets, learning_rate=rates, steps=7, record=[0, 7], observe=final)
+    for m in range(members):
+        mine = {name: value[m] for name, value in parameters.items()}
+        data = (inputs[m], targets[m]) if own else (inputs, targets)
+        w, a = plain_loop(mine, *data, rate_w[m], rate_a[m], 7)
+        np.testing.assert_allclose(found.w[m, -1], w, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(found.a[m, -1], a[0], rtol=1e-9, atol=1e-12)
+        outputs = torch.relu(data[0] @ w.T) @ a.T
+        np.testing.assert_allclose(found.loss[m, -1], half_squared_error(outputs, data[1]), rtol=1e-9)
+        np.testing.assert_array_equal(found.w[m, 0], mine["weight1"])
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_all_members_in_one_batched_program(own):
+    """As on a GPU, where one stack holds all members."""
+    network, parameters, inputs, targets = problem(3, 4, 30, 5, 8, own)
+    rates = {name: np.full(4, 0.05) for name in parameters}
+    together = two_layer.Stack(parameters, inputs, targets, rates)
+    together.advance(20)
+    loss, found, outputs, hidden = together.look((0,))
+    again = train(network, parameters, inputs, targets, learning_rate=0.05, steps=20, record=[20], observe=final, layers=0)
+    np.testing.assert_allclose(found["weight1"], again.w[:, 0], rtol=1e-9)
+    np.testing.assert_allclose(loss, again.loss[:, 0], rtol=1e-9)
+    points = inputs if own else inputs.expand(4, *inputs.shape)
+    np.testing.assert_allclose(hidden[0], torch.relu(points @ found["weight1"].mT), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(outputs, hidden[0] @ found["weight2"].mT, rtol=1e-9, atol=1e-12)
+
+
+def test_one_is_as_among_many():
+    network, parameters, inputs, targets = problem(1, 5, 50, 6, 10, False)
+    many = train(network, parameters, inputs, targets, learning_rate=0.05, steps=30, record=[30], observe=final)
+    one = {name: value[2:3] for name, value in parameters.items()}
+    alone = train(network, one, inputs, targets, learning_rate=0.05, steps=30, record=[30], observe=final)
+    np.testing.assert_array_equal(many.w[2], alone.w[0])
+
+
+def test_a_member_stops_and_another_diverges():
+    network, parameters, inputs, targets = problem(0, 3, 20, 4, 6, False)
+    found = train(
+        network,
+        parameters,
+        inputs,
+        targets,
+        learning_rate=[0.1, 1e6, 0.1],
+        steps=400,
+        record=np.arange(0, 401, 50),
+        stop_below=float(half_squared_error(torch.zeros(20, 1), targets)) / 2,
+    )
+    assert found.diverged.values.tolist() == [-1, 50, -1]
+    assert found.stopped[0] > 0 and found.stopped[2] > 0
+    assert np.all(found.loss[0].sel(step=slice(int(found.stopped[0]), None)) == found.loss[0, -1])
+
+
+@pytest.mark.parametrize(
+    "network, takes",
+    [
+        (Dense((2, 3, 1), "relu", bias=False), True),
+        (Dense((2, 3, 1), "relu"), False),
+        (Dense((2, 3, 1), "tanh", bias=False), False),
+        (Dense((2, 3, 2), "relu", bias=False), False),
+        (Dense((2, 3, 3, 1), "relu", bias=False), False),
+        (Dense((2, 3, 1), "relu", dropout=0.1, bias=False), False),
+    ],
+)
+def test_which_path_is_taken(network, takes, monkeypatch):
+    taken = []
+    monkeypatch.setattr(two_layer.Stack, "advance", lambda self, steps: taken.append(steps))
+    monkeypatch.setattr(two_layer.Stack, "look", lambda self, layers: (torch.zeros(1), {}, None, []))
+    inputs, targets = np.ones((20, 2)), np.zeros((20, network.widths[-1]))
+    train(network, network.initialize(0, 1), inputs, targets, learning_rate=0.1, steps=1)
+    assert bool(taken) == takes
