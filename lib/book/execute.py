@@ -8,16 +8,18 @@ import base64
 import os
 import resource
 import signal
+import subprocess
 import time
 from collections import Counter
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jupytext
 import papermill
+from jupyter_client import AsyncKernelManager
 from nbclient.exceptions import DeadKernelError
 from nbformat import NotebookNode
 from papermill.exceptions import PapermillExecutionError
@@ -56,6 +58,14 @@ class Result:
         return f"{self.chapter}: done in {self.seconds:.0f} s; {counts or 'no claims'}"
 
 
+class Kernel(AsyncKernelManager):
+    """A kernel whose own stderr is dropped: what cells say is in the notebook; the rest are races in its shutdown."""
+
+    async def start_kernel(self, **options: Any) -> None:
+        """Start the kernel as its parent class does."""
+        await super().start_kernel(stderr=subprocess.DEVNULL, **options)
+
+
 def select(root: Path, names: list[str]) -> list[str]:
     """Check that `names` are chapters; no names means all of them."""
     known = chapters(root)
@@ -91,6 +101,7 @@ def execute(root: Path, chapter: str, settings: Settings, output: Path, position
             None,
             parameters=settings._asdict(),
             cwd=str(root / "book"),
+            kernel_manager_class=Kernel,
             extra_arguments=["--log-level=ERROR"],
             coalesce_streams=True,  # how a kernel chops its output differs from run to run
             on_cell_execute=lambda cell, cell_index: begun.append(f"cell {cell_index} ({_first_line(cell.source)})"),
