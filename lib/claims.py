@@ -1,27 +1,57 @@
-"""A claim and its verdict: what a source says, and what was measured.
+"""A claim and its verdict: what a source says, what was measured, and which wrong alternatives fail.
 
 A claim is checked where the reader reads it. The check prints one line and leaves its record in the metadata of the notebook's
 output, so that the executed notebook is the only carrier; `collect` reads the records back.
+
+A record's numbers are floats. JSON knows no infinity: in notebooks and in `_build/claims.json` those that are not finite are
+spelled "inf", "-inf" and "nan", which `float` reads.
 """
 
 import math
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from lib import markdown
-from lib.checks import instance, kind, limit, number, optional, real, takes, words
+from lib.checks import instance, limit, number, numbers, optional, real, takes, words
 from lib.markdown import escape
 
-REPRODUCED, CORRECTED, NOT_REPRODUCED = VERDICTS = ("reproduced", "corrected", "not reproduced")
-_MARK = {REPRODUCED: "✓", CORRECTED: "✎", NOT_REPRODUCED: "✗"}
+REPRODUCED, CORRECTED, SLIP, NOT_REPRODUCED, NOT_DECIDED, NEW = VERDICTS = (
+    "reproduced",
+    "corrected",
+    "slip",
+    "not reproduced",
+    "not decided",
+    "new",
+)
+MEANING = {
+    REPRODUCED: "the source's statement holds",
+    CORRECTED: "the source's statement fails as printed, ours holds",
+    SLIP: "a misprint, a wrong step or a wrong axis of the source; what it states stands",
+    NOT_REPRODUCED: "the source's own setting, at a scale that can decide, gives something else",
+    NOT_DECIDED: "not run at a scale that can decide; the claim says what would",
+    NEW: "beyond the source: our own statement, verified",
+}
+_MARK = dict(zip(VERDICTS, "✓✎✎✗?✚", strict=True))
+_INSIDE, _MENDED, _OUTSIDE = (REPRODUCED, NEW), (CORRECTED, SLIP), (NOT_REPRODUCED, NOT_DECIDED)  # where the numbers lie
+
+insist = True  # whether a contradiction stops the chapter; a sweep over seeds records it instead
 
 
 class ClaimChanged(AssertionError):
-    """A claim's verdict is not the one that its author declared."""
+    """The numbers contradict the verdict that the author declared."""
+
+
+class RivalPasses(AssertionError):
+    """A wrong alternative lies in the bound: the bound is too weak, or the claim says nothing."""
+
+
+class StillMoving(AssertionError):
+    """A run was stopped before the quantity of a claim had settled."""
 
 
 @dataclass(frozen=True)
@@ -30,36 +60,57 @@ class Bound:
 
     low: float
     high: float
-    text: str
 
     def __post_init__(self) -> None:
-        kind("text", self.text, str)
         if not limit("low", self.low) <= limit("high", self.high):
             raise ValueError(f"low {self.low} and high {self.high}: want an interval")
 
     def __str__(self) -> str:
-        return self.text
+        """Write the interval, its centre to a hundredth of its tolerance.
+
+        >>> print(at_least(0.95), "|", at_most(1e-9), "|", near(0.12345, 0.1), "|", near(3, 0))
+        at least 0.95 | at most 1e-09 | 0.123 ± 0.1 | exactly 3
+        """
+        if self.high == np.inf:
+            return f"at least {self.low:.15g}"
+        if self.low == -np.inf:
+            return f"at most {self.high:.15g}"
+        centre, tolerance = (self.low + self.high) / 2, (self.high - self.low) / 2
+        if tolerance == 0:
+            return f"exactly {centre:.15g}"
+        return f"{round(centre, 2 - math.floor(math.log10(tolerance))):.15g} ± {tolerance:.3g}"
 
     def holds(self, value: float) -> bool:
         """Say whether `value` lies in the interval (NaN never does)."""
         return bool(self.low <= real("value", value) <= self.high)
 
+    def shown(self, value: float) -> str:
+        """Write `value` with three digits, or with as many as tell it from the nearer edge of the interval.
+
+        >>> near(0.5, 0.1).shown(0.523456), near(0.5, 1e-6).shown(0.50000012345), at_least(0.9999).shown(0.99996)
+        ('0.523', '0.50000012', '0.99996')
+        """
+        value = real("value", value)
+        room = min((abs(value - edge) for edge in (self.low, self.high) if np.isfinite(edge)), default=np.inf)
+        texts = (f"{value:.{digits}g}" for digits in range(3, 18))
+        return next((text for text in texts if abs(float(text) - value) <= room / 20), f"{value:.17g}")
+
 
 @takes(low=limit)
 def at_least(low: float) -> Bound:
     """Expect a number of at least `low`."""
-    return Bound(low, np.inf, f"at least {low:g}")
+    return Bound(low, np.inf)
 
 
 @takes(high=limit)
 def at_most(high: float) -> Bound:
     """Expect a number of at most `high`."""
-    return Bound(-np.inf, high, f"at most {high:g}")
+    return Bound(-np.inf, high)
 
 
 @takes(value=number, tolerance=limit)
 def near(value: float, tolerance: float) -> Bound:
-    """Expect a number within `tolerance` (absolute) of `value`, which is written as exactly as the tolerance asks.
+    """Expect a number within `tolerance` (absolute) of `value`.
 
     >>> bound = near(0.5, 0.1)
     >>> print(bound, bound.holds(0.55), bound.holds(0.7))
@@ -67,8 +118,7 @@ def near(value: float, tolerance: float) -> Bound:
     """
     if tolerance < 0:
         raise ValueError(f"tolerance is {tolerance}: want a number of at least 0")
-    decimals = 2 - math.floor(math.log10(tolerance)) if 0 < tolerance < math.inf else 12
-    return Bound(value - tolerance, value + tolerance, f"{round(value, decimals):.15g} ± {tolerance:g}")
+    return Bound(value - tolerance, value + tolerance)
 
 
 @dataclass(frozen=True, repr=False)
@@ -81,35 +131,57 @@ class Claim:
     statement : what is claimed, in our words
     source : the place in the document
     measured : the number that decides
-    printed : the same number for the statement as the source prints it, if that is wrong
-    expected : the bound, in words
+    low, high : the bound
     verdict : one of `VERDICTS`
-    why : for a claim that is not reproduced, what was seen instead
+    rivals : what wrong alternatives score by the same code, by their names
+    printed : the same number for the statement as the source prints it, if that is wrong
+    why : for a claim that is not reproduced, what was seen instead; for one that is not decided, what would decide, and its price
     """
 
     id: str
     statement: str
     source: str
     measured: float
-    expected: str
+    low: float
+    high: float
     verdict: str
+    rivals: dict[str, float] = field(default_factory=dict)
     printed: float | None = None
     why: str = ""
 
     def __repr__(self) -> str:
-        why = f": {self.why}" if self.why else ""
-        return f"{_MARK[self.verdict]} {self.verdict} | {self.statement} | expected {self.expected} | {self.source}{why}"
+        record = asdict(self)
+        parts = [self.statement, f"measured {measured_text(record)}, expected {bound_text(record)}"]
+        parts += [f"rivals: {rivals_text(record)}"] if self.rivals else []
+        parts += [self.source] + ([self.why] if self.why else [])
+        return f"{_MARK[self.verdict]} {self.verdict} | " + " | ".join(parts)
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict, dict]:
-        record = asdict(self)
-        for name in ("measured", "printed"):  # JSON knows no infinity
-            if record[name] is not None and not np.isfinite(record[name]):
-                record[name] = str(record[name])
-        return {"text/plain": repr(self)}, {"claim": record}
+        return {"text/plain": repr(self)}, {"claim": _spelled(asdict(self))}
+
+
+def _spelled(value: Any) -> Any:
+    """Spell numbers that JSON does not know."""
+    if isinstance(value, dict):
+        return {name: _spelled(part) for name, part in value.items()}
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _rivals(name: str, value: Mapping[str, float]) -> dict[str, float]:
+    """Return rivals with plain numbers, which may be infinite but not NaN: such a rival was not computed."""
+    instance(Mapping)(name, value)
+    return {words(name, rival): limit(f"{name}[{rival!r}]", score) for rival, score in value.items()}
 
 
 @takes(
-    id=words, statement=words, source=words, measured=real, expected=instance(Bound), printed=optional(real), why=instance(str)
+    id=words,
+    statement=words,
+    source=words,
+    measured=real,
+    expected=instance(Bound),
+    rivals=optional(_rivals),
+    printed=optional(real),
+    why=instance(str),
 )
 def check(
     id: str,
@@ -118,14 +190,16 @@ def check(
     source: str,
     measured: float,
     expected: Bound,
+    rivals: Mapping[str, float] | None = None,
     printed: float | None = None,
     verdict: str = REPRODUCED,
     why: str = "",
 ) -> None:
-    """Judge a claim, record it, print its line, and insist on the declared verdict.
+    """Judge a claim, record it, print its line, and insist on the declared verdict and on rivals that fail.
 
-    The verdict follows from the numbers: *reproduced* if `measured` lies in the bound; *corrected* if, besides, the source's own
-    version of the number, `printed`, lies outside it; *not reproduced* if `measured` does not lie in the bound.
+    The numbers leave two verdicts to choose from. If `measured` lies in the bound, the claim is *reproduced*, or *new* if it is
+    ours; if, besides, `printed` lies outside, it is *corrected*, or a *slip* if the source's statement stands; if `measured`
+    lies outside, it is *not reproduced*, or *not decided* if the run was too small to tell.
 
     Parameters
     ----------
@@ -133,38 +207,92 @@ def check(
     statement, source : what is claimed, and where
     measured : a finite or infinite real number
     expected : the bound, chosen before looking (`at_least`, `at_most`, `near`)
-    printed : the number that the printed statement leads to, where the book corrects it
-    verdict : the declared verdict
-    why : what was seen instead; required where the verdict is "not reproduced"
+    rivals : what the best of the wrong alternatives score, by the same code as `measured`
+    printed : the number that the printed statement leads to, where the book mends it
+    verdict : the declared verdict, one of `VERDICTS`
+    why : required where `measured` lies outside: what was seen instead, or what would decide
 
     Raises
     ------
     ClaimChanged
-        If the numbers lead to another verdict than the declared one.
+        If the numbers contradict the declared verdict.
+    RivalPasses
+        If a rival lies in the bound.
     """
     if not re.fullmatch(r"[a-z_]+/[a-z0-9-]+", id):
         raise ValueError(f"claim id {id!r}: want chapter/name, as in products/growth-quadratic")
     if verdict not in VERDICTS:
         raise ValueError(f"claim {id}: verdict {verdict!r} is none of {', '.join(VERDICTS)}")
-    if (verdict == NOT_REPRODUCED) != bool(why):
-        raise ValueError(f"claim {id}: `why` goes with the verdict {NOT_REPRODUCED!r}, and only with it")
-    if (verdict == CORRECTED) != (printed is not None):
-        raise ValueError(f"claim {id}: `printed` goes with the verdict {CORRECTED!r}, and only with it")
+    if (verdict in _OUTSIDE) != bool(why):
+        raise ValueError(f"claim {id}: `why` goes with the verdicts {' and '.join(_OUTSIDE)}, and only with them")
+    if (verdict in _MENDED) != (printed is not None):
+        raise ValueError(f"claim {id}: `printed` goes with the verdicts {' and '.join(_MENDED)}, and only with them")
 
     if not expected.holds(measured):
-        found = NOT_REPRODUCED
+        possible = _OUTSIDE
     elif printed is None or expected.holds(printed):
-        found = REPRODUCED
+        possible = _INSIDE
     else:
-        found = CORRECTED
-    claim = Claim(id, statement, source, measured, str(expected), found, printed, why)
+        possible = _MENDED
+    found = verdict if verdict in possible else possible[0]
+    claim = Claim(id, statement, source, measured, expected.low, expected.high, found, rivals or {}, printed, why)
     _checked[id] = claim
     from IPython.display import display
 
     display(claim)
+    if not insist:
+        return
     if found != verdict:
-        beside = "" if printed is None else f", printed statement gives {printed:g}"
-        raise ClaimChanged(f"claim {id} is {found}, not {verdict}: measured {measured:g}{beside}, expected {expected}")
+        beside = "" if printed is None else f", printed statement gives {expected.shown(printed)}"
+        numbers = f"measured {expected.shown(measured)}{beside}, expected {expected}"
+        raise ClaimChanged(f"claim {id} is {found}, not {verdict}: {numbers}")
+    for name, score in claim.rivals.items():
+        if expected.holds(score):
+            raise RivalPasses(f"claim {id}: the rival {name!r} passes with {expected.shown(score)}, expected {expected}")
+
+
+@takes(share=number, stretch=number, times=optional(numbers))
+def settled(curve: ArrayLike, *, share: float, stretch: float = 0.2, times: ArrayLike | None = None) -> NDArray:
+    """Return the last value of a recorded curve, and refuse one that still moves.
+
+    The curve still moves if over the last `stretch` of the run it covers more than `share` of what it covers in the whole run.
+
+    Parameters
+    ----------
+    curve : shape (T, ...), the quantity along the run, for one member or for many
+    share, stretch : in (0, 1)
+    times : shape (T,), ascending; by default the records are equally far apart
+
+    Returns
+    -------
+    shape (...)
+
+    Raises
+    ------
+    StillMoving
+        If any member still moves: let the run go on, or claim something about its course.
+
+    >>> settled([0, 5, 9, 10, 10, 10], share=0.01)
+    array(10.)
+    """
+    for name, value in (("share", share), ("stretch", stretch)):
+        if not 0 < value < 1:
+            raise ValueError(f"{name} is {value}: want a number between 0 and 1")
+    values = numbers("curve", curve)
+    if values.ndim == 0 or len(values) < 3:
+        raise ValueError(f"curve has shape {values.shape}: want at least three records (T, ...)")
+    moments = np.arange(len(values), dtype=float) if times is None else times
+    if moments.shape != values.shape[:1] or np.any(np.diff(moments) <= 0):
+        raise ValueError(f"times must ascend, one for each of the {len(values)} records")
+    late = moments >= moments[-1] - stretch * (moments[-1] - moments[0])
+    late[-2] = True  # one record does not move
+    moved = np.ptp(values[late], axis=0) / np.maximum(np.ptp(values, axis=0), np.finfo(float).tiny)
+    if insist and np.any(moved > share):
+        raise StillMoving(
+            f"over the last {stretch:.0%} of the run the curve covers {moved.max():.1%} of its whole way, more than {share:.1%}: "
+            "let the run go on, or claim something about its course"
+        )
+    return np.where(moved > share, np.nan, values[-1])
 
 
 _checked: dict[str, Claim] = {}  # by this session, for `table`
@@ -177,7 +305,7 @@ def table() -> None:
     display(Markdown(as_table([asdict(claim) for claim in _checked.values()])))
 
 
-HEADS = ("claim", "statement", "expected", "measured", "verdict")
+HEADS = ("claim", "statement", "measured", "expected", "rivals", "verdict")
 
 
 def as_table(records: Iterable[dict]) -> str:
@@ -188,13 +316,29 @@ def as_table(records: Iterable[dict]) -> str:
 def cells(record: dict) -> list[str]:
     """Write the cells of a record's row."""
     statement = f"{escape(record['statement'])} *({escape(record['source'])})*"
-    return [record["id"].split("/")[1], statement, record["expected"], measured_text(record), record["verdict"]]
+    rivals = escape(rivals_text(record))
+    return [record["id"].split("/")[1], statement, measured_text(record), bound_text(record), rivals, record["verdict"]]
+
+
+def bound(record: dict) -> Bound:
+    """Return the bound of a record."""
+    return Bound(float(record["low"]), float(record["high"]))
+
+
+def bound_text(record: dict) -> str:
+    """Write the bound of a record."""
+    return str(bound(record))
 
 
 def measured_text(record: dict) -> str:
     """Write what a record measured, and beside it what the printed statement leads to."""
-    text = f"{float(record['measured']):.3g}"
-    return text if record["printed"] is None else f"{text} (as printed: {float(record['printed']):.3g})"
+    text = bound(record).shown(float(record["measured"]))
+    return text if record["printed"] is None else f"{text} (as printed: {bound(record).shown(float(record['printed']))})"
+
+
+def rivals_text(record: dict) -> str:
+    """Write the rivals of a record, which fail, with their numbers."""
+    return "; ".join(f"{name}: {bound(record).shown(float(score))}" for name, score in record["rivals"].items())
 
 
 def collect(notebook: dict) -> Iterator[dict]:
