@@ -108,9 +108,9 @@ def summary(finished: Sequence) -> str:
     """Lay out how the chapters went: seconds, peak memory, claims by verdict, and the cell that failed."""
     from lib.claims import VERDICTS
 
-    lines = [f"{'chapter':<20}{'seconds':>9}{'peak MiB':>10}" + "".join(f"{verdict:>16}" for verdict in VERDICTS)]
+    lines = [f"{'chapter':<20}{'seconds':>9}{'peak MiB':>10}" + "".join(f"  {verdict}" for verdict in VERDICTS)]
     for result in finished:
-        counts = "".join(f"{result.verdicts[verdict]:>16}" for verdict in VERDICTS)
+        counts = "".join(f"  {result.verdicts[verdict]:>{len(verdict)}}" for verdict in VERDICTS)
         lines.append(
             f"{result.chapter:<20}{result.seconds:>9.1f}{result.peak_mib:>10.0f}" + ("  failed" if result.error else counts)
         )

@@ -78,7 +78,7 @@ class Bound:
         centre, tolerance = (self.low + self.high) / 2, (self.high - self.low) / 2
         if tolerance == 0:
             return f"exactly {centre:.15g}"
-        return f"{round(centre, 2 - math.floor(math.log10(tolerance))):.15g} ± {tolerance:.3g}"
+        return f"{round(centre, 2 - math.floor(math.log10(tolerance))):.15g} ± {tolerance:.4g}"
 
     def holds(self, value: float) -> bool:
         """Say whether `value` lies in the interval (NaN never does)."""
@@ -88,7 +88,7 @@ class Bound:
         """Write `value` with three digits, or with as many as tell it from the nearer edge of the interval.
 
         >>> near(0.5, 0.1).shown(0.523456), near(0.5, 1e-6).shown(0.50000012345), at_least(0.9999).shown(0.99996)
-        ('0.523', '0.50000012', '0.99996')
+        ('0.523', '0.5000001', '0.99996')
         """
         value = real("value", value)
         room = min((abs(value - edge) for edge in (self.low, self.high) if np.isfinite(edge)), default=np.inf)
@@ -283,7 +283,7 @@ def settled(curve: ArrayLike, *, share: float, stretch: float = 0.2, times: Arra
         raise ValueError(f"curve has shape {values.shape}: want at least three records (T, ...)")
     moments = np.arange(len(values), dtype=float) if times is None else times
     if moments.shape != values.shape[:1] or np.any(np.diff(moments) <= 0):
-        raise ValueError(f"times must ascend, one for each of the {len(values)} records")
+        raise ValueError(f"curve and times {moments.shape}: want times that ascend, one for each of the {len(values)} records")
     late = moments >= moments[-1] - stretch * (moments[-1] - moments[0])
     late[-2] = True  # one record does not move
     moved = np.ptp(values[late], axis=0) / np.maximum(np.ptp(values, axis=0), np.finfo(float).tiny)

@@ -1,5 +1,6 @@
 """Where a result comes from: profile, device, seed, the versions of packages, and a hash of our own sources."""
 
+import ast
 import hashlib
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
@@ -40,6 +41,25 @@ def stamp(profile: str, device: str, seed: int) -> None:
 def versions(*packages: str) -> str:
     """Name packages, by default those whose version a line of a chapter ends with, and their versions."""
     return ", ".join(f"{package} {version(package)}" for package in packages or PACKAGES[:3])
+
+
+def syntax(tree: ast.Module) -> str:
+    """Write what parsed source does: its syntax without docstrings and imports, the same under every Python."""
+    for node in ast.walk(tree):
+        documented = isinstance(node, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        if documented and ast.get_docstring(node) is not None:
+            del node.body[0]
+    tree.body = [node for node in tree.body if not isinstance(node, ast.Import | ast.ImportFrom)]
+    return repr(_written(tree))
+
+
+def _written(node: object) -> object:
+    """Write a tree as lists without its empty fields, of which `ast.dump` shows more or fewer from one Python to the next."""
+    if isinstance(node, list):
+        return [_written(part) for part in node]
+    if not isinstance(node, ast.AST):
+        return node
+    return [type(node).__name__, *([name, _written(part)] for name, part in ast.iter_fields(node) if part not in (None, []))]
 
 
 @cache

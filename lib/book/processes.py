@@ -1,7 +1,6 @@
 """Calls side by side, in processes that end when this one does."""
 
 import os
-import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
@@ -9,6 +8,8 @@ from contextlib import contextmanager
 from multiprocessing import active_children, get_context, parent_process
 from threading import Thread
 from typing import Any, TypeVar
+
+from lib.sweeps.workers import uninterrupted
 
 Key = TypeVar("Key")
 
@@ -24,9 +25,8 @@ def side_by_side(
     """
     with ProcessPoolExecutor(jobs, get_context("spawn"), _end_with_parent, max_tasks_per_child=calls_per_process) as pool:
         try:
-            ours = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # processes inherit what is blocked
-            keys = {pool.submit(function, *arguments): key for key, arguments in calls.items()}
-            signal.pthread_sigmask(signal.SIG_SETMASK, ours)
+            with uninterrupted():
+                keys = {pool.submit(function, *arguments): key for key, arguments in calls.items()}
             yield ((keys[task], task) for task in as_completed(keys))
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)

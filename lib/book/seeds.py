@@ -1,10 +1,12 @@
 """Every claim over many seeds, so that no verdict hangs on a lucky one.
 
 Each chapter runs once for each seed, from its source to its last claim, without its figures and without stopping where a claim
-fails. What a seed gave is kept under `_build/seeds/`, so that an interrupted sweep goes on where it stopped; all of it goes into
-`book/evidence/seeds.jsonl`.
+fails. What a seed gave is kept under `_build/seeds/`, with the modules of lib and the stored results that the run used: it serves
+until one of these changes. All of it goes into `book/evidence/seeds.jsonl`.
 """
 
+import ast
+import hashlib
 import json
 import os
 from datetime import UTC, datetime
@@ -13,16 +15,27 @@ from pathlib import Path
 
 from nbclient import NotebookClient
 from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell
 from tqdm import tqdm
 
 from lib import claims, files
 from lib.book import execute
 from lib.book.pages.margins import TABLE, digest, table
 from lib.book.processes import log, side_by_side
-from lib.provenance import library, versions
+from lib.provenance import syntax, versions
 from lib.sweeps import TaskError
 
+HOME = Path(__file__).parents[2]  # of lib
 ENVIRONMENT = {"MPLBACKEND": "agg", "TQDM_DISABLE": "1", "OMP_NUM_THREADS": "1"}  # of the kernels
+BEFORE = """\
+import json, os, sys
+opened = set()
+sys.addaudithook(lambda event, given: event == "open" and opened.add(os.path.abspath(str(given[0]))))
+from lib import claims
+claims.insist = False"""
+AFTER = """\
+modules = {module.__file__ for name, module in sys.modules.items() if name.split(".")[0] == "lib"}
+print(json.dumps(sorted(modules | {path for path in opened if path.endswith(".nc")})))"""
 
 
 def run(root: Path, names: list[str], seeds: int = 20, jobs: int | None = None) -> Path:
@@ -43,9 +56,9 @@ def run(root: Path, names: list[str], seeds: int = 20, jobs: int | None = None) 
     selected = execute.select(root, names)
     codes = {name: digest(root, name) for name in selected}  # all seeds run the code that is there now
     drafts = {name: execute.draft(root, name) for name in selected}
-    kept = root / "_build" / "seeds" / library()["lib"]  # what ran with another library runs again
+    kept, sources = root / "_build" / "seeds", _sources()
     calls = {
-        (name, seed): (root, name, drafts[name], seed, kept / f"{name}-{codes[name]}-{seed}.json")
+        (name, seed): (root, name, drafts[name], seed, sources, kept / f"{name}-{codes[name]}-{seed}.json")
         for seed, name in product(range(seeds), selected)
     }
     done = {}
@@ -61,24 +74,39 @@ def run(root: Path, names: list[str], seeds: int = 20, jobs: int | None = None) 
     return root / TABLE
 
 
-def _one(root: Path, chapter: str, notebook: NotebookNode, seed: int, path: Path) -> list[dict]:
+def _sources() -> dict[str, str]:
+    """Name what a run can use: what each module of lib does, what each stored result holds."""
+    modules = {path: syntax(ast.parse(path.read_bytes())).encode() for path in HOME.glob("lib/**/*.py")}
+    stored = {path: path.read_bytes() for path in HOME.glob("book/results/**/*.nc")}
+    return {str(path.relative_to(HOME)): hashlib.sha256(held).hexdigest()[:16] for path, held in (modules | stored).items()}
+
+
+def _one(root: Path, chapter: str, notebook: NotebookNode, seed: int, sources: dict[str, str], path: Path) -> list[dict]:
     """Return the records of one run of a chapter's draft, computed now or before."""
     before = files.kept(path, json.loads)
-    if before is not None:
-        return before
+    if before is not None and all(sources.get(name) == digest for name, digest in before["used"].items()):
+        return before["records"]
     parameters = next(cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", []))
     parameters.source += f"\nseed = {seed}"
     last = max((number for number, cell in enumerate(notebook.cells) if "claims.check(" in cell.source), default=-1)
-    del notebook.cells[last + 1 :]  # solutions of exercises
+    notebook.cells = [new_code_cell(BEFORE), *notebook.cells[: last + 1], new_code_cell(AFTER)]  # no solutions of exercises
     folder = {"metadata": {"path": str(root / "book")}}
-    client = NotebookClient(notebook, timeout=None, allow_errors=True, resources=folder, extra_arguments=["--log-level=ERROR"])
+    client = NotebookClient(
+        notebook,
+        timeout=None,
+        allow_errors=True,
+        resources=folder,
+        kernel_manager_class=execute.Kernel,
+        extra_arguments=["--log-level=ERROR"],
+    )
     client.execute(env=os.environ | ENVIRONMENT)
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
-            if output.output_type == "error" and output.ename != claims.ClaimChanged.__name__:
+            if output.output_type == "error":
                 raise TaskError(f"{chapter}, seed {seed}: {output.ename}: {output.evalue}")
+    names = [os.path.relpath(used, HOME) for used in json.loads(notebook.cells[-1].outputs[0].text)]
     records = list(claims.collect(notebook))
-    files.write(path, json.dumps(records))
+    files.write(path, json.dumps({"used": {name: sources[name] for name in names if name in sources}, "records": records}))
     return records
 
 
@@ -93,8 +121,9 @@ def _rows(code: str, runs: list[list[dict]]) -> list[dict]:
     """Turn one chapter's runs into a row for each claim."""
     origin = {"code": code, "date": datetime.now(UTC).date().isoformat(), "versions": versions()}
     return [
-        {name: records[0][name] for name in ("id", "expected")}
-        | {name: [record[name] for record in records] for name in ("measured", "printed", "verdict")}
+        {"id": records[0]["id"]}
+        | {name: [record[name] for record in records] for name in ("measured", "low", "high", "printed", "verdict")}
+        | {"rivals": {name: [record["rivals"][name] for record in records] for name in records[0]["rivals"]}}
         | origin
         for records in zip(*runs, strict=True)
     ]

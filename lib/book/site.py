@@ -14,7 +14,7 @@ from sphinx.config import Config
 from sphinx.util.docutils import SphinxDirective
 
 from lib.book import ledger, pages
-from lib.claims import measured_text
+from lib.claims import bound_text, measured_text, rivals_text
 
 REPOSITORY = "BOOK_REPOSITORY"  # environment variable with the repository's web address
 
@@ -33,8 +33,11 @@ class ClaimRenderer:
         verdict = record["verdict"]
         box = nodes.container(classes=["claim", "claim-" + verdict.replace(" ", "-")])
         box += nodes.paragraph("", "", nodes.strong(text=verdict.capitalize()), nodes.Text(f": {record['statement']}."))
-        detail = f"measured {measured_text(record)}, expected {record['expected']}; {record['source']}"
+        detail = f"measured {measured_text(record)}, expected {bound_text(record)}; {record['source']}"
         box += nodes.paragraph("", "", nodes.Text(detail), classes=["claim-detail"])
+        if record["rivals"]:
+            rivals = f"rivals that fail: {rivals_text(record)}"
+            box += nodes.paragraph("", "", nodes.Text(rivals), classes=["claim-detail"])
         if record["why"]:
             box += nodes.paragraph("", "", nodes.Text(record["why"]))
         return [box]

@@ -27,6 +27,22 @@ class TaskError(RuntimeError):
 
 
 @contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Start within this context processes that Ctrl-C does not reach; if it is pressed meanwhile, it counts at the end."""
+    pressed = []
+    resource_tracker.ensure_running()  # now, since its start would undo what the next line blocks
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # processes inherit what is blocked
+    ours = signal.signal(signal.SIGINT, lambda *_: pressed.append(True))  # a thread of BLAS may take it in
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        signal.signal(signal.SIGINT, ours)
+    if pressed:
+        raise KeyboardInterrupt
+
+
+@contextmanager
 @takes(workers=optional(whole), scheduler=optional(instance(str)))
 def cluster(workers: int | None = None, scheduler: str | None = None) -> Iterator[None]:
     """Compute on workers within this context: on new processes here, on a running cluster, or, given neither, without any.
@@ -54,12 +70,8 @@ def cluster(workers: int | None = None, scheduler: str | None = None) -> Iterato
     if scheduler is None:
         quiet = {"dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False}, "silence_logs": "ERROR"}
         threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
-        resource_tracker.ensure_running()  # now, since its start would undo what the next line blocks
-        ours = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # Ctrl-C is for this process, which ends the workers
-        try:
+        with uninterrupted():
             local = LocalCluster(n_workers=workers, threads_per_worker=1, memory_limit=0, env=threads, **quiet)
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, ours)
         with local, Client(local):
             yield
         return

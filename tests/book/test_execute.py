@@ -14,6 +14,7 @@ import pytest
 import small_book
 import torch
 
+from lib import claims
 from lib.__main__ import main
 from lib.book import build, execute
 
@@ -127,10 +128,10 @@ def test_run_executes_every_chapter(executed):
 
 def test_run_sums_up_each_chapter(executed):
     head, one, two = executed.result.stdout.splitlines()
-    assert head.split() == ["chapter", "seconds", "peak", "MiB", "reproduced", "corrected", "not", "reproduced"]
+    assert head.split() == ["chapter", "seconds", "peak", "MiB", *" ".join(claims.VERDICTS).split()]
     for name, line in (("one", one), ("two", two)):
         chapter, seconds, peak, *verdicts = line.split()
-        assert (chapter, verdicts) == (name, ["1", "0", "0"])
+        assert (chapter, verdicts) == (name, ["1", "0", "0", "0", "0", "0"])
         assert 0.1 < float(seconds) < 60
         assert 10 < float(peak) < 4000
 
@@ -163,17 +164,19 @@ def test_the_sources_are_only_read(executed):
 
 def test_run_writes_the_ledger(executed):
     records = json.loads((executed.root / "_build" / "claims.json").read_text())
-    keys = {"id", "chapter", "statement", "source", "measured", "expected", "verdict", "profile"}
+    keys = {"id", "chapter", "statement", "source", "measured", "low", "high", "rivals", "verdict", "profile"}
     assert all(keys <= set(record) for record in records)
     assert [(record["id"], record["chapter"], record["profile"]) for record in records] == [
         ("one/sum", "one", "paper"),
         ("two/sum", "two", "paper"),
     ]
-    assert {key: records[0][key] for key in ("statement", "source", "measured", "expected", "verdict")} == {
+    assert {key: records[0][key] for key in ("statement", "source", "measured", "low", "high", "rivals", "verdict")} == {
         "statement": "one and one is two",
         "source": "p. 1",
         "measured": 2,
-        "expected": "2 ± 0.1",
+        "low": 1.9,
+        "high": 2.1,
+        "rivals": {},
         "verdict": "reproduced",
     }
 

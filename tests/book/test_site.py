@@ -14,7 +14,7 @@ from lib.book import ledger, pages, site
 from lib.claims import Claim
 
 ROOT = Path(__file__).parents[2]
-CLAIM = Claim("products/rate", "it grows", "Eq. 7", 0.987654321, "at least 0.95", "reproduced")
+CLAIM = Claim("products/rate", "it grows", "Eq. 7", 0.987654321, 0.95, math.inf, "reproduced", {"chance": 0.5})
 
 
 def render(claim, mime_type="text/plain", inline=False):
@@ -30,6 +30,7 @@ def test_a_claim_is_a_box_with_the_measured_number():
     assert [part.astext() for part in box] == [
         "Reproduced: it grows.",
         "measured 0.988, expected at least 0.95; Eq. 7",
+        "rivals that fail: chance: 0.5",
     ]
 
 

@@ -8,7 +8,7 @@ import yaml
 
 from lib import claims
 from lib.book.toc import chapters, source, title
-from lib.claims import CORRECTED, VERDICTS
+from lib.claims import CORRECTED, NEW, SLIP, VERDICTS
 from lib.markdown import escape, table
 
 ADMONITION = re.compile(r"^([:`]{3,})\{admonition\} (Printed.*)\n(?::.*\n)*\n?([\s\S]*?)^\1$", re.MULTILINE)
@@ -37,40 +37,47 @@ def what_replicates(root: Path, records: list[dict]) -> dict[str, str]:
 
 
 def _row(record: dict) -> list[str]:
-    """Link the claim's name to its cell, colour the verdict, and say what was seen instead."""
+    """Link the claim's name to its cell, colour the verdict, and say what was seen instead or what would decide."""
     chapter, name = record["id"].split("/")
-    statement = f"{record['statement']}. Instead: {record['why']}" if record["why"] else record["statement"]
-    _, *middle, verdict = claims.cells(record | {"statement": statement})
+    why = f". {record['verdict'].capitalize()}: {record['why']}" if record["why"] else ""
+    _, *middle, verdict = claims.cells(record | {"statement": record["statement"] + why})
     return [f"{{ref}}`{name} <{chapter}-{name}>`", *middle, f"[{verdict}]{{.{verdict.replace(' ', '-')}}}"]
 
 
 def errata(root: Path, records: list[dict]) -> dict[str, str]:
-    """Return how many statements are corrected, and by chapter what is wrong, as printed and as it should be."""
-    corrected = _by_chapter([record for record in records if record["verdict"] == CORRECTED])
+    """Return how many statements are corrected or slips, and by chapter what is wrong, as printed and as it should be."""
+    mended = _by_chapter([record for record in records if record["verdict"] in (CORRECTED, SLIP)])
     sections = []
     for chapter in chapters(root):
         notes = ADMONITION.findall(source(root, chapter))
-        rows = corrected.get(chapter, [])
+        rows = mended.get(chapter, [])
         if notes or rows:
             sections.append(f"## {title(root, chapter)}")
         for _, heading, note in notes:
             lead = "" if heading == "Printed and true" else f"**{heading}** "
             sections.append("> " + (lead + note.strip()).replace("\n", "\n> "))
         if rows:
-            sections.append(table(["place", "what holds", "bound", "as printed", "measured"], map(_erratum, rows)))
-    return {"corrected": _counts(records)["corrected"], "chapters": "\n\n".join(sections)}
+            sections.append(table(["place", "what holds", "verdict", "bound", "as printed", "measured"], map(_erratum, rows)))
+    return _counts(records) | {"chapters": "\n\n".join(sections)}
 
 
 def _erratum(row: dict) -> list[str]:
-    numbers = [f"{float(row[name]):.3g}" for name in ("printed", "measured")]
+    bound = claims.bound(row)
+    numbers = [bound.shown(float(row[name])) for name in ("printed", "measured")]
     place = f"{{ref}}`{row['source']} <{row['id'].replace('/', '-')}>`"
-    return [place, escape(row["statement"]), row["expected"], *numbers]
+    return [place, escape(row["statement"]), row["verdict"], str(bound), *numbers]
 
 
 def _counts(records: list[dict]) -> dict[str, str]:
-    """Count the claims, and those of each verdict."""
+    """Count the claims, those that are statements of the documents, those with rivals, and those of each verdict."""
     count = Counter(record["verdict"] for record in records)
-    return {"claims": str(len(records))} | {verdict.replace(" ", "_"): str(count[verdict]) for verdict in VERDICTS}
+    numbers = {
+        "claims": len(records),
+        "documents": len(records) - count[NEW],
+        "contested": sum(bool(record["rivals"]) for record in records),
+        "rivals": sum(len(record["rivals"]) for record in records),
+    } | {verdict.replace(" ", "_"): count[verdict] for verdict in VERDICTS}
+    return {name: str(number) for name, number in numbers.items()}
 
 
 def _by_chapter(records: list[dict]) -> dict[str, list[dict]]:

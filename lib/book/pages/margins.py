@@ -10,7 +10,8 @@ import numpy as np
 
 from lib import markdown
 from lib.book.toc import chapters, source, title
-from lib.claims import NOT_REPRODUCED
+from lib.claims import NOT_DECIDED, NOT_REPRODUCED, Bound
+from lib.provenance import syntax
 
 TABLE = Path("book") / "evidence" / "seeds.jsonl"  # a claim in each line
 CELL = re.compile(r"^```\{code-cell\}.*\n(?:---\n[\s\S]*?^---\n|(?::.*\n)*)([\s\S]*?)^```$", re.MULTILINE)  # its options left out
@@ -29,7 +30,7 @@ def margins(root: Path) -> dict[str, str]:
     if not rows:
         raise ValueError(f"{root / TABLE} has no claims: make it with `make seeds`")
     moving = [row for row in rows if len(set(row["measured"])) > 1]
-    hanging = [row for row in rows if len(set(row["verdict"])) > 1]
+    hanging = [row for row in rows if len(set(row["verdict"])) > 1 or passing(row)]
     closest = sorted((row for row in moving if deviations(row) is not None), key=deviations)[:CLOSEST]
     return {
         "claims": str(len(rows)),
@@ -54,52 +55,48 @@ def _chapter(root: Path, chapter: str, rows: list[dict]) -> str:
 
 
 def table(root: Path) -> list[dict]:
-    """Read the table: a row for each claim, with the number and the verdict of every seed."""
+    """Read the table: a row for each claim, with the numbers and the verdict of every seed."""
     path = root / TABLE
     try:
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
-    except ValueError as problem:
+        return [_numbers(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
+    except (ValueError, LookupError) as problem:
         raise ValueError(f"{path} cannot be read ({problem}): make it with `make seeds`") from problem
 
 
+def _numbers(row: dict) -> dict:
+    """Read the numbers that JSON does not know from their spelling."""
+    lists = {name: list(map(float, row[name])) for name in ("measured", "low", "high")}
+    return row | lists | {"rivals": {name: list(map(float, scores)) for name, scores in row["rivals"].items()}}
+
+
 def digest(root: Path, chapter: str) -> str:
-    """Name the code of a chapter: other words, layout, comments or imports give the same digest, other code a new one."""
+    """Name the code of a chapter: other words, also of claims, layout or imports give the same digest, other code a new one."""
     cells = CELL.findall(source(root, chapter))
-    return hashlib.sha256("\0".join(map(_tree, cells)).encode()).hexdigest()[:16]
+    return hashlib.sha256("\0".join(map(_code, cells)).encode()).hexdigest()[:16]
 
 
-def _tree(cell: str) -> str:
-    """Write the syntax tree of a cell without docstrings and imports; a cell that is no Python stays as it is."""
+def _code(cell: str) -> str:
+    """Write what a cell does, without the words of its claims; one that is no Python stays as it is."""
     try:
         tree = ast.parse(cell)
     except SyntaxError:
         return cell
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and ast.get_docstring(node) is not None:
-            del node.body[0]
-    tree.body = [node for node in tree.body if not isinstance(node, ast.Import | ast.ImportFrom)]
-    return repr(_written(tree))
-
-
-def _written(node: object) -> object:
-    """Write a tree as lists without its empty fields, of which `ast.dump` shows more or fewer from one Python to the next."""
-    if isinstance(node, list):
-        return [_written(part) for part in node]
-    if not isinstance(node, ast.AST):
-        return node
-    return [type(node).__name__, *([name, _written(part)] for name, part in ast.iter_fields(node) if part not in (None, []))]
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call) and ast.unparse(call.func) == "claims.check":
+            del call.args[1:2]  # the statement
+            call.keywords = [word for word in call.keywords if word.arg not in ("source", "why")]
+    return syntax(tree)
 
 
 def used(row: dict) -> float | None:
-    """Return the share of its bound that the worst seed uses, or, if not reproduced, the nearest; None without a scale."""
-    shares = [_share(row["expected"], float(value)) for value in row["measured"]]
+    """Return the share of its bound that the worst seed uses, or, if it lies outside, the nearest; None without a scale."""
+    shares = [_share(*numbers) for numbers in zip(*(row[name] for name in ("low", "high", "measured")), strict=True)]
     if None in shares:
         return None
-    return min(shares) if row["verdict"][0] == NOT_REPRODUCED else max(shares)
+    return min(shares) if row["verdict"][0] in (NOT_REPRODUCED, NOT_DECIDED) else max(shares)
 
 
-def _share(expected: str, value: float) -> float | None:
-    low, high = _interval(expected)
+def _share(low: float, high: float, value: float) -> float | None:
     if np.isfinite(low) and np.isfinite(high):
         centre, tolerance = (low + high) / 2, (high - low) / 2
         distance = abs(value - centre)
@@ -113,21 +110,18 @@ def _share(expected: str, value: float) -> float | None:
     return high / value if value < 0 else np.inf
 
 
-def _interval(expected: str) -> tuple[float, float]:
-    """Read a bound as `lib.claims` writes it."""
-    if " ± " in expected:
-        centre, tolerance = map(float, expected.split(" ± "))
-        return centre - tolerance, centre + tolerance
-    number = float(expected.split()[-1])
-    return (number, np.inf) if expected.startswith("at least") else (-np.inf, number)
-
-
 def deviations(row: dict) -> float | None:
-    """Return the distance from the mean to the bound in standard deviations; None where nothing moves."""
-    values = np.array(row["measured"], float)
-    if not np.all(np.isfinite(values)) or not np.ptp(values):
-        return None
-    return float(min(abs(values.mean() - edge) for edge in _interval(row["expected"]) if np.isfinite(edge)) / values.std())
+    """Return the mean distance to the nearer edge of the bound in standard deviations; None where nothing moves."""
+    edges = [np.subtract(row["measured"], row[edge]) for edge in ("low", "high") if np.all(np.isfinite(row[edge]))]
+    away = [abs(gaps.mean()) / gaps.std() for gaps in edges if np.all(np.isfinite(gaps)) and np.ptp(gaps)]
+    return float(min(away)) if away else None
+
+
+def passing(row: dict) -> dict[str, int]:
+    """Return the rivals that lie in the bound, each with the number of seeds that let it pass."""
+    bounds = list(map(Bound, row["low"], row["high"]))
+    times = {name: sum(map(Bound.holds, bounds, scores)) for name, scores in row["rivals"].items()}
+    return {name: seeds for name, seeds in times.items() if seeds}
 
 
 def _shown(rows: list[dict], name: str = "{1}") -> str:
@@ -137,13 +131,16 @@ def _shown(rows: list[dict], name: str = "{1}") -> str:
 
 
 def _row(row: dict, name: str) -> list[str]:
-    verdict, numbers = row["verdict"][0], np.array(row["measured"], float)
+    verdict, numbers, bounds = row["verdict"][0], np.array(row["measured"]), list(map(Bound, row["low"], row["high"]))
     times, seeds = row["verdict"].count(verdict), len(row["verdict"])
+    said = [verdict if times == seeds else f"{verdict} with {times} of {seeds}"]
+    said += [f"“{rival}” passes with {times} of {seeds}" for rival, times in passing(row).items()]
+    texts = dict.fromkeys(map(str, bounds))  # one, unless the bound itself is computed from what is drawn
     return [
         f"{{ref}}`{name} <{row['id'].replace('/', '-')}>`",
-        verdict if times == seeds else f"{verdict} with {times} of {seeds}",
-        row["expected"].replace("at most", "≤").replace("at least", "≥"),
-        *(f"{number:.3g}" for number in (numbers.min(), np.median(numbers), numbers.max())),
+        "; ".join(said),
+        " … ".join([*texts][:1] + [*texts][1:][-1:]).replace("at most", "≤").replace("at least", "≥"),
+        *(bounds[0].shown(number) for number in (numbers.min(), np.median(numbers), numbers.max())),
         _share_text(used(row)),
         _deviations_text(deviations(row)),
     ]

@@ -11,7 +11,8 @@ from lib.claims import at_least, at_most, near
 
 def row(bound, values, verdicts=None, name="one/claim"):
     verdicts = verdicts or ["reproduced" if bound.holds(value) else "not reproduced" for value in values]
-    found = {"id": name, "expected": str(bound), "measured": values, "printed": [None] * len(values), "verdict": verdicts}
+    edges = {"low": [bound.low] * len(values), "high": [bound.high] * len(values)}
+    found = {"id": name, "measured": values, **edges, "printed": [None] * len(values), "verdict": verdicts, "rivals": {}}
     return found | {"code": "0", "date": "2026-01-02", "versions": "numpy 1"}
 
 
@@ -46,6 +47,12 @@ def test_deviations_count_from_the_mean_to_the_nearer_edge(bound):
     assert margins.deviations(row(bound, [1.5, 2.5])) == pytest.approx(distance / 0.5)
 
 
+def test_the_distance_counts_from_a_bound_that_is_drawn_with_the_number():
+    drawn = row(near(0, 1), [3.1, 5.3], ["new", "new"]) | {"low": [2, 4], "high": [4, 6]}  # 0.1 and 0.3 off centre
+    assert margins.used(drawn) == pytest.approx(0.3)
+    assert margins.deviations(drawn) == pytest.approx((1 - 0.2) / 0.1)
+
+
 def test_the_page_shows_what_hangs_on_the_seed_and_counts_the_rest(tmp_path):
     (tmp_path / "book" / "evidence").mkdir(parents=True)
     (tmp_path / "_toc.yml").write_text("root: index\nchapters:\n  - file: book/one.ipynb\n")
@@ -54,13 +61,17 @@ def test_the_page_shows_what_hangs_on_the_seed_and_counts_the_rest(tmp_path):
         row(at_most(2), [1, 1.9, 2.1], name="one/hangs"),
         row(at_most(2), [1, 1, 1], name="one/still"),
         row(near(0, 1), [0.1, -0.2, 0.15], name="one/firm"),
+        row(at_least(1), [2, 2, 2], name="one/rival") | {"rivals": {"chance": [0.5, 0.9, 1.5], "zero": [0, 0, 0]}},
     ]
-    (tmp_path / margins.TABLE).write_text("\n".join(map(json.dumps, rows)))
+    spelled = json.dumps(rows).replace("-Infinity", '"-inf"').replace("Infinity", '"inf"')
+    (tmp_path / margins.TABLE).write_text("\n".join(map(json.dumps, json.loads(spelled))))
     words = margins.margins(tmp_path)
-    assert [words[name] for name in ("claims", "seeds", "firm", "still")] == ["3", "3", "2", "1"]
+    assert [words[name] for name in ("claims", "seeds", "firm", "still")] == ["4", "3", "2", "2"]
     assert "{ref}`one: hangs <one-hangs>` | reproduced with 2 of 3 | ≤ 2 | 1 | 1.9 | 2.1 | 105% |" in words["hanging"]
     deviations = abs(np.mean([0.1, -0.2, 0.15]) - 1) / np.std([0.1, -0.2, 0.15])
     assert words["chapters"].startswith("## The one\n") and f"| 20% | {deviations:.0f} |" in words["chapters"]
+    assert "{ref}`one: rival <one-rival>` | reproduced; “chance” passes with 1 of 3 | ≥ 1 |" in words["hanging"]
+    assert "zero" not in words["hanging"]
     assert "{ref}`still <one-still>` | reproduced | ≤ 2 | 1 | 1 | 1 | 50% | – |" in words["chapters"]
     assert "one: still" not in words["closest"]
 

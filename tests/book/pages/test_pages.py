@@ -61,15 +61,23 @@ COURSE = {
 
 def record(name, verdict, **more):
     facts = {"id": name, "chapter": name.split("/")[0], "statement": "a | b", "source": "Eq. 1", "measured": 0.98765}
-    return facts | {"expected": "at least 0.9", "verdict": verdict, "printed": None, "why": ""} | more
+    return facts | {"low": 0.9, "high": "inf", "verdict": verdict, "rivals": {}, "printed": None, "why": ""} | more
 
 
 RECORDS = [
-    record("one/right", "reproduced"),
+    record("one/right", "reproduced", rivals={"chance": 0.5, "none": "-inf"}),
+    record("one/ours", "new"),
+    record("one/typo", "slip", printed=0.12345, source="Eq. 3"),
     record("one/wrong", "corrected", printed=0.12345),
     record("one/worse", "corrected", printed="inf", source="Eq. 2"),
     record("two/lost", "not reproduced", why="it fell"),
+    record("two/dear", "not decided", why="a night would tell"),
 ]
+
+
+def counts(words):
+    verdicts = ("reproduced", "corrected", "slip", "not_reproduced", "not_decided", "new")
+    return [words[name] for name in ("claims", "documents", "contested", "rivals", *verdicts)]
 
 
 @pytest.fixture
@@ -95,20 +103,23 @@ def test_only_pages_that_the_contents_name_take_something(root):
 
 def test_the_ledger_counts_and_links(root):
     words = ledger.what_replicates(root, RECORDS)
-    assert [words[name] for name in ("claims", "reproduced", "corrected", "not_reproduced")] == ["4", "1", "2", "1"]
+    assert counts(words) == ["7", "6", "1", "2", "1", "2", "1", "1", "1", "1"]
     text = words["chapters"]
     assert text.index("## Chapter one") < text.index("one-worse") < text.index("## Chapter two") < text.index("two-lost")
-    assert "| {ref}`wrong <one-wrong>` | a \\| b *(Eq. 1)* | at least 0.9 | 0.988 (as printed: 0.123) |" in text
+    assert "| {ref}`right <one-right>` | a \\| b *(Eq. 1)* | 0.988 | at least 0.9 | chance: 0.5; none: -inf |" in text
+    assert "| {ref}`wrong <one-wrong>` | a \\| b *(Eq. 1)* | 0.988 (as printed: 0.123) | at least 0.9 |  |" in text
     assert text.count("[corrected]{.corrected}") == 2
-    assert "| a \\| b. Instead: it fell *(Eq. 1)* | at least 0.9 | 0.988 | [not reproduced]{.not-reproduced} |" in text
+    assert "| a \\| b. Not reproduced: it fell *(Eq. 1)* | 0.988 | at least 0.9 |  | [not reproduced]{.not-reproduced} |" in text
+    assert "| a \\| b. Not decided: a night would tell *(Eq. 1)* | 0.988 | at least 0.9 |" in text
 
 
 def test_the_errata_hold_what_is_corrected_and_nothing_else(root):
     words = ledger.errata(root, RECORDS)
-    assert words["corrected"] == "2"
+    assert (words["corrected"], words["slip"]) == ("2", "1")
     text = words["chapters"]
-    assert "| {ref}`Eq. 1 <one-wrong>` | a \\| b | at least 0.9 | 0.123 | 0.988 |" in text
-    assert "| {ref}`Eq. 2 <one-worse>` | a \\| b | at least 0.9 | inf | 0.988 |" in text
+    assert "| {ref}`Eq. 1 <one-wrong>` | a \\| b | corrected | at least 0.9 | 0.123 | 0.988 |" in text
+    assert "| {ref}`Eq. 2 <one-worse>` | a \\| b | corrected | at least 0.9 | inf | 0.988 |" in text
+    assert "| {ref}`Eq. 3 <one-typo>` | a \\| b | slip | at least 0.9 | 0.123 | 0.988 |" in text
     assert "right" not in text
     assert "lost" not in text
     assert "## Chapter two" not in text
@@ -159,10 +170,11 @@ def test_a_person_is_cited_by_a_name_that_bibtex_can_sort(root):
 
 def test_the_front_page_gets_numbers_and_a_list(root):
     words = ledger.index(root, RECORDS)
-    assert [words[name] for name in ("claims", "reproduced", "corrected", "not_reproduced")] == ["4", "1", "2", "1"]
+    assert counts(words) == ["7", "6", "1", "2", "1", "2", "1", "1", "1", "1"]
     assert words["first_chapter"] == "{doc}`/book/one`"
     assert words["chapters"] == (
-        "- {doc}`/book/one`. About one. *1 reproduced, 2 corrected.*\n- {doc}`/book/two`. About two. *1 not reproduced.*"
+        "- {doc}`/book/one`. About one. *1 reproduced, 2 corrected, 1 slip, 1 new.*\n"
+        "- {doc}`/book/two`. About two. *1 not reproduced, 1 not decided.*"
     )
 
 
