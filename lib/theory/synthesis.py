@@ -1,4 +1,4 @@
-r"""One conserved quantity in three documents: the symmetry behind it, the maps between the models, and their common plane.
+r"""One conserved quantity in the models of three documents: the symmetry behind it, the maps between them, and their plane.
 
 Sources: the product-depth note; Kunin et al. (2024), "Get rich quick"; van Rossem & Saxe (2024), "When representations align".
 That a rescaling symmetry conserves an imbalance is known (Du et al., 2018; Kunin et al., 2021); the maps and the plane are new.
