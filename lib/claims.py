@@ -84,6 +84,27 @@ class Bound:
         """Say whether `value` lies in the interval (NaN never does)."""
         return bool(self.low <= real("value", value) <= self.high)
 
+    def share(self, value: float) -> float | None:
+        """Return how much of the interval `value` uses: 1 at its edge, more outside; None where a bound of zero has no scale.
+
+        Measured over bound for `at_most`, bound over measured for `at_least`, distance over tolerance for `near`.
+
+        >>> at_most(4).share(1), at_least(4).share(8), near(2, 0.5).share(3), at_most(0).share(1)
+        (0.25, 0.5, 2.0, None)
+        """
+        low, high, value = self.low, self.high, real("value", value)
+        if np.isfinite(low) and np.isfinite(high):
+            centre, tolerance = (low + high) / 2, (high - low) / 2
+            distance = abs(value - centre)
+            return distance / tolerance if tolerance else float(np.inf if distance else 0)
+        if np.isfinite(low):  # as for "at most", with the sign turned
+            low, high, value = -high, -low, -value
+        if high == 0:
+            return None
+        if high > 0:
+            return max(value, 0) / high
+        return high / value if value < 0 else np.inf
+
     def shown(self, value: float) -> str:
         """Write `value` with three digits, or with as many as tell it from the nearer edge of the interval.
 

@@ -1,4 +1,4 @@
-"""What the site needs beyond Jupyter Book: claims as boxes, the front page's figure and numbers, launch buttons, repairs."""
+"""What the site needs beyond Jupyter Book: the front page's figure and numbers, launch buttons, repairs."""
 
 import json
 import os
@@ -6,41 +6,16 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.util.docutils import SphinxDirective
 
-from lib.book import ledger, pages
-from lib.claims import bound_text, measured_text, rivals_text
+from lib.book import boxes, ledger, pages
 
 REPOSITORY = "BOOK_REPOSITORY"  # environment variable with the repository's web address
-
-
-class ClaimRenderer:
-    """Show a claim as a box, with the measured number from the output's metadata."""
-
-    mime_priority_overrides: ClassVar[list] = []
-
-    @staticmethod
-    def handle_mime(renderer: object, data: object, inline: bool) -> list[nodes.Element] | None:
-        """Render a claim's output; leave every other to myst-nb."""
-        record = data.output_metadata.get("claim")
-        if record is None or inline or data.mime_type != "text/plain":
-            return None
-        verdict = record["verdict"]
-        box = nodes.container(classes=["claim", "claim-" + verdict.replace(" ", "-")])
-        box += nodes.paragraph("", "", nodes.strong(text=verdict.capitalize()), nodes.Text(f": {record['statement']}."))
-        detail = f"measured {measured_text(record)}, expected {bound_text(record)}; {record['source']}"
-        box += nodes.paragraph("", "", nodes.Text(detail), classes=["claim-detail"])
-        if record["rivals"]:
-            rivals = f"rivals that fail: {rivals_text(record)}"
-            box += nodes.paragraph("", "", nodes.Text(rivals), classes=["claim-detail"])
-        if record["why"]:
-            box += nodes.paragraph("", "", nodes.Text(record["why"]))
-        return [box]
 
 
 def repository_address(folder: Path) -> str:
@@ -126,6 +101,7 @@ def _is_thebe(script: Any) -> bool:
 def setup(app: Sphinx) -> dict:
     """Register with Sphinx."""
     app.add_directive("moving-figure", MovingFigure)
+    boxes.setup(app)
     app.connect("config-inited", configure)
     app.connect("config-inited", fill)
     app.connect("html-page-context", say_how_to_run)

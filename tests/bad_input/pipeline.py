@@ -306,6 +306,7 @@ CALLS = {
         settled=call(curve=np.array([0.0, 1.0, 1.0, 1.0]), share=0.1, stretch=0.2, times=np.arange(4.0), also={"share": (0, 1)}),
     ),
     "lib.claims.Bound.holds": call(on=at_least(0.5), value=1.0, may={"value": "nan inf"}),
+    "lib.claims.Bound.share": call(on=at_least(0.5), value=1.0, may={"value": "nan inf"}),
     "lib.claims.Bound.shown": call(on=at_least(0.5), value=1.0, may={"value": "nan inf"}),
     **room(
         "style",

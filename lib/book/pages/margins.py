@@ -90,24 +90,14 @@ def _code(cell: str) -> str:
 
 def used(row: dict) -> float | None:
     """Return the share of its bound that the worst seed uses, or, if it lies outside, the nearest; None without a scale."""
-    shares = [_share(*numbers) for numbers in zip(*(row[name] for name in ("low", "high", "measured")), strict=True)]
+    shares = [bound.share(value) for bound, value in zip(_bounds(row), row["measured"], strict=True)]
     if None in shares:
         return None
     return min(shares) if row["verdict"][0] in (NOT_REPRODUCED, NOT_DECIDED) else max(shares)
 
 
-def _share(low: float, high: float, value: float) -> float | None:
-    if np.isfinite(low) and np.isfinite(high):
-        centre, tolerance = (low + high) / 2, (high - low) / 2
-        distance = abs(value - centre)
-        return distance / tolerance if tolerance else float(np.inf if distance else 0)
-    if np.isfinite(low):  # as for "at most", with the sign turned
-        low, high, value = -high, -low, -value
-    if high == 0:
-        return None
-    if high > 0:
-        return max(value, 0) / high
-    return high / value if value < 0 else np.inf
+def _bounds(row: dict) -> list[Bound]:
+    return list(map(Bound, row["low"], row["high"]))
 
 
 def deviations(row: dict) -> float | None:
@@ -119,8 +109,7 @@ def deviations(row: dict) -> float | None:
 
 def passing(row: dict) -> dict[str, int]:
     """Return the rivals that lie in the bound, each with the number of seeds that let it pass."""
-    bounds = list(map(Bound, row["low"], row["high"]))
-    times = {name: sum(map(Bound.holds, bounds, scores)) for name, scores in row["rivals"].items()}
+    times = {name: sum(map(Bound.holds, _bounds(row), scores)) for name, scores in row["rivals"].items()}
     return {name: seeds for name, seeds in times.items() if seeds}
 
 
@@ -131,7 +120,7 @@ def _shown(rows: list[dict], name: str = "{1}") -> str:
 
 
 def _row(row: dict, name: str) -> list[str]:
-    verdict, numbers, bounds = row["verdict"][0], np.array(row["measured"]), list(map(Bound, row["low"], row["high"]))
+    verdict, numbers, bounds = row["verdict"][0], np.array(row["measured"]), _bounds(row)
     times, seeds = row["verdict"].count(verdict), len(row["verdict"])
     said = [verdict if times == seeds else f"{verdict} with {times} of {seeds}"]
     said += [f"“{rival}” passes with {times} of {seeds}" for rival, times in passing(row).items()]
