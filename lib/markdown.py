@@ -5,8 +5,9 @@ from collections.abc import Iterable, Sequence
 
 
 def escape(text: str) -> str:
-    """Write a text so that Markdown and HTML show it as it is."""
-    return re.sub(r"([\\`*_~$&<\[\]])", r"\\\1", text)
+    """Write a text so that Markdown and HTML show it as it is, but for formulas between dollars, which are typeset."""
+    parts = re.split(r"(\$.+?\$)", text)
+    return "".join(part if number % 2 else re.sub(r"([\\`*_~$&<\[\]])", r"\\\1", part) for number, part in enumerate(parts))
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -1,4 +1,4 @@
-"""Claims as boxes: verdict, statement, the measured number on an axis with its bound and its rivals, and the check folded below."""
+"""Claims as boxes: verdict, statement, the measured number on an axis with bound and rivals, and the check folded below."""
 
 import math
 import re

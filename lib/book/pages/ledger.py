@@ -41,7 +41,8 @@ def _row(record: dict) -> list[str]:
     chapter, name = record["id"].split("/")
     why = f". {record['verdict'].capitalize()}: {record['why']}" if record["why"] else ""
     _, *middle, verdict = claims.cells(record | {"statement": record["statement"] + why})
-    return [f"{{ref}}`{name} <{chapter}-{name}>`", *middle, f"[{verdict}]{{.{verdict.replace(' ', '-')}}}"]
+    place = f'<span id="what_replicates-{chapter}-{name}"></span>{{ref}}`{name} <{chapter}-{name}>`'
+    return [place, *middle, f"[{verdict}]{{.{verdict.replace(' ', '-')}}}"]
 
 
 def errata(root: Path, records: list[dict]) -> dict[str, str]:
@@ -64,7 +65,8 @@ def errata(root: Path, records: list[dict]) -> dict[str, str]:
 def _erratum(row: dict) -> list[str]:
     bound = claims.bound(row)
     numbers = [bound.shown(float(row[name])) for name in ("printed", "measured")]
-    place = f"{{ref}}`{row['source']} <{row['id'].replace('/', '-')}>`"
+    name = row["id"].replace("/", "-")
+    place = f'<span id="errata-{name}"></span>{{ref}}`{row["source"]} <{name}>`'
     return [place, escape(row["statement"]), row["verdict"], str(bound), *numbers]
 
 
