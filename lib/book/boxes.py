@@ -118,7 +118,7 @@ class FoldCode(SphinxPostTransform):
 
 def register(app: Sphinx, doctree: nodes.document) -> None:
     """Make each claim's anchor a label, so that `{ref}` finds it from every page."""
-    labels = app.env.domains.standard_domain
+    labels = app.env.get_domain("std")
     for part in doctree.findall(nodes.container):
         if "claim" in part["classes"]:
             name = part["ids"][0]
