@@ -84,7 +84,7 @@ def axis(record: dict) -> str:
         dot = f'<circle cx="{x}" cy="{half}" r="4.5"/>'
         marks.append(f'<g class="axis-{kind}"><title>{escape(words)}</title>{tick if kind == "rival" else dot}</g>')
     return (
-        f'<svg class="claim-axis" viewBox="0 0 {WIDTH} {HEIGHT}" aria-hidden="true">'
+        f'<svg class="claim-axis" viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="xMinYMid" aria-hidden="true">'
         f'<rect class="axis-bound" width="{middle}" height="{HEIGHT}"/>'
         f'<line class="axis-line" x2="{WIDTH}" y1="{half}" y2="{half}"/>'
         f'<line class="axis-edge" x1="{middle}" x2="{middle}" y2="{HEIGHT}"/>{"".join(reversed(marks))}</svg>'
