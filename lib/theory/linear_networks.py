@@ -307,7 +307,7 @@ def mu_phi_velocity(mu: ArrayLike, phi: ArrayLike, q: ArrayLike, delta: ArrayLik
 
     Raises ValueError if a neuron with :math:`\mu_k = 0` and :math:`\delta_k \ge 0` has no input weights to point anywhere.
 
-    Source: appendix B, "Parameter dynamics when c = 1", whose equations hold for :math:`s\phi_k`: it defines φ with 1/s by a slip.
+    Source: appendix B, "Parameter dynamics when c = 1", whose equations hold for :math:`s\phi_k` (φ with 1/s is a slip).
     """  # noqa: D400
     fit("(h,), (h,), (h, h), (h,)", mu=mu, phi=phi, q=q, delta=delta)
     if np.any((mu == 0) & (delta >= 0)):

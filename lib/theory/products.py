@@ -72,7 +72,7 @@ def conserved(weights: ArrayLike, exponents: ArrayLike | None = None) -> NDArray
 
     `weights` are (..., d), `exponents` (d,) as in `flow`, the result (..., d - 1).
 
-    Source: corrects "Nonlinearities", which has the weights equalize for any exponents.
+    Source: mends a slip in "Nonlinearities", which has the weights equalize for any exponents.
     """
     k = _exponents(weights, exponents)
     first, second = weights[..., :-1], weights[..., 1:] * np.sqrt(k[:-1] / k[1:])
@@ -162,7 +162,7 @@ def blow_up_time(target: float, degree: float, start: float) -> float:
 
     Until it saturates, the product follows :math:`p = [(d-2)\,s\,(t_0-t)]^{-d/(d-2)}`.
 
-    Source: corrects "Phase 1: growth", which prints :math:`t-t_0`.
+    Source: mends a slip in "Phase 1: growth", which prints :math:`t-t_0`.
     """
     if degree <= 2:
         raise ValueError(f"degree {degree:g}: growth is hyperbolic only above degree 2")
@@ -195,7 +195,7 @@ def effective_depth(exponents: ArrayLike) -> tuple[float, float]:
 
     Balanced means :math:`w_i^2/k_i` equal; then :math:`K = \sum_i k_i` and :math:`c = (\prod_i k_i^{k_i})^{1/K}`.
 
-    Source: corrects "Nonlinearities", where c is missing.
+    Source: "Nonlinearities", which argues up to factors and leaves c out.
     """
     k = _exponents(exponents, exponents)
     depth = k.sum()
