@@ -64,7 +64,7 @@ def typeset(text: str) -> list[nodes.Node]:
 def axis(record: dict) -> str:
     """Draw on a logarithmic axis how much of the bound is used: measured (dot), as printed (ring), rivals (ticks).
 
-    The bound's edge is in the middle; what passes lies left of it. Returns "" for a bound of zero, which has no scale.
+    The bound's edge is in the middle; what passes lies left of it. Returns "" for a number that is none and for a bound of zero, which has no scale.
     """
     bound = claims.bound(record)
     named = {f"measured {bound.shown(float(record['measured']))}": (record["measured"], "measured")}
@@ -72,7 +72,7 @@ def axis(record: dict) -> str:
         named[f"as printed {bound.shown(float(record['printed']))}"] = (record["printed"], "printed")
     named |= {f"{rival}: {bound.shown(float(score))}": (score, "rival") for rival, score in record["rivals"].items()}
     shares = {words: (bound.share(float(score)), kind) for words, (score, kind) in named.items()}
-    if any(share is None for share, _ in shares.values()):
+    if math.isnan(float(record["measured"])) or any(share is None for share, _ in shares.values()):
         return ""
     decades = [math.log10(share) if share > 0 else -math.inf for share, _ in shares.values()]
     reach = max((min(abs(decade), WIDEST) for decade in decades if decade and math.isfinite(decade)), default=1.0)

@@ -1,61 +1,14 @@
-"""What the site adds to Jupyter Book: claims as boxes, the front page's numbers and figure, launch buttons, repairs."""
+"""What the site adds to Jupyter Book: the front page's numbers and figure, launch buttons, repairs."""
 
-import json
-import math
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from myst_nb.core.render import MimeData
 
 from lib.book import ledger, pages, site
-from lib.claims import Claim
 
 ROOT = Path(__file__).parents[2]
-CLAIM = Claim("products/rate", "it grows", "Eq. 7", 0.987654321, 0.95, math.inf, "reproduced", {"chance": 0.5})
-
-
-def render(claim, mime_type="text/plain", inline=False):
-    """Render the output that a claim leaves in a notebook, once it has been through a file."""
-    metadata = {} if claim is None else json.loads(json.dumps(claim._repr_mimebundle_()[1]))
-    data = MimeData(mime_type, "any text", output_metadata=metadata)
-    return site.ClaimRenderer.handle_mime(None, data, inline)
-
-
-def test_a_claim_is_a_box_with_the_measured_number():
-    (box,) = render(CLAIM)
-    assert box["classes"] == ["claim", "claim-reproduced"]
-    assert [part.astext() for part in box] == [
-        "Reproduced: it grows.",
-        "measured 0.988, expected at least 0.95; Eq. 7",
-        "rivals that fail: chance: 0.5",
-    ]
-
-
-def test_a_corrected_claim_shows_what_the_printed_statement_gives():
-    (box,) = render(replace(CLAIM, verdict="corrected", printed=0.51234))
-    assert box["classes"] == ["claim", "claim-corrected"]
-    assert "measured 0.988 (as printed: 0.512), expected at least 0.95" in box.astext()
-
-
-def test_a_claim_that_is_not_reproduced_says_why():
-    (box,) = render(replace(CLAIM, verdict="not reproduced", why="it shrinks"))
-    assert box["classes"] == ["claim", "claim-not-reproduced"]  # class names without a blank
-    assert box[-1].astext() == "it shrinks"
-
-
-@pytest.mark.parametrize("number", [math.inf, -math.inf, math.nan])
-def test_a_number_that_is_not_finite_is_shown(number):
-    (box,) = render(replace(CLAIM, measured=number, printed=number))
-    assert f"measured {number} (as printed: {number})" in box.astext()
-
-
-def test_every_other_output_is_left_to_myst_nb():
-    assert render(None) is None
-    assert render(CLAIM, "text/html") is None
-    assert render(CLAIM, inline=True) is None
 
 
 @pytest.fixture
