@@ -64,7 +64,7 @@ def typeset(text: str) -> list[nodes.Node]:
 def axis(record: dict) -> str:
     """Draw on a logarithmic axis how much of the bound is used: measured (dot), as printed (ring), rivals (ticks).
 
-    The bound's edge is in the middle; what passes lies left of it. Returns "" for NaN and for a bound of zero, which has no scale.
+    The bound's edge is in the middle, what passes left of it. Returns "" for NaN and for a bound of zero, which has no scale.
     """
     bound = claims.bound(record)
     named = {f"measured {bound.shown(float(record['measured']))}": (record["measured"], "measured")}
