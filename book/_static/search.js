@@ -1,4 +1,5 @@
 /* Search among the places that places.js lists: by words, by the book's numbers ("2.4", "Fig. 2.6") and by the sources' ("Eq. 7"). */
+(() => { // so that its names are its own
 "use strict";
 
 const [PAGE, ANCHOR, KIND, NUMBER, TITLE, TEXT, SECTION, SOURCE, VERDICT, TEX, TERMS] = Array(11).keys();
@@ -6,58 +7,79 @@ const FIRST = 20; // results that are shown before one asks for all
 
 /* ---- words ---- */
 
-// "Eqs. 43–48", "Theorem 6", "Figure 1(b)", "§3.1": what is cited, with its numbers.
-const NAMES = "eq equation theorem thm lemma prop proposition corollary definition assumption fig figure table sec section § chapter exercise app appendix";
-const CITED = new RegExp(
-  `(?<!\\p{L})(${NAMES.split(" ").map((name) => `[${name[0]}${name[0].toUpperCase()}]${name.slice(1)}`).join("|")})(s?)\\.?\\s*` +
-    "((?:\\(?(?:\\d[\\d.]*|[A-Z](?:\\.\\d+)*(?!\\p{L}))(?:\\([a-z]\\))?\\)?(?:\\s*[–-]\\s*|,\\s*(?:and\\s*)?|\\s+and\\s+)?)+)",
-  "gu",
+// What is cited by number, and its numbers: "Eqs. 43–48", "Theorem 6", "Figure 1(b)", "§3.1", "App. B".
+const CITED = new Set(
+  ("eq equation theorem thm lemma prop proposition corollary definition assumption fig figure table sec section § chapter exercise " +
+    "app appendix").split(" "),
+);
+const NUMBERS = new RegExp(
+  "\\.?\\s*((?:\\(?(?:\\d[\\d.]*|[A-Z](?:\\.\\d+)*(?!\\p{L}))(?:\\([a-z]\\))?\\)?(?:\\s*[–-]\\s*|,\\s*(?:and\\s*)?|\\s+and\\s+)?)+)",
+  "uy",
 );
 const SHORT = { equation: "eq", thm: "theorem", proposition: "prop", figure: "fig", sec: "section", "§": "section", appendix: "app" };
 const GREEK = Object.fromEntries(
-  "α alpha β beta γ gamma δ delta ε epsilon ζ zeta η eta θ theta ι iota κ kappa λ lambda μ mu ν nu ξ xi ο omicron π pi ρ rho ς sigma σ sigma τ tau υ upsilon φ phi ϕ phi χ chi ψ psi ω omega"
-    .split(" ").flatMap((word, place, all) => (place % 2 ? [] : [[word, all[place + 1]]])),
+  ("α alpha β beta γ gamma δ delta ε epsilon ζ zeta η eta θ theta ι iota κ kappa λ lambda μ mu ν nu ξ xi ο omicron π pi ρ rho " +
+    "ς sigma σ sigma τ tau υ upsilon φ phi ϕ phi χ chi ψ psi ω omega").match(/\S+ \S+/g).map((pair) => pair.split(" ")),
 );
-const WORD = /[Α-Ωα-ωϕ]|(?:(?![Α-Ωα-ωϕ])[\p{L}\p{N}\p{M}])+(?:\.\d+)*/gu;
-const STOP = new Set("a an and are as at be but by for from how in is it its of on or so than that the their then this to was what when where which with".split(" "));
+const WORD = /[§Α-Ωα-ωϕ]|(?:(?![Α-Ωα-ωϕ])[\p{L}\p{N}\p{M}])+(?:\.\d+)*/gu;
+const STOP = new Set(
+  "a an and are as at be but by for from how in is it its of on or so than that the their then this to was what when where which with".split(" "),
+);
 
 const normal = (word) => {
+  if (/^[a-z\d.]+$/i.test(word)) return word.toLowerCase();
   const plain = word.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
   return GREEK[plain] || plain;
 };
 
-const stem = (word) => {
+/** Remember what a function made of a word. */
+const remembering = (make, known = new Map()) => (word) => {
+  if (!known.has(word)) known.set(word, make(word));
+  return known.get(word);
+};
+
+const stem = remembering((word) => {
   const one = word.replace(/(?:ies|y)$/, "i").replace(/(?<!s)s$/, "");
   const short = one.replace(/([^aeiouls])\1(?:ing|ed)$/, "$1").replace(/(?:ing|ed|e)$/, "");
   return short.length >= 3 ? short : word;
-};
+});
 
 /** List the words of a text, each with where it begins and ends: {word, also, from, to}. A citation is one word, "eq.7". */
 function words(text) {
   const found = [];
-  let end = 0;
-  const plainly = (from, to) => {
-    for (const match of text.slice(from, to).matchAll(WORD)) {
-      found.push({ word: normal(match[0]), from: from + match.index, to: from + match.index + match[0].length });
+  let end = 0; // of the last citation
+  for (const match of text.matchAll(WORD)) {
+    const word = normal(match[0]), from = match.index;
+    if (from < end) continue;
+    const name = CITED.has(word) ? word : word.replace(/s$/, "");
+    if (CITED.has(name)) {
+      NUMBERS.lastIndex = from + match[0].length;
+      const cited = NUMBERS.exec(text);
+      if (cited) {
+        end = citation(found, SHORT[name] || name, cited[1], from, NUMBERS.lastIndex, name !== word);
+        continue;
+      }
     }
-  };
-  for (const match of text.matchAll(CITED)) {
-    const [all, name, many, list] = match, kind = SHORT[name.toLowerCase()] || name.toLowerCase(), from = match.index;
-    const numbers = [...list.matchAll(/(\d[\d.]*|[A-Z](?:\.\d+)*)(\([a-z]\))?\)?(\s*[–-](?=\s*\(?\d))?/gu)];
-    if (!many && !numbers[0][3]) numbers.length = 1; // "in Eq. 7, 20 starts" cites one equation
-    const last = numbers.at(-1), to = from + all.length - list.length + last.index + last[0].replace(/\.$/, "").length;
-    plainly(end, from);
-    end = to;
-    let start = null; // of a range
-    for (const [, digits, letter, goesOn] of numbers) {
-      const number = digits.replace(/\.$/, "").toLowerCase();
-      for (let between = start; start !== null && between < Number(number); between++) found.push({ word: `${kind}.${between}`, from, to });
-      found.push({ word: `${kind}.${number}${letter ? letter[1] : ""}`, also: letter ? `${kind}.${number}` : number.includes(".") ? number : "", from, to });
-      start = goesOn && /^\d+$/.test(number) ? Number(number) + 1 : null;
-    }
+    found.push({ word, from, to: from + match[0].length });
   }
-  plainly(end, text.length);
   return found;
+}
+
+/** Add to the words those of a citation that reaches from one place to another with a list of numbers; say where it ends. */
+function citation(found, kind, list, from, to, many) {
+  const numbers = [...list.matchAll(/(\d[\d.]*|[A-Z](?:\.\d+)*)(\([a-z]\))?\)?(\s*[–-](?=\s*\(?\d))?/gu)];
+  if (!many && !numbers[0][3]) numbers.length = 1; // "in Eq. 7, 20 starts" cites one equation
+  const last = numbers.at(-1), end = to - list.length + last.index + last[0].replace(/\.$/, "").length;
+  const add = (number, also) => found.push({ word: `${kind}.${number}`, also, from, to: end });
+  let start = null; // of a range
+  for (const [, digits, letter, goesOn] of numbers) {
+    const number = digits.replace(/\.$/, "").toLowerCase();
+    for (let between = start; start !== null && between < Number(number); between++) add(between);
+    if (letter) add(number + letter[1], `${kind}.${number}`);
+    else add(number, number.includes(".") ? number : undefined);
+    start = goesOn && /^\d+$/.test(number) ? Number(number) + 1 : null;
+  }
+  return end;
 }
 
 /* ---- the index ---- */
@@ -73,12 +95,11 @@ function weigh(places, pages) {
   const index = new Map();
   places.forEach((place, which) => {
     const weights = new Map();
-    const add = (text, weight) => {
-      for (const { word, also } of words(text)) for (const each of [word, also]) if (each) weights.set(each, (weights.get(each) || 0) + weight);
-    };
+    const count = (word, weight) => word && weights.set(word, (weights.get(word) || 0) + weight);
+    const add = (text, weight) => words(text).forEach(({ word, also }) => [word, also].forEach((each) => count(each, weight)));
     const [, names] = KINDS[place[KIND]];
     if (place[NUMBER]) add(names.split(" ").map((name) => `${name} ${place[NUMBER]}`).join("; "), 60);
-    if (place[NUMBER] && !place[NUMBER].includes(".")) weights.set(place[NUMBER], 60);
+    if (!place[NUMBER].includes(".")) count(place[NUMBER], 60); // of a chapter
     add(place[TITLE], 6 / (1 + place[TITLE].length / 80));
     add(place[SOURCE], 4);
     add(place[TEXT], 1 / (0.5 + place[TEXT].length / 1200));
@@ -86,7 +107,7 @@ function weigh(places, pages) {
     add(`${place[KIND]} ${place[VERDICT]}`, 4);
     if (place[KIND] === "claim") add(place[ANCHOR].replace(/[-_]/g, " "), 1.5);
     else add(pages[place[PAGE]], 0.2);
-    weights.forEach((weight, word) => index.has(word) ? index.get(word).push([which, weight]) : index.set(word, [[which, weight]]));
+    weights.forEach((weight, word) => (index.get(word) || index.set(word, []).get(word)).push([which, weight]));
   });
   return index;
 }
@@ -104,7 +125,7 @@ class Finder {
   constructor({ pages, places, synonyms }) {
     Object.assign(this, { pages, places, synonyms });
     this.index = weigh(places, pages);
-    this.flat = places.map((place) => [`${place[TITLE]} / ${place[SOURCE]} / ${place[VERDICT]}`, place[TEXT]].map((text) => ` ${words(text).map(({ word }) => stem(word)).join(" ")} `));
+    this.flat = remembering((text) => ` ${words(text).map(({ word }) => stem(word)).join(" ")} `);
   }
 
   /**
@@ -147,7 +168,7 @@ class Finder {
         const like = likeness(word, other);
         if (!like) continue;
         matched.push(other);
-        for (const [which, weight] of entries) best.set(which, Math.max(best.get(which) || 0, like * weight / (like * weight + 2)) );
+        for (const [which, weight] of entries) best.set(which, Math.max(best.get(which) || 0, (like * weight) / (like * weight + 2)));
       }
       const rarity = Math.log(1 + this.places.length / (1 + best.size));
       best.forEach((share, which) => {
@@ -159,8 +180,9 @@ class Finder {
     if (most) matched.forEach((word) => marked.add(word));
     hits.forEach((count, which) => {
       if (count < most) return total.delete(which);
-      const [title, text] = this.flat[which], together = title.includes(phrase) ? 1.6 : list.length > 1 && text.includes(phrase) ? 1.3 : 1;
-      total.set(which, total.get(which) * together * this.share(this.places[which]));
+      const place = this.places[which], title = `${place[TITLE]} / ${place[SOURCE]} / ${place[VERDICT]}`;
+      const together = this.flat(title).includes(phrase) ? 1.6 : list.length > 1 && this.flat(place[TEXT]).includes(phrase) ? 1.3 : 1;
+      total.set(which, total.get(which) * together * this.share(place));
     });
     return { total, whole: most === list.length };
   }
@@ -206,14 +228,16 @@ function result(place, pages, marked) {
   const link = element("a", { href: `${place[PAGE]}#${place[ANCHOR]}` });
   const name = claim || place[KIND] === "solution" || !place[NUMBER] ? kind : `${kind} ${place[NUMBER]}`;
   link.append(element("span", { className: "place-kind" }, name), " ");
-  if (place[VERDICT]) link.append(element("span", { className: `place-verdict ${place[VERDICT].replaceAll(" ", "-")}` }, place[VERDICT]), " ");
+  const verdict = `place-verdict ${place[VERDICT].replaceAll(" ", "-")}`;
+  if (place[VERDICT]) link.append(element("span", { className: verdict }, place[VERDICT]), " ");
   if (!place[TEX]) mark(link, place[TITLE], marked);
   const item = element("li", {}, link);
   if (place[TEX]) item.append(element("div", { className: "place-formula", tabIndex: 0 }, `\\[${place[TEX]}\\]`));
   const text = sentence(place[TEXT], marked);
   if (text && !(claim && !place[TEXT])) item.append(mark(element("p", { className: "place-text" }), text, marked));
-  const where = [pages[place[PAGE]], place[SECTION] === place[TITLE] || reference ? "" : place[SECTION].replace(/^\D*$/, "$&")];
-  const line = element("p", { className: "place-where" }, where.filter((part, which) => part && (which || part !== `${place[NUMBER]} ${place[TITLE]}`.trim())).join(" › "));
+  const where = [pages[place[PAGE]], place[SECTION] === place[TITLE] || reference ? "" : place[SECTION]];
+  const itself = `${place[NUMBER]} ${place[TITLE]}`.trim();
+  const line = element("p", { className: "place-where" }, where.filter((part) => part && part !== itself).join(" › "));
   if (place[SOURCE]) mark(line, ` · ${place[SOURCE]}`, marked);
   if (line.textContent) item.append(line);
   return item;
@@ -239,10 +263,11 @@ function start() {
     document.getElementById("search-hints").hidden = Boolean(query);
     if (!query) return void (status.textContent = "");
     const { found, marked, instead, complete } = finder.find(query), shown = all ? found : found.slice(0, FIRST);
+    const some = shown.length < found.length ? `, the first ${FIRST} shown` : "";
     const few = complete ? "" : " No place has all the words; these have the most.";
     const besides = instead.length ? ` The book’s own words were searched, too: ${instead.join(", ")}.` : "";
     status.textContent = found.length
-      ? `${found.length} ${found.length === 1 ? "place" : "places"} for “${query}”${shown.length < found.length ? `, the first ${FIRST} shown` : ""}.${few}${besides}`
+      ? `${found.length} ${found.length === 1 ? "place" : "places"} for “${query}”${some}.${few}${besides}`
       : `Nothing for “${query}”. The search knows the book’s words, its numbers and those of the sources.`;
     const list = element("ol", { className: "places" }, ...shown.map((place) => result(place, finder.pages, marked)));
     out.append(list);
@@ -288,3 +313,4 @@ function start() {
 }
 
 document.addEventListener("DOMContentLoaded", start);
+})();
