@@ -1,4 +1,4 @@
-// Previews: a link to an equation, figure, claim, exercise, erratum, symbol or cited work shows it in a card: on hover, on focus, on a
+// Previews: a link to an equation, figure, claim, exercise, symbol or cited work shows it in a card: on hover, on focus, on a
 // first tap (a second one follows the link). Escape closes. What a page holds for cards is in NAME.preview.js beside it (lib/book/previews.py),
 // which is loaded when first asked for.
 {
@@ -6,7 +6,7 @@
   const mathjax = new URL("mathjax/tex-chtml.js", document.currentScript.src).href;
   const scripts = new Map();
   const card = document.createElement("div");
-  Object.assign(card, { id: "preview", className: "preview", role: "tooltip", hidden: true });
+  Object.assign(card, { id: "preview", className: "preview cell_output", role: "tooltip", hidden: true });
   document.querySelector(".bd-article")?.append(card);
   let shown, timer, pointer;
 
@@ -22,7 +22,7 @@
   const excerpts = (link) => load(link.href.replace(/(\.html)?[?#].*$/, ".preview.js"));
 
   async function typeset() {
-    if (!card.querySelector(".math")) return;
+    if (!card.querySelector(".math:not(:has(math))")) return;
     if (!window.MathJax) {
       window.MathJax = { startup: { typeset: false } }; // a page without formulas of its own
       load(mathjax);
@@ -30,10 +30,13 @@
     while (!MathJax.typesetPromise) await new Promise((done) => setTimeout(done, 50)); // it is still on its way
     await MathJax.startup.promise;
     await MathJax.typesetPromise([card]);
-    for (const formula of card.querySelectorAll("mjx-container")) {
-      formula.removeAttribute("tabindex"); // focus stays on the link
+    for (const formula of card.querySelectorAll("mjx-container")) formula.removeAttribute("tabindex"); // focus stays on the link
+  }
+
+  function fit() {
+    for (const formula of card.querySelectorAll("div.math > :not(.eqno)")) {
       const share = formula.clientWidth / formula.scrollWidth;
-      if (share < 1) formula.style.fontSize = `${Math.floor(99 * share)}%`;
+      if (share < 1) formula.style.fontSize = `${Math.max(60, Math.floor(98 * share))}%`;
     }
   }
 
@@ -59,20 +62,23 @@
     link.removeAttribute("title"); // or the browser shows a second card
     card.style.visibility = "hidden";
     card.hidden = false;
-    await typeset();
-    if (shown === link) place(link);
+    await Promise.all([typeset(), ...[...card.querySelectorAll("img")].map((image) => image.decode().catch(() => {}))]);
+    if (shown !== link) return;
+    fit();
+    place(link);
   }
 
   function place(link) {
     const at = link.getBoundingClientRect();
-    const width = document.documentElement.clientWidth;
-    card.style.left = card.style.top = "0";
-    const origin = card.getBoundingClientRect();
-    const below = at.bottom + origin.height + 12 < innerHeight || at.top < origin.height + 12;
-    const left = Math.max(8, Math.min(at.left, width - origin.width - 8));
-    card.style.left = `${left - origin.left}px`;
-    card.style.top = `${(below ? at.bottom + 6 : at.top - origin.height - 6) - origin.top}px`;
-    card.style.visibility = "";
+    const above = at.top - 64; // under the bar that stays
+    const below = innerHeight - at.bottom - 12;
+    Object.assign(card.style, { left: "0", top: "0", maxHeight: "" });
+    const { left, top, width, height } = card.getBoundingClientRect();
+    const down = height <= below || below >= above;
+    const most = Math.max(120, down ? below : above);
+    const x = Math.max(8, Math.min(at.left, document.documentElement.clientWidth - width - 8));
+    const y = down ? at.bottom + 6 : at.top - Math.min(height, most) - 6;
+    Object.assign(card.style, { left: `${x - left}px`, top: `${y - top}px`, maxHeight: `${most}px`, visibility: "" });
   }
 
   function hide() {
