@@ -13,7 +13,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.util.docutils import SphinxDirective
 
-from lib.book import boxes, ledger, pages, search
+from lib.book import boxes, ledger, pages, previews, search
 
 REPOSITORY = "BOOK_REPOSITORY"  # environment variable with the repository's web address
 
@@ -103,6 +103,7 @@ def setup(app: Sphinx) -> dict:
     app.add_directive("moving-figure", MovingFigure)
     boxes.setup(app)
     search.setup(app)
+    previews.setup(app)
     app.connect("config-inited", configure)
     app.connect("config-inited", fill)
     app.connect("html-page-context", say_how_to_run)

@@ -1,0 +1,68 @@
+"""Previews: beside each page a script with what links may point at there, for the cards that `_static/previews.js` shows."""
+
+import json
+import re
+from pathlib import Path
+
+from bs4 import BeautifulSoup, Tag
+from docutils import nodes
+from sphinx.application import Sphinx
+
+KINDS = "div.math, figure, div.claim, div.exercise, div.theorem, div.citation, td span[id^=symbol-]"
+IDLE = ".headerlink, button, details, input, script, .output:has(.moving)"  # what a card can do without
+LEFT_OUT = (  # before parsing, which is slow: code, drawings that move, the links at a claim's foot
+    r'<div class="highlight"><pre>.*?</pre>\s*</div>',
+    r'<svg\b(?! class="claim-axis").*?</svg>',
+    r" · <a\b[^>]*>(?:ledger|errata)</a>",
+)
+
+
+def excerpts(body: str) -> dict[str, str]:
+    """Return, for the body of a page, what a link's card shows, as HTML, by the id that the link points at.
+
+    Equations, figures, claims, exercises, theorems and works are shown whole, symbols as the row of their table.
+    Formulas stay TeX. A card is to be read, not worked with: links in it are plain words, and no id comes twice on a page.
+    """
+    for pattern in LEFT_OUT:
+        body = re.sub(pattern, "", body, flags=re.S)
+    found = {}
+    for part in BeautifulSoup(body, "html.parser").select(KINDS):
+        if not part.get("id"):
+            continue
+        name, shown = part["id"], _row(part) if part.name == "span" else part
+        for idle in shown.select(IDLE):
+            idle.decompose()
+        for link in shown.find_all("a"):
+            link.unwrap()
+        for tag in (shown, *shown.find_all(True)):
+            for attribute in ("id", "tabindex", "loading"):
+                tag.attrs.pop(attribute, None)
+        found[name] = str(shown)
+    return found
+
+
+def _row(anchor: Tag) -> Tag:
+    """Lay out the row of a table that holds an anchor: a line for each cell, with the head of its column."""
+    heads = [head.get_text().capitalize() for head in anchor.find_parent("table").select("thead th")]
+    lines = BeautifulSoup("<div></div>", "html.parser").div
+    for head, cell in zip(heads, anchor.find_parent("tr").find_all("td"), strict=True):
+        if cell.get_text(strip=True):
+            inside = cell.decode_contents().replace("<p>", "").replace("</p>", " ")
+            lines.append(BeautifulSoup(f"<p><strong>{head}:</strong> {inside}</p>", "html.parser"))
+    return lines
+
+
+def write(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
+    """Write a page's excerpts beside it; a script that sets a variable, since pages on a disk may not fetch."""
+    if doctree is None or app.builder.format != "html":
+        return
+    title = BeautifulSoup(context["title"], "html.parser").get_text()
+    preview = json.dumps({"title": title, "parts": excerpts(context["body"])}, ensure_ascii=False)
+    Path(app.outdir, f"{page}.preview.js").write_text(f"var preview = {preview};\n", encoding="utf-8")
+
+
+def setup(app: Sphinx) -> None:
+    """Register with Sphinx."""
+    app.add_css_file("previews.css")
+    app.add_js_file("previews.js", loading_method="defer")
+    app.connect("html-page-context", write, priority=900)  # when the page is as it will be
