@@ -16,13 +16,14 @@
       for (const fold of folds) fold.open = all;
     };
     button.addEventListener("click", () => {
+      const all = button.getAttribute("aria-pressed") !== "true";
       // what the reader looks at stays where it is
       const parts = [...document.querySelectorAll(".bd-article section > *")];
-      const seen = parts.find((part) => part.localName !== "section" && part.getBoundingClientRect().bottom > 80);
+      const seen = scrollY ? parts.find((part) => part.localName !== "section" && part.getBoundingClientRect().bottom > 80) : undefined;
       const before = seen?.getBoundingClientRect().top;
-      memory.shown = button.getAttribute("aria-pressed") !== "true";
-      open(button.getAttribute("aria-pressed") !== "true");
-      if (seen && scrollY) scrollBy({ top: seen.getBoundingClientRect().top - before, behavior: "instant" });
+      open(all);
+      if (seen) scrollBy({ top: seen.getBoundingClientRect().top - before, behavior: "instant" });
+      memory.shown = all;
     });
     open(memory.shown);
     place.prepend(button);
