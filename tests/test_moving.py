@@ -81,7 +81,7 @@ def drawn(value):
     update(VALUES[0])
     fig.canvas.draw()
     fig.set_layout_engine("none")
-    text = moving._draw(fig, update, value)
+    text = moving._draw(fig, update, [value])
     plt.close(fig)
     return ElementTree.fromstring(text)
 
@@ -137,7 +137,7 @@ def test_ids_are_unique_in_a_page_and_every_reference_leads_somewhere():
 def test_the_still_picture_is_the_start():
     figure = moved(start=0.5, format="{:+.1f}")
     still, data = parse(figure)
-    assert data["values"] == ["+0.0", "+0.5", "+1.0"]
+    assert data["values"] == [["+0.0", "+0.5", "+1.0"]]
     assert 'min="0" max="2" value="1" aria-valuetext="+0.5"' in figure.html
     assert "2 < 5" in [part.text for part in still.iter()]
     for part, name, states in data["tracks"]:
@@ -157,7 +157,7 @@ def test_words_follow_the_page_and_the_picture_has_its_text():
 def test_nothing_ends_the_script_early():
     figure = moved(format="</script><!{:g}")
     assert figure.html.count("</script>") == 2 and "<!" not in figure.html
-    assert parse(figure)[1]["values"][0] == "</script><!0"
+    assert parse(figure)[1]["values"][0][0] == "</script><!0"
 
 
 @pytest.mark.parametrize(
@@ -176,6 +176,57 @@ def test_a_figure_that_is_too_heavy_is_refused_with_its_size(monkeypatch):
     monkeypatch.setattr(moving, "MOST_BYTES", 10_000)
     with pytest.raises(ValueError, match=r"takes \d+ kB, more than 10: take fewer values \(now 3\)"):
         moved()
+
+
+def surface(**changes):
+    """Return a figure with two sliders: a point at (value, other), beside a word that follows the first."""
+    fig, axes = plt.subplots()
+    (dot,), text = axes.plot([0], [0], "o"), axes.text(0, 0, "")
+    axes.set(xlim=(-1, 3), ylim=(-1, 3))
+
+    def update(value, other):
+        dot.set_data([value], [other])
+        text.set_text(f"at {value:g}")
+
+    settings = {"labels": ("delta", "scale"), "alt": "a point", "start": (1, 2), "formats": ("{:+g}", "{:g}")}
+    try:
+        return moving.plane(fig, update, [0, 1], [0, 1, 2], **settings | changes)
+    finally:
+        plt.close(fig)
+
+
+def test_two_sliders_make_a_frame_for_each_pair():
+    figure = surface()
+    still, data = parse(figure)
+    assert data["values"] == [["+0", "+1"], ["0", "1", "2"]]
+    assert 'max="1" value="1" aria-valuetext="+1"' in figure.html and 'max="2" value="2" aria-valuetext="2"' in figure.html
+    drawn = [at_frame(figure, frame) for frame in range(6)]
+    assert [part.text for at in drawn for part in at.iter("text") if (part.text or "").startswith("at")] == 3 * ["at 0"] + 3 * [
+        "at 1"
+    ]
+    places = [
+        next((float(mark.get("x")), float(mark.get("y"))) for mark in at.iter("use") if mark.get("data-part")) for at in drawn
+    ]
+    across, down = zip(*places, strict=True)
+    assert across[0] == across[1] == across[2] < across[3] == across[4] == across[5]
+    assert down[0] == down[3] > down[1] == down[4] > down[2] == down[5]
+    assert numbers(still) == numbers(drawn[5])
+    ids = re.findall(r'\bid="([^"]+)"', figure.html)
+    assert len(ids) == len(set(ids)) and set(re.findall(r'for="([^"]+)"', figure.html)) <= set(ids)
+
+
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        ({"start": (1, 1.5)}, "start 1.5 is not one of the others; the nearest is 1"),
+        ({"start": (1,)}, "start is .*: want two, one for each slider"),
+        ({"labels": ("delta",)}, "labels is .*: want two, one for each slider"),
+        ({"labels": ("delta", " ")}, "labels is blank"),
+    ],
+)
+def test_two_sliders_want_two_of_each(changes, message):
+    with pytest.raises(ValueError, match=message):
+        surface(**changes)
 
 
 @pytest.fixture(scope="module")
@@ -205,6 +256,24 @@ def test_in_a_browser_the_keys_move_one_figure(page):
     assert other.inner_html() == rest
     assert picture.locator("text").first.evaluate("text => getComputedStyle(text).fill") == "rgb(255, 0, 0)"
     assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_in_a_browser_two_sliders_share_a_picture(page, tmp_path):
+    browser, _ = page
+    path = tmp_path / "plane.html"
+    path.write_text(f"<!doctype html><meta charset=utf-8><body>{surface().html}", encoding="utf-8")
+    tab = browser.new_page()
+    tab.goto(path.as_uri())
+    point = "(use => [use.x.baseVal.value, use.y.baseVal.value])(document.querySelector('use[data-part]'))"
+    start = tab.evaluate(point)
+    tab.get_by_label("delta").press("Home")
+    left = tab.evaluate(point)
+    tab.get_by_label("scale").press("Home")
+    below = tab.evaluate(point)
+    assert left[0] < start[0] and left[1] == start[1]
+    assert below[0] == left[0] and below[1] > left[1]
+    said = [slider.get_attribute("aria-valuetext") for slider in tab.locator("input").all()]
+    assert said == tab.locator("output").all_inner_texts() == ["+0", "0"]
 
 
 def test_without_javascript_the_picture_stays_and_the_slider_is_hidden(page):

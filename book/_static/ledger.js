@@ -29,7 +29,15 @@ const show = () => {
 };
 const asked = new URLSearchParams(location.search);
 for (const choice of [chapter, verdict, words]) choice.value = asked.get(choice.name) ?? "";
-form.addEventListener("input", show);
+form.addEventListener("input", () => {
+  show();
+  const address = new URL(location);
+  for (const choice of [chapter, verdict, words]) {
+    if (choice.value) address.searchParams.set(choice.name, choice.value);
+    else address.searchParams.delete(choice.name);
+  }
+  history.replaceState(history.state, "", address); // so that what is shown can be linked to, and is there after "back"
+});
 form.addEventListener("submit", (event) => event.preventDefault());
 form.hidden = false;
 show();

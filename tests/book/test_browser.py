@@ -1,6 +1,7 @@
 """The built site as a reader meets it, in headless Chromium: laptop and phone, both themes, with and without JavaScript.
 
-The site is built once from the committed notebooks. Without a Chromium these tests are skipped, unless REQUIRE_BROWSER is set.
+The site is built once from the committed notebooks, unless BOOK_SITE names the folder of one that stands. Without a Chromium
+these tests are skipped, unless REQUIRE_BROWSER is set.
 """
 
 import gzip
@@ -13,13 +14,16 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
-from urllib.parse import unquote, urldefrag
+from urllib.parse import parse_qs, unquote, urldefrag, urlsplit
 
+import matplotlib.pyplot as plt
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from bs4 import BeautifulSoup
 
-from lib.book import build, ledger, pdf, toc
+from lib import moving
+from lib.book import boxes, build, ledger, pdf, toc
+from lib.claims import CORRECTED, SLIP, VERDICTS
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*toc.pages(ROOT), "search", "genindex"]
@@ -41,6 +45,8 @@ class Server(SimpleHTTPRequestHandler):
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """The folder of the site, built from the committed notebooks."""
+    if standing := os.environ.get("BOOK_SITE"):
+        return Path(standing)
     folder = tmp_path_factory.mktemp("site")
     build.build(ROOT, folder)
     return folder / "_build" / "html"
@@ -118,7 +124,7 @@ def seen(request, chromium, address):
             formulas=page.locator(".math").count(),
             rendered=page.locator(".math:has(mjx-container)").count(),
             misread=page.locator("mjx-merror").count(),
-            wordless=page.locator("img:not([alt]), img[alt=''], .moving svg:not([aria-label])").count(),
+            wordless=page.locator("img:not([alt]), img[alt=''], .moving > svg:not([aria-label])").count(),
             missing=page.evaluate("[...document.images].filter(i => i.complete && !i.naturalWidth).map(i => i.src)"),
             errors=page.errors,
             outside=page.outside,
@@ -369,6 +375,7 @@ def test_sliders_move_their_pictures_by_keyboard(visit, name):
         assert figure.locator("label").inner_text().strip()
         assert picture.get_attribute("aria-label")
         before, spoken = picture.inner_html(), slider.get_attribute("aria-valuetext")
+        assert spoken == figure.locator("output").inner_text() != ""
         slider.focus()
         page.keyboard.press("Home")
         page.keyboard.press("ArrowRight")
@@ -376,6 +383,147 @@ def test_sliders_move_their_pictures_by_keyboard(visit, name):
         page.keyboard.press("End")
         assert len({before, first, picture.inner_html()}) == 3
         assert slider.get_attribute("aria-valuetext") == figure.locator("output").inner_text() != spoken
+
+
+def test_a_moving_figure_plays_to_its_end_and_pauses(visit):
+    page = visit(f"{with_moving_figures()[-1]}.html")
+    figure = page.locator("div.moving").first
+    slider, button, picture = figure.locator("input"), figure.get_by_role("button"), figure.locator("> svg")
+    label = figure.locator("label").inner_text()
+    last = slider.get_attribute("max")
+    slider.press("End")
+    for _ in range(3):
+        slider.press("ArrowLeft")
+    before = picture.inner_html()
+    button.press("Enter")
+    assert button.get_attribute("aria-label") == f"Pause {label}"
+    page.wait_for_function("([slider, last]) => slider.value === last", arg=[slider.element_handle(), last])
+    assert button.get_attribute("aria-label") == f"Play {label}"
+    assert picture.inner_html() != before
+    assert slider.get_attribute("aria-valuetext") == figure.locator("output").inner_text()
+    button.press("Enter")  # at the end it starts anew
+    assert int(slider.input_value()) < int(last) / 2
+    page.wait_for_function("slider => slider.value > 0", arg=slider.element_handle())
+    button.press("Space")
+    rest = slider.input_value()
+    page.wait_for_timeout(600)
+    assert slider.input_value() == rest
+    button.press("Enter")
+    slider.press("Home")  # the reader takes over
+    page.wait_for_timeout(600)
+    assert (slider.input_value(), button.get_attribute("aria-label")) == ("0", f"Play {label}")
+
+
+def test_where_less_motion_is_wanted_nothing_plays(visit):
+    page = visit(f"{with_moving_figures()[-1]}.html", reduced_motion="reduce")
+    assert page.locator("div.moving input").first.is_visible()
+    assert not page.locator(".moving-play").first.is_visible()
+
+
+def test_two_sliders_play_each_in_its_own_direction(visit):
+    fig, axes = plt.subplots()
+    (dot,) = axes.plot([0], [0], "o")
+    axes.set(xlim=(-1, 3), ylim=(-1, 3))
+    plane = moving.plane(
+        fig, lambda *place: dot.set_data(*([one] for one in place)), [0, 1, 2], [0, 1], labels=("δ", "scale"), alt="a dot"
+    )
+    page = visit("book/index.html")
+    styles = "".join(f'<link rel="stylesheet" href="_static/{name}.css">' for name in ("book", "reading"))
+    body = f"<!doctype html><meta charset=utf-8>{styles}<script defer src=_static/play.js></script>{plane.html}"
+    page.route("**/plane.html", lambda route: route.fulfill(body=body, content_type="text/html"))
+    page.goto(page.url.replace("book/index.html", "plane.html"))
+    dot = "(use => [use.x.baseVal.value, use.y.baseVal.value])(document.querySelector('use[data-part]'))"
+    start = page.evaluate(dot)
+    page.get_by_label("Play δ").click()
+    page.wait_for_function("document.querySelector('.moving-slider input').value === '2'")
+    right = page.evaluate(dot)
+    assert right[0] > start[0] and right[1] == start[1]
+    page.get_by_label("Play scale").click()
+    page.wait_for_function("document.querySelectorAll('.moving-slider input')[1].value === '1'")
+    up = page.evaluate(dot)
+    assert up[0] == right[0] and up[1] < right[1]
+    assert [slider.get_attribute("aria-valuetext") for slider in page.locator("input").all()] == ["2", "1"]
+
+
+BOXES = """boxes => boxes.map(box => {
+    const cell = box.closest("div.cell"), fold = cell.querySelector("details.behind");
+    return {
+        name: box.id,
+        verdict: box.querySelector("strong").textContent,
+        drawn: Boolean(box.querySelector("svg.claim-axis")),
+        pages: [...box.querySelectorAll("a[href*='.html#']")].map(link => link.textContent),
+        open: fold.open,
+        behind: Boolean(box.compareDocumentPosition(fold) & Node.DOCUMENT_POSITION_FOLLOWING),
+        says: fold.querySelector("summary").innerText.trim(),
+        boxes: cell.querySelectorAll(".claim").length,
+        lines: fold.querySelector("pre").textContent.trim().split("\\n").length,
+    };
+})"""
+
+
+@pytest.mark.parametrize("name", toc.chapters(ROOT))
+def test_a_claim_is_a_box_with_its_axis_and_the_check_folded_behind(visit, name):
+    records = [record for record in ledger.read(ROOT) if record["chapter"] == name]
+    page = visit(f"book/{name}.html")
+    shown = page.locator("div.claim").evaluate_all(BOXES)
+    assert [box["name"] for box in shown] == [record["id"].replace("/", "-") for record in records]
+    for box, record in zip(shown, records, strict=True):
+        assert box["verdict"] == record["verdict"].capitalize()
+        assert box["drawn"] == bool(boxes.axis(record))
+        assert box["pages"] == ["ledger"] + ["errata"] * (record["verdict"] in (CORRECTED, SLIP))
+        assert box["behind"] and not box["open"]
+        assert box["says"] == f"Show the check{'s' * (box['boxes'] > 1)} ({box['lines']} lines)"
+    fold = page.locator("details.behind").first
+    fold.locator("summary").press("Enter")
+    assert fold.locator("pre").is_visible()
+
+
+@pytest.mark.parametrize("viewport", [LAPTOP, PHONE], ids=["laptop", "phone"])
+def test_a_link_to_a_claim_leads_to_its_box_clear_of_the_header(visit, viewport):
+    page = visit("book/errata.html", viewport)
+    link = page.locator("td a").nth(6)
+    name = link.get_attribute("href").partition("#")[2]
+    link.click()
+    page.wait_for_url(f"**#{name}")
+    below = """selector => {
+        const header = document.querySelector(".bd-header-article").getBoundingClientRect().bottom;
+        const gap = document.querySelector(selector).getBoundingClientRect().top - header;
+        return gap > 0 && gap < 60;
+    }"""
+    page.evaluate("window.MathJax && MathJax.startup ? MathJax.startup.promise : null")
+    page.wait_for_function(below, arg=f"#{name}.claim")
+    outline = "box => getComputedStyle(box).outlineStyle"
+    assert page.locator(f"#{name}").evaluate(outline) == "solid"
+    assert page.locator(".claim:not(:target)").first.evaluate(outline) == "none"
+    page.locator(f"#{name}").get_by_text("ledger").click()
+    page.wait_for_url(f"**#what_replicates-{name}")
+    page.wait_for_function(below, arg="tr:has(:target)")
+    colours = [
+        page.locator(f"{row} > td").first.evaluate("cell => getComputedStyle(cell).backgroundColor")
+        for row in ("tr:has(:target)", "tbody tr:nth-child(1):not(:has(:target))")
+    ]
+    assert colours[0] != colours[1]
+
+
+def test_all_code_of_a_page_opens_at_once_and_that_is_remembered(visit):
+    first, second = toc.chapters(ROOT)[:2]
+    page = visit(f"book/{first}.html")
+    button, folded = page.get_by_role("button", name="Show all code"), page.locator("details.hide:not([open])")
+    heading = page.locator("h2").nth(3)
+    heading.evaluate("heading => heading.scrollIntoView({behavior: 'instant', block: 'start'})")
+    place = heading.bounding_box()["y"]
+    assert button.get_attribute("aria-pressed") == "false" and folded.count() > 10
+    button.press("Enter")
+    assert button.get_attribute("aria-pressed") == "true" and folded.count() == 0
+    assert heading.bounding_box()["y"] == pytest.approx(place, abs=2)
+    page.goto(page.url.replace(first, second))
+    assert button.get_attribute("aria-pressed") == "true" and folded.count() == 0
+    button.click()
+    assert button.get_attribute("aria-pressed") == "false" and folded.count() > 10
+    page.reload()
+    assert button.get_attribute("aria-pressed") == "false" and folded.count() > 10
+    page.goto(page.url.replace(second, "cite"))
+    assert button.count() == 0  # no code, no button
 
 
 @pytest.mark.parametrize("name", toc.chapters(ROOT))
@@ -408,7 +556,7 @@ def test_the_ledger_is_filtered_by_chapter_verdict_and_words(visit):
     page = visit("book/what_replicates.html")
     said = page.locator(".ledger-filter output")
     assert rows(page).count() == len(records)
-    for verdict in ("reproduced", "corrected", "not reproduced"):
+    for verdict in VERDICTS:
         page.get_by_label("Verdict").select_option(verdict)
         expected = sum(record["verdict"] == verdict for record in records)
         assert rows(page).count() == expected
@@ -424,10 +572,140 @@ def test_the_ledger_is_filtered_by_chapter_verdict_and_words(visit):
     assert said.inner_text() == f"0 of {len(records)} claims"
 
 
+def test_what_the_ledger_shows_is_in_the_address(visit):
+    page = visit("book/what_replicates.html?verdict=not+reproduced")
+    chapter = toc.title(ROOT, toc.chapters(ROOT)[0])
+    page.get_by_label("Verdict").select_option("corrected")
+    page.get_by_label("Chapter").select_option(chapter)
+    page.get_by_label("Words").fill("rate & ratio")
+    asked = parse_qs(urlsplit(page.evaluate("location.href")).query)
+    assert asked == {"verdict": ["corrected"], "chapter": [chapter], "words": ["rate & ratio"]}
+    page.get_by_label("Words").fill("")
+    shown = rows(page).count()
+    assert 0 < shown < len(ledger.read(ROOT))
+    page.goto(page.evaluate("location.href"))  # as who gets the link sees it
+    assert (page.get_by_label("Verdict").input_value(), page.get_by_label("Chapter").input_value()) == ("corrected", chapter)
+    assert rows(page).count() == shown
+    for choice in ("Verdict", "Chapter"):
+        page.get_by_label(choice).select_option("")
+    assert page.evaluate("location.search") == ""
+
+
+def test_on_a_phone_a_row_of_the_ledger_shows_its_verdict(visit):
+    page = visit("book/what_replicates.html?verdict=corrected", PHONE)
+    assert rows(page).count() == sum(record["verdict"] == CORRECTED for record in ledger.read(ROOT))
+    for row in rows(page).all()[:10]:
+        name, verdict = row.locator("td").first.bounding_box(), row.locator("td").last.bounding_box()
+        assert row.locator("td").last.inner_text() == "corrected"
+        assert name["y"] == pytest.approx(verdict["y"], abs=4)
+        assert verdict["x"] + verdict["width"] <= PHONE["width"]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_tiles_have_the_colours_of_their_verdicts(visit, theme):
+    page = visit("book/index.html", color_scheme=theme)
+    numbers = page.locator(".verdict-tiles .sd-card-title").evaluate_all("all => all.map(one => getComputedStyle(one).color)")
+    edges = page.locator(".verdict-tiles .sd-card").evaluate_all("all => all.map(one => getComputedStyle(one).borderBottomColor)")
+    assert numbers == edges
+    assert len(set(numbers)) == len(VERDICTS)
+
+
+@pytest.mark.parametrize("name", ["two_point", "localization"])
+def test_the_contents_follow_the_reader(visit, name):
+    page = visit(f"book/{name}.html")
+    links = page.locator(".page-toc a").evaluate_all("links => links.map(link => link.hash)")
+    assert len(links) > 8
+    for link in [*links, *reversed(links)]:
+        # a place well inside the section, where no heading is in sight
+        page.evaluate(
+            "at => scrollTo({top: scrollY + document.querySelector(at).getBoundingClientRect().top + 60, behavior: 'instant'})",
+            link,
+        )
+        page.wait_for_function(
+            "at => document.querySelector('.page-toc a.active')?.hash === at || "
+            "scrollY + innerHeight >= document.documentElement.scrollHeight - 2",
+            arg=link,
+        )
+    assert page.locator(".page-toc a.active").count() == page.locator(".page-toc a[aria-current]").count() == 1
+
+
+def test_no_code_begins_with_a_blank_line(site):
+    cells = []
+    for name in toc.chapters(ROOT):
+        page = BeautifulSoup((site / "book" / f"{name}.html").read_text(encoding="utf-8"), "html.parser")
+        cells += [(name, cell.get_text()) for cell in page.select("div.cell_input pre")]
+    assert len(cells) > 100
+    assert not [(name, code[:60]) for name, code in cells if not code.splitlines()[0].strip()]
+
+
+WIDE = """formulas => formulas.filter(box => box.clientWidth).map(box => [
+    box.querySelector("mjx-math, math").getBoundingClientRect().width > box.clientWidth + 1,
+    box.scrollWidth > box.clientWidth + 1,
+    getComputedStyle(box).backgroundImage.includes("gradient"),
+])"""
+
+
+@pytest.mark.parametrize("name", ["single_neuron", "linear_networks"])
+def test_on_a_phone_a_cut_formula_scrolls_and_says_so(visit, name):
+    page = visit(f"book/{name}.html", PHONE)
+    for button in page.locator(".solution.dropdown button.toggle-button").all():
+        button.press("Enter")
+    page.wait_for_function("[...document.querySelectorAll('.solution section')].every(part => part.clientHeight)")
+    shown = page.locator("mjx-container[display], mjx-container.wide, .math .formula").evaluate_all(WIDE)
+    assert sum(wide for wide, _, _ in shown) > 5
+    assert all(scrolls == wide for wide, scrolls, _ in shown)
+    assert all(shade for wide, _, shade in shown if wide)
+    cut = """formulas => formulas.filter(formula => formula.clientHeight && formula.getBoundingClientRect().right > innerWidth
+        && !formula.closest("mjx-container[display], mjx-container.wide, mjx-assistive-mml, .formula, .scrolling"))"""
+    page.wait_for_function(f"({cut})([...document.querySelectorAll('.math mjx-container, .math math')]).length === 0")
+
+
+BROKEN = r"""() => {
+    document.querySelectorAll("details").forEach(fold => { fold.open = true; });
+    const words = document.createTreeWalker(document.querySelector(".bd-article"), NodeFilter.SHOW_TEXT), broken = [];
+    let count = 0;
+    while (words.nextNode()) {
+        const text = words.currentNode;
+        if (text.parentElement.closest("script, style, svg, math, mjx-container")) continue;
+        for (const found of text.data.matchAll(/\d[\d.]*e[-+]\d+/g)) {
+            const range = document.createRange();
+            range.setStart(text, found.index);
+            range.setEnd(text, found.index + found[0].length);
+            count += 1;
+            if (new Set([...range.getClientRects()].map(line => Math.round(line.top))).size > 1) broken.push(found[0]);
+        }
+    }
+    return [count, broken];
+}"""
+
+
+@pytest.mark.parametrize("name", ["localization", "single_neuron", "what_replicates", "errata"])
+def test_on_a_phone_numbers_stay_whole(visit, name):
+    count, broken = visit(f"book/{name}.html", PHONE).evaluate(BROKEN)
+    assert count > 10
+    assert broken == []
+
+
+def test_on_a_phone_back_to_top_covers_neither_text_nor_buttons(visit):
+    page = visit(f"book/{toc.chapters(ROOT)[0]}.html", PHONE)
+    for place in (5000, 4000):  # it is offered to whoever turns back
+        page.evaluate("top => scrollTo({top, behavior: 'instant'})", place)
+        page.wait_for_timeout(200)
+    page.locator("#pst-back-to-top").wait_for(state="visible")
+    apart = """() => {
+        const box = one => one.getBoundingClientRect(), top = box(document.querySelector("#pst-back-to-top"));
+        const header = document.querySelector(".bd-header-article");
+        const others = [...header.querySelectorAll("button")].map(box).filter(other => other.width);
+        return top.width > 0 && top.bottom <= box(header).bottom && others.length > 2
+            && others.every(other => other.right <= top.left || other.left >= top.right);
+    }"""
+    page.wait_for_function(apart)
+
+
 def test_the_front_page_counts_as_the_ledger_does_and_leads_there(visit):
     records = ledger.read(ROOT)
     page = visit("book/index.html")
-    for verdict in ("reproduced", "corrected", "not reproduced"):
+    for verdict in VERDICTS:
         expected = sum(record["verdict"] == verdict for record in records)
         tile = page.locator(".verdict-tiles .sd-card").filter(has=page.get_by_text(verdict, exact=True))
         assert tile.locator(".sd-card-title").inner_text() == str(expected)
@@ -444,13 +722,14 @@ def test_the_front_page_fits_a_screen(visit):
         assert box["y"] + box["height"] < LAPTOP["height"], part
 
 
-def test_a_row_of_the_ledger_leads_to_its_cell(visit):
+def test_a_row_of_the_ledger_leads_to_its_claim(visit):
     record = ledger.read(ROOT)[-1]
     page = visit("book/what_replicates.html")
     page.locator("table tbody tr").last.locator("a").first.click()
     page.wait_for_url(f"**/{record['chapter']}.html#*")
-    cell = page.locator(page.evaluate("location.hash"))
-    assert record["statement"] in cell.inner_text().replace("’", "'") or record["statement"] in page.content()
+    box = page.locator(page.evaluate("location.hash"))
+    assert "claim" in box.get_attribute("class").split()
+    assert box.inner_text().startswith(record["verdict"].capitalize())
 
 
 def test_without_javascript_everything_is_there(visit):
@@ -462,6 +741,10 @@ def test_without_javascript_everything_is_there(visit):
     assert not front.locator(".moving input").is_visible()
     chapter = visit(f"book/{toc.chapters(ROOT)[0]}.html", java_script_enabled=False)
     assert chapter.locator(".solution").first.locator("p").last.is_visible()
+    assert chapter.locator(".all-code, .moving-play").count() == 0
+    fold = chapter.locator("details.behind").first
+    fold.locator("summary").press("Enter")
+    assert fold.locator("pre").is_visible()
 
 
 # Previews: what a link leads to, in a card. A link of each kind, on its own page and from another.

@@ -1,0 +1,40 @@
+"""What makes a long page pleasant to read: numbers that stay whole, the ledger's tables as cards on a phone, and scripts.
+
+`code.js` opens all folded code of a page, `play.js` gives each slider a play button, `contents.js` lets the contents follow the
+reader, and `wide.js` lets wide formulas scroll. Without them a page lacks nothing but that.
+"""
+
+import re
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+# Kept as they are: tags, what is no text, and formulas, which MathJax reads.
+LEAVE = r"<(script|style|svg|math)\b.*?</\1>|<[^>]*>|\\\(.*?\\\)|\\\[.*?\\\]"
+NUMBER = re.compile(rf"{LEAVE}|(\d[\d.]*e[-+]\d+)", re.DOTALL)
+LEDGER = re.compile(
+    r'<table class="table">(?=\s*<thead>\s*<tr[^>]*><th[^>]*><p>claim</p>(?:(?!</tr>).)*<p>verdict</p>)', re.DOTALL
+)
+
+
+def whole_numbers(body: str) -> str:
+    """Mark numbers such as 1.8e-06 in a page's text, so that no line ends behind their `e-`."""
+    return NUMBER.sub(lambda found: f'<span class="number">{found[2]}</span>' if found[2] else found[0], body)
+
+
+def ledger_tables(body: str) -> str:
+    """Mark the tables of claims, which have the verdict in their last column."""
+    return LEDGER.sub('<table class="table ledger">', body)
+
+
+def mend(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
+    """Mark numbers and tables of claims in a page."""
+    context["body"] = ledger_tables(whole_numbers(context.get("body", "")))
+
+
+def setup(app: Sphinx) -> None:
+    """Register with Sphinx."""
+    app.add_css_file("reading.css")
+    for script in ("code.js", "play.js", "contents.js", "wide.js"):
+        app.add_js_file(script, loading_method="defer")
+    app.connect("html-page-context", mend)
