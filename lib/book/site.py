@@ -13,7 +13,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.util.docutils import SphinxDirective
 
-from lib.book import boxes, ledger, pages
+from lib.book import boxes, formulas, ledger, pages, pictures
 
 REPOSITORY = "BOOK_REPOSITORY"  # environment variable with the repository's web address
 
@@ -102,6 +102,8 @@ def setup(app: Sphinx) -> dict:
     """Register with Sphinx."""
     app.add_directive("moving-figure", MovingFigure)
     boxes.setup(app)
+    formulas.setup(app)
+    pictures.setup(app)
     app.connect("config-inited", configure)
     app.connect("config-inited", fill)
     app.connect("html-page-context", say_how_to_run)
