@@ -64,8 +64,8 @@ PROGRAMS = {
     "pages": Program(
         "chapter",
         "the chapters' pages in a browser: length, shares, jumps, weight",
-        "Open the chapters of the built site in a Chromium, on a laptop and on a slow phone: how many screens, how much of them is"
-        " text, claims, figures, code and output, how far the page jumps, and what a first visit weighs.",
+        "Open the chapters of the built site in a Chromium, on a laptop and on a slow phone: how many screens, how much of them"
+        " is text, claims, figures, code and output, how far the page jumps, and what a first visit weighs.",
         "two_point --site _build/html",
     ),
 }
@@ -98,7 +98,9 @@ def parser() -> argparse.ArgumentParser:
                 "--python", metavar="PATH", default=sys.executable, help="of an environment with requirements.txt (default: this)"
             )
         if name == "pages":
-            command.add_argument("--site", metavar="FOLDER", type=Path, default=SITE, help="the built site (default: %(default)s)")
+            command.add_argument(
+                "--site", metavar="FOLDER", type=Path, default=SITE, help="the built site (default: %(default)s)"
+            )
     return top
 
 

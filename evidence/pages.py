@@ -1,7 +1,7 @@
 """The chapters' pages in a browser, as a reader meets them: how long, of what, how heavy, and whether they jump while they load.
 
-The built site is served here, compressed as on the web. A page is opened twice, each time with an empty cache: on a laptop, and on
-a phone whose processor and network are slow (those of Lighthouse: a quarter of this machine's speed, 1.6 Mbit/s, 150 ms). Then it
+The built site is served here, compressed as on the web. A page is opened twice, each time with an empty cache: on a laptop, and
+on a phone whose processor and network are slow (as Lighthouse's: a quarter of this machine's speed, 1.6 Mbit/s, 150 ms). Then it
 is scrolled to its end, so that what loads late can move it, too.
 """
 
@@ -49,13 +49,15 @@ MEASURE = """kinds => {
     for (const [kind, selector] of Object.entries(kinds))
         for (const part of article.querySelectorAll(selector)) {
             const box = part.getBoundingClientRect();
-            if (box.height && part.checkVisibility()) rows.fill(kind, Math.max(0, Math.round(box.top - top)), Math.round(box.bottom - top));
+            const first = Math.max(0, Math.round(box.top - top));
+            if (box.height && part.checkVisibility()) rows.fill(kind, first, Math.round(box.bottom - top));
         }
+    const share = kind => [kind, rows.filter(row => row === kind).length / rows.length];
     const cells = [...article.querySelectorAll(".cell_input")];
     const shown = [...article.querySelectorAll("figure img")].filter(image => image.naturalWidth);
     return {
         screens: document.documentElement.scrollHeight / innerHeight,
-        shares: Object.fromEntries(["text", ...Object.keys(kinds)].map(kind => [kind, rows.filter(row => row === kind).length / rows.length])),
+        shares: Object.fromEntries(["text", ...Object.keys(kinds)].map(share)),
         open: cells.filter(cell => cell.checkVisibility() && !cell.closest("details:not([open])")).length,
         cells: cells.length,
         picture: Math.min(1, ...shown.map(image => image.clientWidth / image.naturalWidth)),
@@ -66,7 +68,7 @@ MEASURE = """kinds => {
 class Server(SimpleHTTPRequestHandler):
     """Serve the site as web servers do: text is compressed."""
 
-    def do_GET(self) -> None:  # noqa: N802 the name is http.server's
+    def do_GET(self) -> None:
         """Send a file."""
         path = Path(self.translate_path(self.path))
         if path.suffix not in PACKED or not path.is_file():
@@ -160,6 +162,6 @@ def line(row: dict) -> str:
     screens, shift, cells = row["screens"], row["shift"], row["cells"]
     shares = ", ".join(f"{kind} {share:.0%}" for kind, share in row["shares"].items())
     return (
-        f"{row['chapter']}: {screens['1440']} / {screens['390']} screens; {shares}; {cells['open']} open, {cells['folded']} folded;"
-        f" shift {shift['1440']} / {shift['390']}; {row['kilobytes']} kB; pictures at {row['picture']}"
+        f"{row['chapter']}: {screens['1440']} / {screens['390']} screens; {shares}; {cells['open']} open, {cells['folded']}"
+        f" folded; shift {shift['1440']} / {shift['390']}; {row['kilobytes']} kB; pictures at {row['picture']}"
     )

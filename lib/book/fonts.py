@@ -3,16 +3,20 @@
     npm pack --ignore-scripts @fontsource/stix-two-math@5.3.0 && tar xzf fontsource-stix-two-math-5.3.0.tgz
     pip install brotli && python -m lib.book.fonts package/files/stix-two-math-latin-400-normal.woff2
 
-The icons are those of the theme's Font Awesome. A test says which sign a new formula or icon lacks: add it here.
+The formulas' font is in a script: so it is there when a page is first drawn. A font that a style sheet names comes later, even from
+the sheet itself, and moves what is written in it; and browsers refuse it where pages are read without a server. Without scripts
+formulas are in the reader's own font. The icons are those of the theme's Font Awesome. A test says which sign a new formula or icon lacks: add it here.
 """
 
 import sys
+from base64 import b64encode
+from io import BytesIO
 from pathlib import Path
 
 import pydata_sphinx_theme
 
 STATIC = Path(__file__).parents[2] / "book" / "_static"
-FORMULAS = STATIC / "fonts" / "formulas.woff2"
+FORMULAS = STATIC / "fonts" / "formulas.js"
 AWESOME = Path("vendor", "fontawesome", "webfonts", "fa-solid-900.woff2")  # the theme's place: the book's file is taken instead
 THEME = Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_theme" / "static"
 
@@ -41,8 +45,8 @@ def points(words: str) -> set[int]:
     return {point for first, _, last in ranges for point in range(int(first, 16), int(last or first, 16) + 1)}
 
 
-def subset(source: Path, output: Path, wanted: set[int], name: str) -> None:
-    """Write what is wanted of a font, under a name of its own, as its licence asks."""
+def subset(source: Path, wanted: set[int], name: str) -> bytes:
+    """Return what is wanted of a font, as WOFF2, under a name of its own, as its licence asks."""
     from fontTools import subset as tools  # needed here only, as brotli is
 
     options = tools.Options(flavor="woff2", hinting=False, layout_features=[], notdef_outline=True)
@@ -62,10 +66,16 @@ def subset(source: Path, output: Path, wanted: set[int], name: str) -> None:
             drawn.coordinates.toInt()
             drawn.recalcBounds(font["glyf"])
             font["hmtx"][glyph] = (round(1.15 * width), round(1.15 * left))
-    output.parent.mkdir(parents=True, exist_ok=True)
-    tools.save_font(font, str(output), options)
+    written = BytesIO()
+    font.flavor = "woff2"
+    font.save(written)
+    return written.getvalue()
 
 
 if __name__ == "__main__":
-    subset(Path(sys.argv[1]), FORMULAS, points(SIGNS), "BookFormulas")
-    subset(THEME / AWESOME, STATIC / AWESOME, points(ICONS), "BookIcons")
+    data = b64encode(subset(Path(sys.argv[1]), points(SIGNS), "BookFormulas")).decode()
+    FORMULAS.write_text(
+        "// STIX Two Math, the signs that lib/book/fonts.py names; its licence is beside this file.\n"
+        f'document.fonts.add(new FontFace("Book Formulas", Uint8Array.from(atob("{data}"), sign => sign.charCodeAt())));\n'
+    )
+    (STATIC / AWESOME).write_bytes(subset(THEME / AWESOME, points(ICONS), "BookIcons"))

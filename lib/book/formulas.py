@@ -5,7 +5,7 @@ A formula that cannot be converted is a warning, and so the end of the build.
 
 import re
 from functools import cache
-from html import escape
+from html import escape, unescape
 from typing import Any, NoReturn
 
 from docutils import nodes
@@ -15,6 +15,8 @@ from sphinx.locale import _
 from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 from sphinx.writers.html5 import HTML5Translator
+
+from lib.book import fonts
 
 # What the converter does not know, in words that it knows; both are drawn alike, or nearly.
 SPLIT = re.compile(r"\\(begin|end)\{split\}")
@@ -51,7 +53,7 @@ def write(node: nodes.Node, block: bool) -> str:
 
 def scrolled(tag: str, formula: str) -> str:
     """Put a formula that may be too long for a phone, or has a line of its own, into a box that scrolls."""
-    long = len(re.sub("<[^>]*>", "", formula)) > LONG
+    long = len(unescape(re.sub("<[^>]*>", "", formula))) > LONG
     focus = ' tabindex="0"' * long
     return f'<{tag} class="formula"{focus}>{formula}</{tag}>' if long or tag == "div" else formula
 
@@ -75,8 +77,15 @@ def visit_math_block(translator: HTML5Translator, node: nodes.math_block) -> NoR
     raise nodes.SkipNode
 
 
+def bring(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
+    """Let the formulas' font come with a page that has some, before it is drawn."""
+    if "<math" in context.get("body", ""):
+        app.add_js_file(fonts.FORMULAS.relative_to(fonts.STATIC).as_posix(), priority=100)
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register with Sphinx; `html_math_renderer: mathml` chooses it."""
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_math_block, None))
     app.add_css_file("formulas.css")
+    app.connect("html-page-context", bring)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -19,18 +19,24 @@ import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from bs4 import BeautifulSoup
 
-from lib.book import build, ledger, pdf, toc
+from lib.book import build, fonts, ledger, pdf, toc
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*toc.pages(ROOT), "search", "genindex"]
 PHONE, LAPTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 800}
 MOST_BYTES = 600_000
 AXE = "rules => axe.run({resultTypes: ['violations'], preload: false, ...(rules && {runOnly: rules})})"
-# Axe looks at each element, and most are alike. Of formulas a browser knows what they say; of a table a few rows are judged, of code
-# a cell of each section in the first chapter.
+# Axe looks at each element, and most are alike. Of formulas a browser knows what they say; of a table a few rows are judged, of
+# code a cell of each section in the first chapter.
 TAKE_OUT = "alike => document.querySelectorAll(alike).forEach(element => element.remove())"
 ALIKE = "math, tbody tr:nth-child(n+9), "
 CODE = ".highlight"
+JUMP = """() => new Promise(done => {
+    let sum = 0;
+    new PerformanceObserver(list => { for (const move of list.getEntries()) sum += move.value; })
+        .observe({type: "layout-shift", buffered: true});
+    setTimeout(() => done(sum), 300);
+})"""
 
 
 class Server(SimpleHTTPRequestHandler):
@@ -122,6 +128,7 @@ def seen(request, chromium, address):
             missing=page.evaluate("[...document.images].filter(i => i.complete && !i.naturalWidth).map(i => i.src)"),
             errors=page.errors,
             outside=page.outside,
+            jump=page.evaluate(JUMP),
         )
         page.evaluate(AXE_SCRIPT)
         first = f"book/{toc.chapters(ROOT)[0]}"
@@ -164,6 +171,10 @@ def test_a_page_fits_a_phone(seen):
 
 def test_a_page_is_light(seen):
     assert 150_000 < seen.weight < MOST_BYTES
+
+
+def test_a_page_does_not_jump(seen):
+    assert seen.jump < 0.05
 
 
 def test_every_picture_is_described(seen):
@@ -330,3 +341,55 @@ def test_without_javascript_everything_is_there(visit):
     assert not front.locator(".moving input").is_visible()
     chapter = visit(f"book/{toc.chapters(ROOT)[0]}.html", java_script_enabled=False)
     assert chapter.locator(".solution").first.locator("p").last.is_visible()
+
+
+def test_formulas_and_icons_are_in_the_fonts(site):
+    signs, icons = fonts.points(fonts.SIGNS), fonts.points(fonts.ICONS)
+    codes = {}
+    for sheet in site.glob("_static/styles/*.css"):
+        words = sheet.read_text(encoding="utf-8")
+        for names, code in re.findall(r'((?:\.fa-[\w-]+(?::before)?,?)+)\{(?:--fa|content):"\\([0-9a-f]{4})"', words):
+            codes |= {name: int(code, 16) for name in re.findall(r"\.(fa-[\w-]+)", names)}
+    said, shown = set(), set()
+    for path in site.rglob("*.html"):
+        page = BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+        said |= {sign for formula in page.find_all("math") for sign in formula.get_text()}
+        shown |= {name for icon in page.select(".fas, .fa-solid") for name in icon["class"] if name in codes}
+    assert len(said) > 100
+    assert not {sign for sign in said if ord(sign) not in signs and sign != "\n"}
+    assert len(shown) > 5
+    assert not {name for name in shown if codes[name] not in icons}
+
+
+def test_a_picture_opens_at_its_full_size_by_touch_and_by_keyboard(visit):
+    page = visit(f"book/{toc.chapters(ROOT)[0]}.html", PHONE, has_touch=True)
+    link, box = page.locator("a.zoom").first, page.locator("dialog.zoomed")
+    assert not box.is_visible()
+    for act in (link.tap, lambda: link.press("Enter")):
+        act()
+        picture = box.locator("img")
+        assert picture.evaluate("image => image.decode().then(() => image.clientWidth === image.naturalWidth)")
+        assert picture.get_attribute("alt") == link.locator("img").get_attribute("alt")
+        assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+        before = box.locator("div").evaluate("inside => inside.scrollLeft")
+        for _ in range(3):
+            page.keyboard.press("ArrowRight")
+        page.wait_for_function("before => document.querySelector('.zoomed div').scrollLeft > before", arg=before)
+        page.keyboard.press("Escape")
+        box.wait_for(state="hidden")
+    assert page.evaluate("document.activeElement.classList.contains('zoom')")
+    link.tap()
+    box.get_by_label("Close").tap()
+    box.wait_for(state="hidden")
+
+
+def test_drawings_follow_the_dark_theme_and_maps_keep_their_colours(visit):
+    page = visit("book/piecewise_linear.html", color_scheme="dark")
+    treated = "images => images.map(image => getComputedStyle(image).filter)"
+    drawn = page.locator("a.zoom img.drawn").evaluate_all(treated)
+    kept = page.locator("a.zoom img:not(.drawn)").evaluate_all(treated)
+    assert drawn and all(words.startswith("invert(1) hue-rotate(180deg)") for words in drawn)
+    assert kept and all(words.startswith("brightness(") for words in kept)
+    page.emulate_media(color_scheme="light")
+    page.wait_for_function("document.documentElement.dataset.theme === 'light'")
+    assert set(page.locator("a.zoom img").evaluate_all(treated)) == {"none"}
