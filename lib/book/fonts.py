@@ -3,9 +3,10 @@
     npm pack --ignore-scripts @fontsource/stix-two-math@5.3.0 && tar xzf fontsource-stix-two-math-5.3.0.tgz
     pip install brotli && python -m lib.book.fonts package/files/stix-two-math-latin-400-normal.woff2
 
-The formulas' font is in a script: so it is there when a page is first drawn. A font that a style sheet names comes later, even from
-the sheet itself, and moves what is written in it; and browsers refuse it where pages are read without a server. Without scripts
-formulas are in the reader's own font. The icons are those of the theme's Font Awesome. A test says which sign a new formula or icon lacks: add it here.
+The formulas' font is in a script: so it is there when a page is first drawn. A font that a style sheet names comes later, even
+from the sheet itself, and moves what is written in it; and some browsers refuse it where pages are read without a server. Without
+scripts formulas are in the reader's own font. The icons are those of the theme's Font Awesome. A test says which sign a new
+formula or icon lacks: add it here.
 """
 
 import sys
