@@ -8,6 +8,7 @@ addEventListener("DOMContentLoaded", () => {
   document.querySelector("article").append(box);
   const inside = box.querySelector("div");
 
+  box.addEventListener("keydown", event => { if (event.key === "Escape") box.close(); }); // the theme keeps Escape from dialogs
   document.addEventListener("click", event => {
     const link = event.target.closest("a.zoom");
     if (link && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
