@@ -1,4 +1,4 @@
-"""The command line: `python -m evidence speed | mutants | faults | extremes | elsewhere`.
+"""The command line: `python -m evidence speed | mutants | faults | extremes | elsewhere | pages`.
 
 Nothing heavy is imported before it is known what to run.
 """
@@ -7,9 +7,12 @@ import argparse
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import NamedTuple
 
 from evidence import Refusal
+
+SITE = Path(__file__).parents[1] / "_build" / "html"
 
 
 class Program(NamedTuple):
@@ -58,6 +61,13 @@ PROGRAMS = {
         " tools. Rows of other versions of Python are kept.",
         "folder --python ~/python3.13/bin/python",
     ),
+    "pages": Program(
+        "chapter",
+        "the chapters' pages in a browser: length, shares, jumps, weight",
+        "Open the chapters of the built site in a Chromium, on a laptop and on a slow phone: how many screens, how much of them"
+        " is text, claims, figures, code and output, how far the page jumps, and what a first visit weighs.",
+        "two_point --site _build/html",
+    ),
 }
 
 
@@ -86,6 +96,10 @@ def parser() -> argparse.ArgumentParser:
         if name == "elsewhere":
             command.add_argument(
                 "--python", metavar="PATH", default=sys.executable, help="of an environment with requirements.txt (default: this)"
+            )
+        if name == "pages":
+            command.add_argument(
+                "--site", metavar="FOLDER", type=Path, default=SITE, help="the built site (default: %(default)s)"
             )
     return top
 

@@ -3,7 +3,6 @@
 // which is loaded when first asked for.
 {
   const LINKS = '.bd-article a[href*="#"]:not([href*=":"], .headerlink)'; // those within the site
-  const mathjax = new URL("mathjax/tex-chtml.js", document.currentScript.src).href;
   const scripts = new Map();
   const card = document.createElement("div");
   Object.assign(card, { id: "preview", className: "preview cell_output", role: "tooltip", hidden: true });
@@ -20,18 +19,6 @@
     return scripts.get(src);
   };
   const excerpts = (link) => load(link.href.replace(/(\.html)?[?#].*$/, ".preview.js"));
-
-  async function typeset() {
-    if (!card.querySelector(".math:not(:has(math))")) return;
-    if (!window.MathJax) {
-      window.MathJax = { startup: { typeset: false } }; // a page without formulas of its own
-      load(mathjax);
-    }
-    while (!MathJax.typesetPromise) await new Promise((done) => setTimeout(done, 50)); // it is still on its way
-    await MathJax.startup.promise;
-    await MathJax.typesetPromise([card]);
-    for (const formula of card.querySelectorAll("mjx-container")) formula.removeAttribute("tabindex"); // focus stays on the link
-  }
 
   function fit() {
     for (const formula of card.querySelectorAll("div.math > :not(.eqno)")) {
@@ -50,7 +37,6 @@
       shown = undefined;
       return "nothing";
     }
-    window.MathJax?.typesetClear?.([card]);
     card.innerHTML = parts[name];
     if (link.pathname === location.pathname) {
       const drawing = document.getElementById(name)?.querySelector(".moving svg");
@@ -62,7 +48,7 @@
     link.removeAttribute("title"); // or the browser shows a second card
     card.style.visibility = "hidden";
     card.hidden = false;
-    await Promise.all([typeset(), ...[...card.querySelectorAll("img")].map((image) => image.decode().catch(() => {}))]);
+    await Promise.all([...card.querySelectorAll("img")].map((image) => image.decode().catch(() => {})));
     if (shown !== link) return;
     fit();
     place(link);

@@ -2,7 +2,7 @@
 (() => { // so that its names are its own
 "use strict";
 
-const [PAGE, ANCHOR, KIND, NUMBER, TITLE, TEXT, SECTION, SOURCE, VERDICT, TEX, TERMS] = Array(11).keys();
+const [PAGE, ANCHOR, KIND, NUMBER, TITLE, TEXT, SECTION, SOURCE, VERDICT, FORMULA, TERMS] = Array(11).keys();
 const FIRST = 20; // results that are shown before one asks for all
 
 /* ---- words ---- */
@@ -230,9 +230,9 @@ function result(place, pages, marked) {
   link.append(element("span", { className: "place-kind" }, name), " ");
   const verdict = `place-verdict ${place[VERDICT].replaceAll(" ", "-")}`;
   if (place[VERDICT]) link.append(element("span", { className: verdict }, place[VERDICT]), " ");
-  if (!place[TEX]) mark(link, place[TITLE], marked);
+  if (!place[FORMULA]) mark(link, place[TITLE], marked);
   const item = element("li", {}, link);
-  if (place[TEX]) item.append(element("div", { className: "place-formula", tabIndex: 0 }, `\\[${place[TEX]}\\]`));
+  if (place[FORMULA]) item.append(element("div", { className: "place-formula", tabIndex: 0, innerHTML: place[FORMULA] }));
   const text = sentence(place[TEXT], marked);
   if (text && !(claim && !place[TEXT])) item.append(mark(element("p", { className: "place-text" }), text, marked));
   const where = [pages[place[PAGE]], place[SECTION] === place[TITLE] || reference ? "" : place[SECTION]];
@@ -241,16 +241,6 @@ function result(place, pages, marked) {
   if (place[SOURCE]) mark(line, ` · ${place[SOURCE]}`, marked);
   if (line.textContent) item.append(line);
   return item;
-}
-
-/** Typeset the equations among the results; MathJax is loaded when the first one is there. */
-function typeset(list) {
-  const formulas = [...list.querySelectorAll(".place-formula")];
-  if (!formulas.length) return;
-  if (window.MathJax?.typesetPromise) return void window.MathJax.typesetPromise(formulas);
-  if (window.MathJax) return; // on its way: it will find them
-  window.MathJax = { startup: { elements: [list] }, options: { enableMenu: false } };
-  document.head.append(element("script", { src: "_static/mathjax/tex-chtml.js" }));
 }
 
 function start() {
@@ -279,7 +269,6 @@ function start() {
       });
       out.append(more);
     }
-    typeset(list);
   };
 
   let waiting;

@@ -27,9 +27,10 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 HREF = re.compile(r'href="([^"]*\.html)?#([^"]+)"')
 PAPER = {"format": "A4", "scale": 0.8, "margin": {"top": "18mm", "bottom": "18mm", "left": "16mm", "right": "16mm"}}
 READY = """async anchors => {
-    if (window.MathJax) await MathJax.startup.promise;
+    await document.fonts.ready;
     for (const part of document.querySelectorAll("details:not(.hide)")) part.open = true;
     for (const image of document.images) image.loading = "eager";
+    for (const link of document.querySelectorAll("a.zoom")) link.replaceWith(...link.childNodes);
     const links = document.createElement("div");
     links.style = "height: 0; overflow: hidden";
     for (const anchor of anchors) if (document.getElementById(anchor)) {

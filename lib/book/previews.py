@@ -21,7 +21,7 @@ def excerpts(body: str) -> dict[str, str]:
     """Return, for the body of a page, what a link's card shows, as HTML, by the id that the link points at.
 
     Equations, figures, claims, exercises, theorems and works are shown whole, symbols as the row of their table.
-    Formulas stay TeX. A card is to be read, not worked with: links in it are plain words, and no id comes twice on a page.
+    A card is to be read, not worked with: links in it are plain words, and no id comes twice on a page.
     """
     for pattern in LEFT_OUT:
         body = re.sub(pattern, "", body, flags=re.S)
@@ -35,7 +35,7 @@ def excerpts(body: str) -> dict[str, str]:
         for link in shown.find_all("a"):
             link.unwrap()
         for tag in (shown, *shown.find_all(True)):
-            for attribute in ("id", "tabindex", "loading"):
+            for attribute in ("id", "tabindex", "loading", "data-tex"):
                 tag.attrs.pop(attribute, None)
         found[name] = str(shown)
     return found

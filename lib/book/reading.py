@@ -1,7 +1,7 @@
 """What makes a long page pleasant to read: numbers that stay whole, the ledger's tables as cards on a phone, and scripts.
 
-`code.js` opens all folded code of a page, `play.js` gives each slider a play button, `contents.js` lets the contents follow the
-reader, and `wide.js` lets wide formulas scroll. Without them a page lacks nothing but that.
+`code.js` opens all folded code of a page, `play.js` gives each slider a play button, and `contents.js` lets the contents follow
+the reader. Without them a page lacks nothing but that.
 """
 
 import re
@@ -9,8 +9,8 @@ import re
 from docutils import nodes
 from sphinx.application import Sphinx
 
-# Kept as they are: tags, what is no text, and formulas, which MathJax reads.
-LEAVE = r"<(script|style|svg|math)\b.*?</\1>|<[^>]*>|\\\(.*?\\\)|\\\[.*?\\\]"
+# Kept as they are: tags, formulas, and what is no text.
+LEAVE = r"<(script|style|svg|math)\b.*?</\1>|<[^>]*>"
 NUMBER = re.compile(rf"{LEAVE}|(\d[\d.]*e[-+]\d+)", re.DOTALL)
 LEDGER = re.compile(
     r'<table class="table">(?=\s*<thead>\s*<tr[^>]*><th[^>]*><p>claim</p>(?:(?!</tr>).)*<p>verdict</p>)', re.DOTALL
@@ -35,6 +35,6 @@ def mend(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.do
 def setup(app: Sphinx) -> None:
     """Register with Sphinx."""
     app.add_css_file("reading.css")
-    for script in ("code.js", "play.js", "contents.js", "wide.js"):
+    for script in ("code.js", "play.js", "contents.js"):
         app.add_js_file(script, loading_method="defer")
     app.connect("html-page-context", mend)

@@ -14,6 +14,7 @@ from sphinx.application import Sphinx
 
 from lib import files
 from lib.book import ledger, toc
+from lib.book.formulas import mathml
 from lib.book.plain import plain
 
 # What a place is, by the class of its element. Each is a place of its own, and not part of the text around it.
@@ -22,6 +23,7 @@ KINDS |= {"citation": "reference"}
 LISTS_OF_CLAIMS = ("what_replicates", "errata", "margins")  # pages whose tables repeat what is a place already
 THINGS = "div.math[id], div.claim[id], figure[id]"  # that may stand within other things
 SPOKEN = ("p", "ul", "ol", "dl", "table")
+FORMULA = re.compile(r'<math data-tex="(.*?)".*?</math>', re.DOTALL)
 UNSEARCHED = re.compile(r"<(svg|script|style|pre)\b.*?</\1>|<a class=\"headerlink.*?</a>", re.DOTALL)
 SENTENCE = re.compile(r"(?<=[.!?:])\s+(?=[A-Z])")  # between two
 AROUND = 400  # letters, at most, of the sentences before and after an equation, by which it is found
@@ -42,7 +44,7 @@ class Place:
     section : number and heading of the section that holds it
     source : where a claim stands in the document
     verdict : of a claim
-    tex : of an equation
+    formula : of an equation, in MathML
     terms : what a section emphasizes, since it says what that is
     """
 
@@ -55,13 +57,13 @@ class Place:
     section: str = ""
     source: str = ""
     verdict: str = ""
-    tex: str = ""
+    formula: str = ""
     terms: str = ""
 
 
 def readable(element: Tag) -> str:
     """Return the words of an element in one line, with formulas in plain text."""
-    text = re.sub(r"\\\((.+?)\\\)|\\\[(.+?)\\\]", lambda m: plain(m[1] or m[2]), element.get_text(), flags=re.DOTALL)
+    text = re.sub(r"\\\((.+?)\\\)", lambda m: plain(m[1]), element.get_text(), flags=re.DOTALL)
     return " ".join(text.split())
 
 
@@ -77,7 +79,8 @@ class Reader:
 
     def read(self, html: str) -> list[Place]:
         """Return the places of a page."""
-        self._children(BeautifulSoup(UNSEARCHED.sub("", html), "html.parser"), Place(self.page, "", self.kind))
+        words = FORMULA.sub(r"\\(\1\\)", UNSEARCHED.sub("", html))
+        self._children(BeautifulSoup(words, "html.parser"), Place(self.page, "", self.kind))
         return self.places
 
     def _children(self, element: Tag, section: Place) -> None:
@@ -132,7 +135,7 @@ class Reader:
         if number:
             place.number = re.sub(r"[^0-9.]", "", number.extract().get_text()).strip(".")
         if kind == "equation":
-            place.tex = re.sub(r"^\\\[|\\\]$", "", element.get_text().strip()).strip()
+            place.formula = mathml(element.get_text().strip().removeprefix(r"\(").removesuffix(r"\)"), block=True)
             place.title, place.text = readable(element), SENTENCE.split(section.text)[-1][-AROUND:]
             self.open.append(place)
             section.text = f"{section.text} {place.title}".strip()

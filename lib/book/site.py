@@ -13,7 +13,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.util.docutils import SphinxDirective
 
-from lib.book import boxes, ledger, pages, previews, reading, search
+from lib.book import boxes, formulas, ledger, pages, pictures, previews, reading, search
 
 REPOSITORY = "BOOK_REPOSITORY"  # environment variable with the repository's web address
 
@@ -105,6 +105,8 @@ def setup(app: Sphinx) -> dict:
     search.setup(app)
     previews.setup(app)
     reading.setup(app)
+    formulas.setup(app)
+    pictures.setup(app)
     app.connect("config-inited", configure)
     app.connect("config-inited", fill)
     app.connect("html-page-context", say_how_to_run)

@@ -6,16 +6,17 @@ from types import SimpleNamespace
 import pytest
 
 from lib.book import search
+from lib.book.formulas import mathml
 from lib.book.plain import plain
 
 PAGE = r"""<nav>Elsewhere</nav><article class="bd-article"><section id="two-neurons">
 <h1><span class="section-number">3. </span>Two neurons<a class="headerlink" href="#two-neurons">#</a></h1>
-<p>They meet at <span class="math">\(\delta = 0\)</span>, where the <em>kernel distance</em> is <em>small</em>.</p>
+<p>They meet at <span class="math"><math data-tex="\delta = 0"><mi>δ</mi></math></span>,
+where the <em>kernel distance</em> is <em>small</em>.</p>
 <section id="what-stays"><h2><span class="section-number">3.1. </span>What stays</h2>
 <p>Look. For all times the number</p>
-<div class="math" id="equation-eq-stays"><span class="eqno">(3.1)<a class="headerlink">#</a></span>\[
-a^2 - w^2
-\]</div>
+<div class="math" id="equation-eq-stays"><span class="eqno">(3.1)<a class="headerlink">#</a></span>
+<div class="formula"><math data-tex="a^2 - w^2" display="block"><mi>a</mi></math></div></div>
 <p>is conserved.</p>
 <div class="cell"><div class="cell_input"><pre>code = 1</pre></div><div class="cell_output">
 <pre>printed</pre><div class="claim claim-slip" id="two-stays"><p>Slip: it stays</p></div>
@@ -23,8 +24,9 @@ a^2 - w^2
 <span class="caption-text">It stays.</span></p></figcaption></figure></div></div>
 <div class="exercise admonition" id="ex-one">
 <p class="admonition-title"><span class="caption-number">Exercise 3.1 </span> (One)</p>
-<section id="exercise-content"><p>Show <span class="math">\(a=\tfrac12\)</span>.</p>
-<div class="math" id="equation-eq-inside"><span class="eqno">(3.2)</span>\[b\]</div></section></div>
+<section id="exercise-content"><p>Show <span class="math"><math data-tex="a=\tfrac12"><mi>a</mi></math></span>.</p>
+<div class="math" id="equation-eq-inside"><span class="eqno">(3.2)</span>
+<math data-tex="b"><mi>b</mi></math></div></section></div>
 <table><thead><tr><th>symbol</th><th>meaning</th></tr></thead><tbody><tr><td>a</td><td>output weight</td></tr></tbody></table>
 </section></section></article><footer>Elsewhere</footer>"""
 
@@ -54,7 +56,7 @@ def test_a_place_says_what_stands_there_and_where_it_is():
     assert (chapter.title, chapter.text) == ("Two neurons", "They meet at δ = 0, where the kernel distance is small.")
     assert chapter.terms == "kernel distance"  # one emphasized word is no term
     assert section.text == "Look. For all times the number a² - w² is conserved. symbol · meaning. a · output weight."
-    assert (equation.tex, equation.title) == ("a^2 - w^2", "a² - w²")
+    assert (equation.formula, equation.title) == (mathml("a^2 - w^2", block=True), "a² - w²")
     assert equation.text == "For all times the number … is conserved."  # by which it is found
     assert (claim.title, claim.source, claim.verdict, claim.section) == ("it stays, a²", "Eq. 7", "slip", "3.1 What stays")
     assert figure.text == "It stays."

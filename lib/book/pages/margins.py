@@ -26,15 +26,18 @@ def margins(root: Path) -> dict[str, str]:
     ValueError
         If the table is missing or not whole.
     """
-    rows = table(root)
-    if not rows:
+    all_rows = table(root)
+    if not all_rows:
         raise ValueError(f"{root / TABLE} has no claims: make it with `make seeds`")
+    codes = {name: digest(root, name) for name in chapters(root)}
+    rows = [row for row in all_rows if row["code"] == codes.get(row["id"].split("/")[0])]
     moving = [row for row in rows if len(set(row["measured"])) > 1]
     hanging = [row for row in rows if len(set(row["verdict"])) > 1 or passing(row)]
     closest = sorted((row for row in moving if deviations(row) is not None), key=deviations)[:CLOSEST]
+    counts = sorted({len(row["measured"]) for row in rows})
     return {
         "claims": str(len(rows)),
-        "seeds": str(len(rows[0]["measured"])),
+        "seeds": " to ".join(map(str, counts[:1] + counts[1:][-1:])),
         "firm": str(len(rows) - len(hanging)),
         "still": str(len(rows) - len(moving)),
         "origin": "; ".join(sorted({f"{row['date']}, {row['versions']}" for row in rows})),
@@ -45,13 +48,11 @@ def margins(root: Path) -> dict[str, str]:
 
 
 def _chapter(root: Path, chapter: str, rows: list[dict]) -> str:
-    """Write a chapter's section, and whether it is of today."""
-    parts, own = [f"## {title(root, chapter)}"], [row for row in rows if row["id"].split("/")[0] == chapter]
+    """Write a chapter's section, or that its code of today has not run yet."""
+    own = [row for row in rows if row["id"].split("/")[0] == chapter]
     if not own:
-        return f"{parts[0]}\n\nNot run yet: `python -m lib seeds {chapter}`."
-    if own[0]["code"] != digest(root, chapter):
-        parts.append(f"The chapter's code has changed since: `python -m lib seeds {chapter}` renews the table.")
-    return "\n\n".join([*parts, _shown(own)])
+        return f"## {title(root, chapter)}\n\nNot run yet with the code of today: `python -m lib seeds {chapter}`."
+    return f"## {title(root, chapter)}\n\nWith {len(own[0]['measured'])} seeds:\n\n{_shown(own)}"
 
 
 def table(root: Path) -> list[dict]:

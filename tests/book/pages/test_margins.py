@@ -9,11 +9,11 @@ from lib.book.pages import margins
 from lib.claims import at_least, at_most, near
 
 
-def row(bound, values, verdicts=None, name="one/claim"):
+def row(bound, values, verdicts=None, name="one/claim", code="0"):
     verdicts = verdicts or ["reproduced" if bound.holds(value) else "not reproduced" for value in values]
     edges = {"low": [bound.low] * len(values), "high": [bound.high] * len(values)}
     found = {"id": name, "measured": values, **edges, "printed": [None] * len(values), "verdict": verdicts, "rivals": {}}
-    return found | {"code": "0", "date": "2026-01-02", "versions": "numpy 1"}
+    return found | {"code": code, "date": "2026-01-02", "versions": "numpy 1"}
 
 
 @pytest.mark.parametrize(
@@ -57,11 +57,13 @@ def test_the_page_shows_what_hangs_on_the_seed_and_counts_the_rest(tmp_path):
     (tmp_path / "book" / "evidence").mkdir(parents=True)
     (tmp_path / "_toc.yml").write_text("root: index\nchapters:\n  - file: book/one.ipynb\n")
     (tmp_path / "book" / "one.md").write_text("# The one\n")
+    today = margins.digest(tmp_path, "one")
     rows = [
-        row(at_most(2), [1, 1.9, 2.1], name="one/hangs"),
-        row(at_most(2), [1, 1, 1], name="one/still"),
-        row(near(0, 1), [0.1, -0.2, 0.15], name="one/firm"),
-        row(at_least(1), [2, 2, 2], name="one/rival") | {"rivals": {"chance": [0.5, 0.9, 1.5], "zero": [0, 0, 0]}},
+        row(at_most(2), [1, 1.9, 2.1], name="one/hangs", code=today),
+        row(at_most(2), [1, 1, 1], name="one/still", code=today),
+        row(near(0, 1), [0.1, -0.2, 0.15], name="one/firm", code=today),
+        row(near(0, 1), [0.5, 2, 0.15], name="one/older"),
+        row(at_least(1), [2, 2, 2], name="one/rival", code=today) | {"rivals": {"chance": [0.5, 0.9, 1.5], "zero": [0, 0, 0]}},
     ]
     spelled = json.dumps(rows).replace("-Infinity", '"-inf"').replace("Infinity", '"inf"')
     (tmp_path / margins.TABLE).write_text("\n".join(map(json.dumps, json.loads(spelled))))
@@ -69,6 +71,7 @@ def test_the_page_shows_what_hangs_on_the_seed_and_counts_the_rest(tmp_path):
     assert [words[name] for name in ("claims", "seeds", "firm", "still")] == ["4", "3", "2", "2"]
     assert "{ref}`one: hangs <one-hangs>` | reproduced with 2 of 3 | ≤ 2 | 1 | 1.9 | 2.1 | 105% |" in words["hanging"]
     deviations = abs(np.mean([0.1, -0.2, 0.15]) - 1) / np.std([0.1, -0.2, 0.15])
+    assert "older" not in "".join(words.values())
     assert words["chapters"].startswith("## The one\n") and f"| 20% | {deviations:.0f} |" in words["chapters"]
     assert "{ref}`one: rival <one-rival>` | reproduced; “chance” passes with 1 of 3 | ≥ 1 |" in words["hanging"]
     assert "zero" not in words["hanging"]

@@ -1,0 +1,91 @@
+"""Formulas as MathML, written while the site is built: a page needs no script for them, and nothing moves when it is opened.
+
+A formula that cannot be converted is a warning, and so the end of the build.
+"""
+
+import re
+from functools import cache
+from html import escape, unescape
+from typing import Any, NoReturn
+
+from docutils import nodes
+from math_core import LatexError, LatexToMathML
+from sphinx.application import Sphinx
+from sphinx.locale import _
+from sphinx.util import logging
+from sphinx.util.math import get_node_equation_number
+from sphinx.writers.html5 import HTML5Translator
+
+from lib.book import fonts
+
+# What the converter does not know, in words that it knows; both are drawn alike, or nearly.
+SPLIT = re.compile(r"\\(begin|end)\{split\}")
+SMALL = re.compile(r"\\begin\{smallmatrix\}(.*?)\\end\{smallmatrix\}", re.DOTALL)
+LONG = 25  # signs: a longer formula may be wider than a phone, and then is scrolled, by keyboard, too
+
+logger = logging.getLogger(__name__)
+
+
+@cache
+def _converter() -> LatexToMathML:
+    return LatexToMathML(fancy_error=False, unicode_substitution="never")
+
+
+def mathml(latex: str, block: bool = False) -> str:
+    """Write a formula as MathML; a ValueError if that is not possible."""
+    latex = SMALL.sub(r"{\\scriptstyle\\begin{matrix}\1\\end{matrix}}", SPLIT.sub(r"\\\1{aligned}", latex.strip()))
+    if block and r"\\" in latex and not re.match(r"\\begin\{(align|gather|equation|multline)", latex):
+        latex = rf"\begin{{aligned}}{latex}\end{{aligned}}"  # as Sphinx does
+    try:
+        return _converter().convert_with_local_state(latex, displaystyle=block)
+    except LatexError as problem:
+        raise ValueError(f"the formula {latex} has no MathML: {problem}") from problem
+
+
+def write(node: nodes.Node, block: bool) -> str:
+    """Write a formula of a page, with its TeX for the search; one that has no MathML is a warning, and stays as it is."""
+    try:
+        return mathml(node.astext(), block).replace("<math", f'<math data-tex="{escape(node.astext())}"', 1)
+    except ValueError as problem:
+        logger.warning(str(problem), location=node)
+        return f"<code>{escape(node.astext())}</code>"
+
+
+def scrolled(tag: str, formula: str) -> str:
+    """Put a formula that may be too long for a phone, or has a line of its own, into a box that scrolls."""
+    long = len(unescape(re.sub("<[^>]*>", "", formula))) > LONG
+    focus = ' tabindex="0"' * long
+    return f'<{tag} class="formula"{focus}>{formula}</{tag}>' if long or tag == "div" else formula
+
+
+def visit_math(translator: HTML5Translator, node: nodes.math) -> NoReturn:
+    """Write a formula within a line."""
+    translator.body.append(translator.starttag(node, "span", "", CLASS="math notranslate nohighlight"))
+    translator.body.append(scrolled("span", write(node, False)) + "</span>")
+    raise nodes.SkipNode
+
+
+def visit_math_block(translator: HTML5Translator, node: nodes.math_block) -> NoReturn:
+    """Write a formula on a line of its own, with its number."""
+    translator.body.append(translator.starttag(node, "div", CLASS="math notranslate nohighlight"))
+    translator.body.append(scrolled("div", write(node, True)))
+    if node["number"]:
+        translator.body.append(f'<span class="eqno">({get_node_equation_number(translator, node)})')
+        translator.add_permalink_ref(node, _("Link to this equation"))
+        translator.body.append("</span>")
+    translator.body.append("</div>\n")
+    raise nodes.SkipNode
+
+
+def bring(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
+    """Let the formulas' font come with a page that has some, before it is drawn; search results may have some."""
+    if page == "search" or "<math" in context.get("body", ""):
+        app.add_js_file(fonts.FORMULAS.relative_to(fonts.STATIC).as_posix(), priority=100)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register with Sphinx; `html_math_renderer: mathml` chooses it."""
+    app.add_html_math_renderer("mathml", (visit_math, None), (visit_math_block, None))
+    app.add_css_file("formulas.css")
+    app.connect("html-page-context", bring)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
