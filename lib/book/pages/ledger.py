@@ -59,7 +59,8 @@ def errata(root: Path, records: list[dict]) -> dict[str, str]:
             sections.append("> " + (lead + note.strip()).replace("\n", "\n> "))
         if rows:
             sections.append(table(["place", "what holds", "verdict", "bound", "as printed", "measured"], map(_erratum, rows)))
-    return _counts(records) | {"chapters": "\n\n".join(sections)}
+    count = _counts(records)
+    return {"corrected": count[CORRECTED], "slip": count[SLIP], "chapters": "\n\n".join(sections)}
 
 
 def _erratum(row: dict) -> list[str]:
@@ -71,10 +72,9 @@ def _erratum(row: dict) -> list[str]:
 
 
 def _counts(records: list[dict]) -> dict[str, str]:
-    """Count the claims, those that are statements of the documents, those with rivals, and those of each verdict."""
+    """Count the statements of the documents, the claims with rivals, the rivals, and the claims of each verdict."""
     count = Counter(record["verdict"] for record in records)
     numbers = {
-        "claims": len(records),
         "documents": len(records) - count[NEW],
         "contested": sum(bool(record["rivals"]) for record in records),
         "rivals": sum(len(record["rivals"]) for record in records),
