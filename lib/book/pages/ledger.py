@@ -13,6 +13,8 @@ from lib.markdown import escape, table
 
 ADMONITION = re.compile(r"^([:`]{3,})\{admonition\} (Printed.*)\n(?::.*\n)*\n?([\s\S]*?)^\1$", re.MULTILINE)
 
+HEADS = ("claim", "statement", "measured", "verdict")
+
 
 def index(root: Path, records: list[dict]) -> dict[str, str]:
     """Return for the front page the counts, a link to the first chapter, and a line for each chapter with what came of it."""
@@ -30,9 +32,7 @@ def index(root: Path, records: list[dict]) -> dict[str, str]:
 
 def what_replicates(root: Path, records: list[dict]) -> dict[str, str]:
     """Return the counts and a table for each chapter, in which each row is linked to its cell."""
-    sections = [
-        f"## {title(root, chapter)}\n\n{table(claims.HEADS, map(_row, rows))}" for chapter, rows in _by_chapter(records).items()
-    ]
+    sections = [f"## {title(root, chapter)}\n\n{table(HEADS, map(_row, rows))}" for chapter, rows in _by_chapter(records).items()]
     return _counts(records) | {"chapters": "\n\n".join(sections)}
 
 
@@ -40,9 +40,10 @@ def _row(record: dict) -> list[str]:
     """Link the claim's name to its cell, colour the verdict, and say what was seen instead or what would decide."""
     chapter, name = record["id"].split("/")
     why = f". {record['verdict'].capitalize()}: {record['why']}" if record["why"] else ""
-    _, *middle, verdict = claims.cells(record | {"statement": record["statement"] + why})
+    _, statement, measured, expected, rivals, verdict = claims.cells(record | {"statement": record["statement"] + why})
+    numbers = f"{measured}, expected {expected}" + (f". Rivals: {rivals}" if rivals else "")
     place = f'<span id="what_replicates-{chapter}-{name}"></span>{{ref}}`{name} <{chapter}-{name}>`'
-    return [place, *middle, f"[{verdict}]{{.{verdict.replace(' ', '-')}}}"]
+    return [place, statement, numbers, f"[{verdict}]{{.{verdict.replace(' ', '-')}}}"]
 
 
 def errata(root: Path, records: list[dict]) -> dict[str, str]:
