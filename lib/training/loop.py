@@ -109,7 +109,8 @@ def train(
         dimensions and a tensor (members, ...)
     layers : hidden layers, counted from 0, whose representations `observe` gets; None for all
     stop_below : a member whose recorded loss falls below this stops there
-    stop_when : maps what was recorded at a step, by name, arrays (members, ...), to a mask (members,) of those that stop there
+    stop_when : maps what was recorded at a step, by name, arrays (members, ...), to a mask (members,) of those that stop there;
+        like `observe` it is given one member at a time where the path trains them apart
     seed : with the member's number it determines the order of points and the units that drop out; or (members,), so that
         members of one seed share them
     progress : show a bar
