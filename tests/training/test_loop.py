@@ -54,7 +54,8 @@ def plain(
     inputs, targets = torch.from_numpy(inputs).to(leaves["weight1"]), torch.from_numpy(targets).to(leaves["weight1"])
     rates = learning_rate if isinstance(learning_rate, dict) else dict.fromkeys(leaves, learning_rate)
     groups = [{"params": [leaf], "lr": rates[name]} for name, leaf in leaves.items()]
-    method = (torch.optim.Adam if optimizer == "adam" else torch.optim.SGD)(groups, **method)
+    adam = torch.optim.AdamW if "weight_decay" in method else torch.optim.Adam
+    method = (adam if optimizer == "adam" else torch.optim.SGD)(groups, **method)
     scheduler = torch.optim.lr_scheduler.LambdaLR(method, schedule or (lambda step: 1))
 
     def loss(x, y, masks=None):
@@ -103,6 +104,8 @@ METHODS = [
     {"schedule": cosine(7, 0.8)},
     {"batch_size": 5, "momentum": 0.9, "nesterov": True, "schedule": piecewise([0, 3, 6], [0, 2, 0.5])},
     {"optimizer": "adam", "schedule": warm_up(4)},
+    {"weight_decay": 0.5},
+    {"optimizer": "adam", "weight_decay": 0.5, "batch_size": 5, "schedule": warm_up(4)},
 ]
 METHOD_NAMES = ["-".join(method) + str(i) for i, method in enumerate(METHODS)]
 
@@ -184,6 +187,46 @@ def test_learning_rates_of_members_and_parameters(name, method, own):
         settings = {"steps": 3} | method
         found = train(network, parameters, inputs, targets, learning_rate=given_rates, observe=weights, **settings)
         assert_plain(found, network, parameters, inputs, targets, expected, own=own, **settings)
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_weight_decay_of_members_and_parameters(optimizer):
+    network, (inputs, targets) = NETWORKS["dense"], data(4)
+    parameters = network.initialize(1, 3, dtype=torch.float64)
+    members = np.array([0.0, 0.5, 2.0])
+    weights_only = {name: members * name.startswith("weight") for name in parameters}
+    settings = {"learning_rate": 0.05, "steps": 4, "optimizer": optimizer, "observe": weights}
+    for given_decays in (members, weights_only):
+        found = train(network, parameters, inputs, targets, weight_decay=given_decays, **settings)
+        for m in range(3):
+            one = {name: value[m : m + 1] for name, value in parameters.items()}
+            leaves = {name: value[0].clone().requires_grad_() for name, value in one.items()}
+            decays = given_decays if isinstance(given_decays, dict) else dict.fromkeys(leaves, given_decays)
+            groups = [{"params": [leaf], "weight_decay": decays[name][m]} for name, leaf in leaves.items()]
+            method = (torch.optim.AdamW if optimizer == "adam" else torch.optim.SGD)(groups, 0.05)
+            for _ in range(4):
+                method.zero_grad()
+                half_squared_error(network(leaves, torch.from_numpy(inputs))[0], torch.from_numpy(targets)).backward()
+                method.step()
+            for name, leaf in leaves.items():
+                np.testing.assert_allclose(found[name][m, -1], leaf.detach(), rtol=1e-9, atol=1e-12)
+
+
+def test_weight_decay_does_not_enter_the_momentum():
+    """As Loshchilov & Hutter's SGDW, and unlike torch's SGD: θ ← (1 − λη) θ − η v."""
+    network, (inputs, targets) = NETWORKS["dense"], data(4)
+    parameters = network.initialize(1, 1, dtype=torch.float64)
+    settings = {"learning_rate": 0.05, "momentum": 0.9, "observe": weights}
+    found = train(network, parameters, inputs, targets, weight_decay=2.0, steps=3, **settings)
+    theta, speed = {name: value[0] for name, value in parameters.items()}, {name: 0.0 for name in parameters}
+    for _ in range(3):
+        leaves = {name: value.requires_grad_() for name, value in theta.items()}
+        loss = half_squared_error(network(leaves, torch.from_numpy(inputs))[0], torch.from_numpy(targets))
+        gradients = dict(zip(leaves, torch.autograd.grad(loss, list(leaves.values())), strict=True))
+        speed = {name: 0.9 * speed[name] + gradients[name] for name in theta}
+        theta = {name: (0.9 * theta[name] - 0.05 * speed[name]).detach() for name in theta}
+    for name, value in theta.items():
+        np.testing.assert_allclose(found[name][0, -1], value, rtol=1e-9, atol=1e-12)
 
 
 def test_cross_entropy_in_training():
@@ -643,6 +686,9 @@ def backwards(step):
         ({"seed": [1, 2, 3]}, r"seed is \[1, 2, 3\]: want one number, or one for each of 2 members"),
         ({"nesterov": True}, "nesterov: want momentum, too"),
         ({"optimizer": "adam", "betas": (0.9, 1.0)}, r"betas are \(0.9, 1.0\): want two numbers in \[0, 1\)"),
+        ({"weight_decay": -1.0}, "weight_decay must not be negative"),
+        ({"weight_decay": [0.1] * 3}, "want one number of at least 0, or one for each of 2 members"),
+        ({"weight_decay": {"weight1": 0.1}}, f"weight_decay by name must name each of the parameters {NAMES}"),
         ({"schedule": backwards}, "schedule gives -1.0 at update 0: want a number of at least 0"),
         ({"test": (np.ones((4, 3)), np.ones((5, 2)))}, r"inputs \(4, 3\) and targets \(5, 2\) must be equally many"),
         ({"test": (np.ones((4, 3)), np.ones((4, 1)))}, r"targets are \(4, 1\) for each member: want \(4, 2\)"),
