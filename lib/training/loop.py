@@ -7,20 +7,23 @@ member's result does not depend on who trains beside it: bitwise on the first tw
 rounding.
 """
 
+import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import dataclass
 from os import cpu_count
+from threading import Event
+from typing import Any
 
 import numpy as np
 import torch
 import xarray as xr
 from torch import Tensor
-from tqdm import tqdm
 
 from lib.checks import instance, limit, optional, size, takes, vector, whole
 from lib.networks import Dense, Network, Observe
 from lib.networks.base import check_parameters
+from lib.progress import bar as progress_bar
 from lib.training import arguments, descent, two_layer
 from lib.training.descent import Data, Draw, Loss, Method, Schedule, call, half_squared_error
 
@@ -129,22 +132,25 @@ def train(
         _View(network, data.part(own), tests and tests.part(own), loss, metrics or {}, observe)
         for own in (slice(end - stack.members, end) for stack, end in zip(stacks, ends, strict=True))
     ]
-    bar = tqdm(total=members * int(record[-1]), desc="training", unit="step", disable=None if progress else True)
+    bar = progress_bar(members * int(record[-1]), "training", "step", show=progress)
     threads = min(len(stacks), cpu_count() or 1)
     # Arithmetic on numbers below the normal range is a hundred times slower, so each thread rounds them to zero.
-    with bar, ThreadPoolExecutor(threads, initializer=torch.set_flush_denormal, initargs=(True,)) as pool:
-        runs = list(pool.map(lambda *pair: _run(*pair, record.astype(int), layers, stop_below, bar), stacks, views))
+    pace = _Pace(bar)
+    with bar, ThreadPoolExecutor(threads, initializer=torch.set_flush_denormal, initargs=(True,)) as pool, pace:
+        runs = list(pool.map(lambda *pair: _run(*pair, record.astype(int), layers, stop_below, pace), stacks, views))
     joined = runs[0] if len(runs) == 1 else xr.concat(runs, "member")
     return joined.assign_coords(member=np.arange(members))
 
 
-def _run(stack: Stack, view: "_View", record: np.ndarray, layers: tuple[int, ...], stop_below: float, bar: tqdm) -> xr.Dataset:
+def _run(
+    stack: Stack, view: "_View", record: np.ndarray, layers: tuple[int, ...], stop_below: float, pace: "_Pace"
+) -> xr.Dataset:
     """Train a stack from record to record and collect what is seen."""
     stopped, diverged = (np.full(stack.members, -1) for _ in range(2))
     seen, done = [], 0
     for step in record:
         if np.any(stopped < 0):
-            stack.advance(int(step) - done)
+            pace.advance(stack, int(step) - done)
             losses, parameters, outputs, hidden = stack.look(layers)
             frame = {"loss": ((), losses)} | view.observe(parameters, outputs, hidden)
             frame = {name: (dims, value.detach().cpu().numpy().copy()) for name, (dims, value) in frame.items()}
@@ -152,14 +158,44 @@ def _run(stack: Stack, view: "_View", record: np.ndarray, layers: tuple[int, ...
             diverged[(diverged < 0) & ~np.isfinite(losses)] = step
             stopped[(stopped < 0) & (losses < stop_below)] = step
             stack.freeze(stopped >= 0)
+        else:
+            pace.bar.update(stack.members * (int(step) - done))
         seen.append(frame)
-        bar.update(stack.members * (int(step) - done))
         done = int(step)
     variables = {
         name: (("member", "step", *dims), np.stack([frame[name][1] for frame in seen], axis=1))
         for name, (dims, _) in seen[0].items()
     }
     return xr.Dataset(variables | {"stopped": ("member", stopped), "diverged": ("member", diverged)}, {"step": record})
+
+
+class _Pace:
+    """Lets stacks advance in chunks of about half a second, so that Ctrl-C ends them all soon; chunks change no number."""
+
+    def __init__(self, bar: Any) -> None:
+        self.bar, self.stop, self.chunk = bar, Event(), 1
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: type | None, *_: object) -> None:
+        if kind is not None:
+            self.stop.set()
+
+    def advance(self, stack: Stack, steps: int) -> None:
+        """Take some steps, or raise CancelledError when it is time to stop."""
+        while True:  # once at least: a compiled stack is looked at only after it was asked to advance
+            if self.stop.is_set():
+                raise CancelledError
+            start, part = time.perf_counter(), min(self.chunk, steps)
+            stack.advance(part)
+            self.bar.update(stack.members * part)
+            spent, steps = time.perf_counter() - start, steps - part
+            if spent > 0.5:
+                self.chunk = max(1, part // 2)
+            elif part == self.chunk and spent < 0.25:
+                self.chunk *= 2
+            if not steps:
+                return
 
 
 @dataclass(frozen=True)
