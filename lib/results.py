@@ -12,7 +12,7 @@ from typing import Any
 
 import xarray as xr
 
-from lib.checks import instance, kind, one_of, takes, text, whole
+from lib.checks import instance, kind, one_of, positive, takes, text, whole
 from lib.sweeps import Sweep, grown
 
 ROOT = Path(__file__).parents[1]
@@ -47,7 +47,7 @@ class Run:
         text(name=self.name, dimension=self.dimension)
         kind("function", self.function, Callable)
         kind("pieces", self.pieces, Mapping)
-        kind("source", self.source, Mapping)
+        _check_scale(self.source)
         for label, piece in self.pieces.items():
             kind(f"pieces[{label!r}]", piece, Mapping)
         if not self.pieces:
@@ -94,7 +94,7 @@ class Growing:
 
     def __post_init__(self) -> None:
         kind("sweep", self.sweep, Sweep)
-        kind("source", self.source, Mapping)
+        _check_scale(self.source)
         kind("dimension", self.dimension, str)
         whole("together", self.together, 1)
 
@@ -120,6 +120,11 @@ class Growing:
     def scale(self) -> dict[str, list[float]]:
         """Return, for each name of the source's scale but `networks`, our number."""
         return {name: [_number(self.function, self.sweep.fixed, name)] for name in self.source if name != "networks"}
+
+
+def _check_scale(source: Scale) -> None:
+    for name, value in kind("source", source, Mapping).items():
+        positive(f"source[{name!r}]", value)
 
 
 def _plain(value: Any) -> Any:

@@ -20,7 +20,7 @@ import numpy as np
 import xarray as xr
 
 from lib import files, progress, results
-from lib.checks import instance, optional, takes, text, whole
+from lib.checks import instance, one_of, optional, takes, whole
 from lib.provenance import code, device_name
 from lib.results import Growing, Run, StaleResult
 from lib.sweeps import grown, shards, workers
@@ -52,7 +52,7 @@ def limit(seconds: float | None) -> Iterator[float]:
         signal.signal(signal.SIGALRM, before)
 
 
-@takes(run=instance(Run, Growing), shard_size=optional(whole))
+@takes(run=instance(Run, Growing), device=partial(one_of, allowed=("cpu", "cuda")), shard_size=optional(whole))
 def store(
     run: Run | Growing,
     device: str = "cpu",
@@ -82,7 +82,6 @@ def store(
     lib.sweeps.TaskError
         If the function raised somewhere; all other pieces are done first.
     """
-    text(device=device)
     kept = _open(run, device, shard_size)
     todo = kept.missing[part[0] - 1 :: part[1]] if part else kept.missing
     todo, saved = kept.found_of(todo)[:most], time.monotonic()
