@@ -85,15 +85,19 @@ def store(
     kept = _open(run, device, shard_size)
     todo = kept.missing[part[0] - 1 :: part[1]] if part else kept.missing
     todo, saved = kept.found_of(todo)[:most], time.monotonic()
+    left = len(todo)
     try:
         with closing(kept.compute(todo, partial(_fits, kept, until))) as done:
-            for _ in done:
+            for number, _ in enumerate(done, start=1):
+                left = len(todo) - number
                 if part is None and time.monotonic() - saved > RENEWED:
                     kept.save()
                     saved = time.monotonic()
     finally:
         if part is None:
             kept.save()
+    if left:
+        print(f"{run.name}: {left} more do not fit into the time", flush=True)
     return run.path if part is None else kept.folder
 
 
