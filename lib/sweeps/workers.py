@@ -4,6 +4,7 @@
 """
 
 import asyncio
+import os
 import signal
 import sys
 import time
@@ -89,7 +90,11 @@ def cluster(workers: int | None = None, scheduler: str | None = None) -> Iterato
         with uninterrupted():
             local = LocalCluster(n_workers=workers, threads_per_worker=1, memory_limit=0, env=threads, **quiet)
         with local, Client(local):
-            yield
+            try:
+                yield
+            except KeyboardInterrupt:
+                _abandon(local)
+                raise
         return
     try:
         asyncio.run(asyncio.wait_for(_knock(scheduler), PATIENCE + 1))
@@ -98,6 +103,14 @@ def cluster(workers: int | None = None, scheduler: str | None = None) -> Iterato
         raise ValueError(f"scheduler {scheduler!r} does not answer ({reason}); an address is like tcp://10.0.0.1:8786") from None
     with Client(scheduler):
         yield
+
+
+def _abandon(local: Any) -> None:
+    """Kill our workers, which would else finish what they have in hand."""
+    for nanny in local.workers.values():
+        nanny.auto_restart = False
+        if nanny.pid:
+            os.kill(nanny.pid, signal.SIGKILL)
 
 
 async def _knock(address: str) -> None:
