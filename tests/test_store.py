@@ -334,7 +334,7 @@ def test_killed_three_times_nothing_is_lost(request, root, log, tmp_path):
     os.killpg(both.pid, signal.SIGKILL)  # the power
     both.wait()
     kept = shards()
-    assert len(kept) >= 5 and first.items() <= kept.items()
+    assert len(kept) >= 3 and first.items() <= kept.items()
     (folder / ".half.nc.partial").write_bytes(b"CDF")
     last = start("--workers", "1")
     seen = len(calls(log))
