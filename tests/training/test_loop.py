@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional
 
-from lib import progress
 from lib.measures import accuracy
 from lib.networks import ACTIVATIONS, Committee, Convolutional, Dense, Network
+from lib.progress import bar as progress_bar
 from lib.training import arguments, cross_entropy, descent, fused, half_squared_error, log_steps, loop, train
 from lib.training.schedules import cosine, piecewise, warm_up
 
@@ -693,7 +693,7 @@ class Patient:
 
 
 def test_a_stack_advances_in_chunks_of_about_half_a_second():
-    pace, slow, fast = loop._Pace(progress.bar(100, "training", "step", show=False)), Patient(0.3), Patient(0)
+    pace, slow, fast = loop._Pace(progress_bar(100, "training", "step", show=False)), Patient(0.3), Patient(0)
     pace.advance(fast, 0)
     pace.advance(fast, 1000)
     assert sum(fast.taken) == 1000 and len(fast.taken) <= 12 and fast.taken[0] == 0
