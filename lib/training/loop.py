@@ -10,20 +10,23 @@ and no more: their numbers stay what they were, bitwise on a CPU but for Adam, w
 another way.
 """
 
+import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import dataclass
 from os import cpu_count
+from threading import Event
+from typing import Any
 
 import numpy as np
 import torch
 import xarray as xr
 from torch import Tensor
-from tqdm import tqdm
 
 from lib.checks import instance, limit, optional, size, takes, vector, whole
 from lib.networks import Dense, Network, Observe
 from lib.networks.base import check_parameters
+from lib.progress import bar as progress_bar
 from lib.training import arguments, descent, two_layer
 from lib.training.arguments import Rates
 from lib.training.company import Company, Seen, Stack
@@ -147,36 +150,70 @@ def train(
         for own in (slice(end - stack.members, end) for stack, end in zip(stacks, ends, strict=True))
     ]
     companies = [Company(stack, network, view.test) for stack, view in zip(stacks, views, strict=True)]
-    bar = tqdm(total=members * int(record[-1]), desc="training", unit="step", disable=None if progress else True)
+    bar = progress_bar(members * int(record[-1]), "training", "step", show=progress)
     threads = min(len(stacks), cpu_count() or 1)
     # Arithmetic on numbers below the normal range is a hundred times slower, so each thread rounds them to zero.
-    with bar, ThreadPoolExecutor(threads, initializer=torch.set_flush_denormal, initargs=(True,)) as pool:
-        runs = list(pool.map(lambda *pair: _run(*pair, record.astype(int), layers, stops, bar), companies, views))
+    pace = _Pace(bar)
+    with bar, ThreadPoolExecutor(threads, initializer=torch.set_flush_denormal, initargs=(True,)) as pool, pace:
+        runs = list(pool.map(lambda *pair: _run(*pair, record.astype(int), layers, stops, pace), companies, views))
     joined = runs[0] if len(runs) == 1 else xr.concat(runs, "member")
     return joined.assign_coords(member=np.arange(members))
 
 
-def _run(company: Company, view: "_View", record: np.ndarray, layers: tuple[int, ...], stops: StopWhen, bar: tqdm) -> xr.Dataset:
+def _run(
+    company: Company, view: "_View", record: np.ndarray, layers: tuple[int, ...], stops: StopWhen, pace: "_Pace"
+) -> xr.Dataset:
     """Train a stack from record to record and collect what is seen."""
     stopped, diverged = (np.full(len(company.going), -1) for _ in range(2))
     seen, done = [], 0
     for step in record:
+        steps, inside = int(step) - done, 0
         if company.going.any():
-            company.stack.advance(int(step) - done)
+            inside = company.stack.members
+            pace.advance(company.stack, steps)
             frame = view.observe(company.look(layers))
             frame = {name: (dims, value.detach().cpu().numpy().copy()) for name, (dims, value) in frame.items()}
             values = {name: value for name, (_, value) in frame.items()}
             diverged[company.going & ~np.isfinite(values["loss"])] = step
             stopped[company.going & stops(values)] = step
             company.keep((stopped < 0) & (diverged < 0))
+        pace.bar.update((len(company.going) - inside) * steps)  # for those who have left
         seen.append(frame)
-        bar.update(len(company.going) * (int(step) - done))
         done = int(step)
     variables = {
         name: (("member", "step", *dims), np.stack([frame[name][1] for frame in seen], axis=1))
         for name, (dims, _) in seen[0].items()
     }
     return xr.Dataset(variables | {"stopped": ("member", stopped), "diverged": ("member", diverged)}, {"step": record})
+
+
+class _Pace:
+    """Lets stacks advance in chunks of about half a second, so that Ctrl-C ends them all soon; chunks change no number."""
+
+    def __init__(self, bar: Any) -> None:
+        self.bar, self.stop, self.chunk = bar, Event(), 1
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: type | None, *_: object) -> None:
+        if kind is not None:
+            self.stop.set()
+
+    def advance(self, stack: Stack, steps: int) -> None:
+        """Take some steps, or raise CancelledError when it is time to stop."""
+        while True:  # once at least: a compiled stack is looked at only after it was asked to advance
+            if self.stop.is_set():
+                raise CancelledError
+            start, part = time.perf_counter(), min(self.chunk, steps)
+            stack.advance(part)
+            self.bar.update(stack.members * part)
+            spent, steps = time.perf_counter() - start, steps - part
+            if spent > 0.5:
+                self.chunk = max(1, part // 2)
+            elif part == self.chunk and spent < 0.25:
+                self.chunk *= 2
+            if not steps:
+                return
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,15 @@
 """Sweeps: labels, shards that are kept and resumed, what is spoilt or malformed."""
 
 import errno
+import importlib
+import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +19,7 @@ import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lib import progress, provenance
 from lib.sweeps import Sweep, run
 from lib.sweeps import shards as shards_module
 from lib.sweeps.workers import TaskError
@@ -157,6 +162,11 @@ def flip(data, at):
     return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
 
 
+def bare(data):
+    """Read a shard without its header, in which the seconds are."""
+    return xr.load_dataset(BytesIO(data), engine="scipy").drop_attrs(deep=False).drop_vars("process")
+
+
 @pytest.mark.fault("truncated NetCDF", "a sweep's shard, cut, altered, exchanged", "the other shards; this one is computed anew")
 def test_a_spoilt_shard_is_computed_again(tmp_path, log, capfd, record_property):
     one = run(sweep(log=str(log)), tmp_path / "shards", shard_size=6)
@@ -174,7 +184,7 @@ def test_a_spoilt_shard_is_computed_again(tmp_path, log, capfd, record_property)
         assert same(one, run(sweep(log=str(log)), tmp_path / "shards", shard_size=6)), number
         error = capfd.readouterr().err
         assert error.startswith(f"{first} cannot be used (") and error.endswith("): computed anew\n") and error.count("\n") == 1
-        assert first.read_bytes() == whole and len(calls(log)) == 12 + 6 * (number + 1)
+        assert bare(first.read_bytes()).identical(bare(whole)) and len(calls(log)) == 12 + 6 * (number + 1)
     record_property("said", error.strip())
 
 
@@ -249,7 +259,7 @@ def main(folder, log, hold, count):
 if __name__ == "__main__":
     main(*sys.argv[1:])
 """
-ENVIRONMENT = os.environ | {"PYTHONPATH": str(HERE.parent)}
+ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (HERE.parent, HERE.parents[1])))}
 
 
 def wait_for(condition, seconds=60):
@@ -346,6 +356,79 @@ def test_an_error_of_the_function_names_the_shard_and_keeps_the_others(tmp_path,
         run(sweep(functions.fails, log=str(log)), tmp_path / "more", shard_size=3)
 
 
+def test_errors_may_be_collected(tmp_path, log):
+    with pytest.raises(TaskError) as caught:
+        run(sweep(functions.fails, log=str(log), seeds=[1, 2]), tmp_path / "shards", errors="collect")
+    first, *said = str(caught.value).splitlines()
+    assert first == "2 of 12 failed, the others are kept:" and len(shards(tmp_path / "shards")) == 10
+    place = "  topic/plane, shard tau=0.2, delta={}, seed=1: RuntimeError: the power is gone"
+    assert said == [place.format(1.0), place.format(2.0)]
+    with pytest.raises(TaskError, match=r"^topic/plane, shard .* \(12 members\): RuntimeError: the power is gone$"):
+        run(sweep(functions.fails, log=str(log)), tmp_path / "one", shard_size=12, errors="collect")
+
+
+MODULE = '''
+"""What a sweep calls."""
+import numpy as np
+import xarray as xr
+from lib.kernels import kernel_distance
+
+FACTOR = 2
+OTHER = 3
+RUNS = [FACTOR]
+
+
+def twice(seed):
+    return xr.Dataset({"value": ("member", scaled(seed))})
+
+
+def scaled(seed):
+    """Scale."""
+    return FACTOR * seed  # a comment
+
+
+def unused(seed):
+    return kernel_distance(seed, seed)
+'''
+CHANGES = {
+    "nothing": ("", "", False),
+    "a constant": ("FACTOR = 2", "FACTOR = 5", True),
+    "a formula": ("* seed", "+ seed", True),
+    "a comment": ("a comment", "another", False),
+    "a docstring": ("Scale.", "Multiply.", False),
+    "an import": ("import numpy as np", "import numpy", False),
+    "what is not used": ("OTHER = 3", "OTHER = 4", False),
+    "another function": ("(seed, seed)", "(seed, 2 * seed)", False),
+    "a list of runs": ("[FACTOR]", "[FACTOR, OTHER]", False),
+    "what is done on import": ("RUNS =", "np.seterr(all='raise')\nRUNS =", True),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "anew"), CHANGES.values(), ids=CHANGES)
+def test_a_shard_is_computed_anew_if_its_code_does_something_else(tmp_path, monkeypatch, old, new, anew):
+    monkeypatch.syspath_prepend(tmp_path)
+    found = []
+    for number, text in enumerate([MODULE, MODULE.replace(old, new)]):
+        (tmp_path / "swept.py").write_text(f"{text}# {number}")
+        for cached in (provenance._reached, provenance._Source.of):
+            cached.cache_clear() if hasattr(cached, "cache_clear") else cached.__func__.cache_clear()
+        sys.modules.pop("swept", None)
+        importlib.invalidate_caches()
+        shutil.rmtree(tmp_path / "__pycache__", ignore_errors=True)
+        run(Sweep("any/code", importlib.import_module("swept").twice, {}, [1, 2]), tmp_path / "shards")
+        found.append(len(shards(tmp_path / "shards")))
+    monkeypatch.delitem(sys.modules, "swept")
+    assert found == [2, 4 if anew else 2]
+
+
+def test_shards_carry_where_they_come_from(tmp_path):
+    run(sweep(), tmp_path, shard_size=5)
+    for path in shards(tmp_path):
+        made = json.loads(xr.load_dataset(path, engine="scipy").attrs["made"])
+        assert made["seconds"] > 0 and made["device"].startswith("CPU (") and "numpy 2" in made["versions"]
+        assert made["code"] == provenance.code(functions.wave)
+
+
 @pytest.mark.parametrize(
     ("how", "message"),
     [
@@ -429,18 +512,17 @@ def test_a_function_may_change_its_arguments(tmp_path):
 def test_progress_counts_members_and_not_what_was_there(tmp_path, monkeypatch, capfd):
     seen = []
 
-    class Bar(shards_module.tqdm):
-        def __init__(self, **options):
-            seen.append(options)
-            super().__init__(**options)
+    def bar(total, name, unit, *, initial=0, show=True):
+        seen.append((total, name, unit, initial, show))
+        return progress.Lines(total, name, unit, initial)
 
-    monkeypatch.setattr(shards_module, "tqdm", Bar)
+    monkeypatch.setattr(shards_module.progress, "bar", bar)
     run(sweep(grid=GRID | {"tau": [0.1]}), tmp_path)
     run(sweep(), tmp_path, progress=False)
-    common = {"desc": "topic/plane", "unit": "member"}
-    assert seen[0] == {"total": 4, "initial": 0, "disable": None} | common
-    assert seen[1] == {"total": 12, "initial": 4, "disable": True} | common
-    assert capfd.readouterr().err == ""  # this is no terminal
+    finished = "topic/plane, finished shards"
+    assert seen[:2] == [(4, finished, "shard", 0, True), (4, "topic/plane", "member", 0, True)]
+    assert seen[2:] == [(12, finished, "shard", 0, False), (12, "topic/plane", "member", 4, False)]
+    assert capfd.readouterr().err == ""  # nothing in the first minute
 
 
 BARE = """

@@ -1,6 +1,9 @@
 """Training against a loop of torch.optim for each member; records, early stop, divergence; members do not feel each other."""
 
+import os
+import signal
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -12,6 +15,7 @@ from torch.nn import functional
 
 from lib.measures import accuracy
 from lib.networks import ACTIVATIONS, Committee, Convolutional, Dense, Network
+from lib.progress import bar as progress_bar
 from lib.training import arguments, cross_entropy, descent, fused, half_squared_error, log_steps, loop, train
 from lib.training.schedules import cosine, piecewise, warm_up
 
@@ -719,3 +723,49 @@ def test_bad_input_gets_one_clear_error(change, message, torch_path, monkeypatch
 def test_numbers_that_are_whole_are_fine():
     found = train(NETWORK, **(GOOD | {"steps": 10.0, "record": [0.0, 10.0], "batch_size": 5.0}))
     assert found.step.dtype.kind == "i" and found.step.values.tolist() == [0, 10]
+
+
+class Patient:
+    """A stack that counts its steps and takes its time."""
+
+    members = 1
+
+    def __init__(self, seconds):
+        self.seconds, self.taken = seconds, []
+
+    def advance(self, steps):
+        self.taken.append(steps)
+        time.sleep(self.seconds * steps)
+
+
+def test_a_stack_advances_in_chunks_of_about_half_a_second():
+    pace, slow, fast = loop._Pace(progress_bar(100, "training", "step", show=False)), Patient(0.3), Patient(0)
+    pace.advance(fast, 0)
+    pace.advance(fast, 1000)
+    assert sum(fast.taken) == 1000 and len(fast.taken) <= 12 and fast.taken[0] == 0
+    pace.chunk = 1
+    pace.advance(slow, 3)
+    assert slow.taken == [1, 1, 1]
+
+
+def test_an_interrupted_training_ends_all_its_members_soon(monkeypatch):
+    network = Dense((3, 4, 2), "elu")
+    inputs, targets = data(5)
+    monkeypatch.setattr(fused.Stack, "advance", lambda stack, steps: time.sleep(0.01 * steps))
+    timer = threading.Timer(0.5, os.kill, [os.getpid(), signal.SIGINT])
+    timer.start()
+    begun = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        train(network, network.initialize(0, 3), inputs, targets, learning_rate=0.1, steps=10_000, record=[0, 10_000])
+    assert time.monotonic() - begun < 10  # of five minutes
+
+
+def test_chunks_change_no_number(monkeypatch):
+    for network in (Dense((3, 7, 5, 2), "elu"), Dense((3, 6, 1), "relu", bias=False), Dense((3, 6, 5, 2), "tanh", dropout=0.3)):
+        inputs, targets = data(5)
+        targets = targets[:, : network.outputs]
+        options = {"learning_rate": 0.1, "steps": 30, "record": [0, 7, 30], "observe": weights}
+        found = train(network, network.initialize(0, 2), inputs, targets, **options)
+        with monkeypatch.context() as patch:
+            patch.setattr(loop._Pace, "advance", lambda pace, stack, steps: stack.advance(steps))
+            assert found.identical(train(network, network.initialize(0, 2), inputs, targets, **options))
