@@ -237,37 +237,33 @@ def test_what_does_not_fit_into_the_time_is_not_begun(log):
 
 
 SLOW = """
-import sys, time
+import signal, sys, time
 from pathlib import Path
-import numpy as np, xarray as xr
+import xarray as xr
 from lib import experiments, results
 from lib.__main__ import main
 from lib.sweeps import Sweep
 
 def waits(seed, device):
-    time.sleep(0.5 if seed[0] < 2 else 60)
+    if seed[0] == 2:  # now the hour is over
+        (results.ROOT / "left").write_text(str(signal.getitimer(signal.ITIMER_REAL)[0]))
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        time.sleep(600)
     return xr.Dataset({"value": ("member", seed)})
 
 results.ROOT = Path(sys.argv[1])
 experiments.RUNS = [results.Growing(Sweep("topic/waits", waits, {}, range(4)))]
-sys.exit(main(["store", "--device", "cpu", "--budget", sys.argv[2]]))
+sys.exit(main(["store", "--device", "cpu", "--budget", "1h"]))
 """
 
 
 def test_a_budget_ends_in_time_and_cleanly(root):
-    begun, done = (
-        time.monotonic(),
-        subprocess.run(
-            [sys.executable, "-c", SLOW, root, "15s"],
-            env=os.environ | {"PYTHONPATH": str(HERE.parent)},
-            capture_output=True,
-            text=True,
-            timeout=120,
-        ),
-    )
-    assert time.monotonic() - begun < 60 and done.returncode == 0, done.stderr
-    over, little = "the time is over; what was finished is kept\n", "topic/waits: 2 more do not fit into the time\n"
-    assert (done.stdout.endswith(over) or little in done.stdout) and done.stderr == ""
+    """The alarm of an hour is moved to where the third member is in hand, so that nothing depends on how fast this machine is."""
+    environment = os.environ | {"PYTHONPATH": str(HERE.parent)}
+    done = subprocess.run([sys.executable, "-c", SLOW, root], env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    assert done.stdout.endswith("the time is over; what was finished is kept\n")
+    assert 3000 < float((root / "left").read_text()) < 3600
     assert xr.load_dataset(root / "book/results/topic/waits.nc", engine="scipy").value.values.tolist() == [0, 1]
 
 
@@ -298,7 +294,7 @@ if __name__ == "__main__":
 """
 
 
-def wait_for(condition, seconds=120):
+def wait_for(condition, seconds=300):
     deadline = time.time() + seconds
     while not condition():
         assert time.time() < deadline, "waited in vain"
@@ -330,19 +326,19 @@ def test_killed_three_times_nothing_is_lost(request, root, log, tmp_path):
     first = shards()
     assert len(first) == 3
     both = start("--workers", "2")
-    wait_for(lambda: calls(log).count("0.2-2.0-0") == 2 and "0.2-2.0-1" in calls(log))  # now both workers wait
+    wait_for(lambda: calls(log).count("0.2-2.0-0") == 2)  # one worker waits; how far the other is does not matter
     os.killpg(both.pid, signal.SIGKILL)  # the power
     both.wait()
     kept = shards()
     assert len(kept) >= 3 and first.items() <= kept.items()
     (folder / ".half.nc.partial").write_bytes(b"CDF")
-    last = start("--workers", "1")
     seen = len(calls(log))
+    last = start("--workers", "1")
     wait_for(lambda: len(calls(log)) > seen)
     (worker,) = {one for one in children(last.pid) if "spawn_main" in command(one)} or [None]
     os.kill(worker, signal.SIGKILL)
     hold.unlink()
-    assert last.wait(120) == 0
+    assert last.wait(300) == 0
     assert kept.items() <= shards().items() and len(shards()) == 12
     grown = load(growing(log=str(log), hold=str(hold)))
     assert count(grown) == "12 of 12"
@@ -363,4 +359,6 @@ def children(pid):
 
 
 def command(pid):
-    return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+    with suppress(OSError):  # it may have ended
+        return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+    return ""

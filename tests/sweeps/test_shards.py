@@ -13,6 +13,7 @@ from io import BytesIO
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 import sweep_functions as functions
 import xarray as xr
@@ -262,7 +263,7 @@ if __name__ == "__main__":
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (HERE.parent, HERE.parents[1])))}
 
 
-def wait_for(condition, seconds=60):
+def wait_for(condition, seconds=300):
     deadline = time.time() + seconds
     while not condition():
         assert time.time() < deadline, "waited in vain"
@@ -293,11 +294,13 @@ def start(tmp_path, log):
 def test_a_killed_sweep_goes_on_where_it_stopped(tmp_path, log, start, count):
     killed, hold = start(count), tmp_path / "hold"
     wait_for(lambda: len(list((tmp_path / "shards").rglob("*.nc"))) >= 6 and {"0.2-2.0-0", "0.2-2.0-1"} & set(calls(log)))
+    family = psutil.Process(killed.pid).children(recursive=True)
     killed.send_signal(signal.SIGKILL)
     assert killed.wait() == -signal.SIGKILL
     kept = {path: path.stat().st_mtime_ns for path in shards(tmp_path / "shards") if path.suffix == ".nc"}
     hold.unlink()
-    assert 6 <= len(kept) <= 11 and start(count).wait(60) == 0
+    psutil.wait_procs(family, timeout=300)  # workers end when they see that they are alone
+    assert 6 <= len(kept) <= 11 and start(count).wait(300) == 0
     assert all(path.stat().st_mtime_ns == modified for path, modified in kept.items())
     again = calls(log)
     assert sorted(set(again)) == ALL and sum(again.count(member) == 1 for member in ALL) >= len(kept)
@@ -310,7 +313,7 @@ def test_two_runs_at_once_share_a_folder(tmp_path, log, start):
     both, hold = [start(), start()], tmp_path / "hold"
     wait_for(lambda: calls(log).count("0.2-2.0-0") == 2)  # both have the same shard in hand
     hold.unlink()
-    assert [process.wait(60) for process in both] == [0, 0]
+    assert [process.wait(300) for process in both] == [0, 0]
     assert len(shards(tmp_path / "shards")) == 12
     found = run(sweep(log=str(log), hold=str(hold)), tmp_path / "shards")
     assert same(found, run(sweep(), tmp_path / "whole"))
@@ -400,7 +403,7 @@ CHANGES = {
     "what is not used": ("OTHER = 3", "OTHER = 4", False),
     "another function": ("(seed, seed)", "(seed, 2 * seed)", False),
     "a list of runs": ("[FACTOR]", "[FACTOR, OTHER]", False),
-    "what is done on import": ("RUNS =", "np.seterr(all='raise')\nRUNS =", True),
+    "what is done on import": ("RUNS =", "np.seterr(under='ignore')\nRUNS =", True),
 }
 
 

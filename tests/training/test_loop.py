@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -726,38 +727,84 @@ def test_numbers_that_are_whole_are_fine():
 
 
 class Patient:
-    """A stack that counts its steps and takes its time."""
+    """A stack that counts its steps and takes its time, by a clock of its own."""
 
     members = 1
 
-    def __init__(self, seconds):
-        self.seconds, self.taken = seconds, []
+    def __init__(self, seconds, clock):
+        self.seconds, self.clock, self.taken = seconds, clock, []
 
     def advance(self, steps):
         self.taken.append(steps)
-        time.sleep(self.seconds * steps)
+        self.clock[0] += self.seconds * steps
 
 
-def test_a_stack_advances_in_chunks_of_about_half_a_second():
-    pace, slow, fast = loop._Pace(progress_bar(100, "training", "step", show=False)), Patient(0.3), Patient(0)
+def test_a_stack_advances_in_chunks_of_about_half_a_second(monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr(loop, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
+    pace = loop._Pace(progress_bar(100, "training", "step", show=False))
+    fast, slow, between = Patient(0, clock), Patient(0.3, clock), Patient(0.03, clock)
     pace.advance(fast, 0)
     pace.advance(fast, 1000)
-    assert sum(fast.taken) == 1000 and len(fast.taken) <= 12 and fast.taken[0] == 0
+    assert fast.taken == [0, *(2**i for i in range(9)), 489]
+    pace.advance(slow, 0)
     pace.chunk = 1
     pace.advance(slow, 3)
-    assert slow.taken == [1, 1, 1]
+    assert slow.taken == [0, 1, 1, 1]
+    pace.advance(between, 60)
+    assert between.taken == [1, 2, 4, 8, 16, 16, 13]
+    pace.chunk = 64
+    pace.advance(between, 120)
+    assert between.taken[7:] == [64, 32, 16, 8]
 
 
 def test_an_interrupted_training_ends_all_its_members_soon(monkeypatch):
     network = Dense((3, 4, 2), "elu")
     inputs, targets = data(5)
-    monkeypatch.setattr(fused.Stack, "advance", lambda stack, steps: time.sleep(0.01 * steps))
-    timer = threading.Timer(0.5, os.kill, [os.getpid(), signal.SIGINT])
-    timer.start()
-    begun = time.monotonic()
+    lock, taken = threading.Lock(), []
+
+    def advance(stack, steps):
+        with lock:
+            taken.append(steps)
+            if len(taken) == 12:
+                os.kill(os.getpid(), signal.SIGINT)  # the main thread, which waits, is interrupted
+        time.sleep(0.01 * steps)
+
+    monkeypatch.setattr(fused.Stack, "advance", advance)
     with pytest.raises(KeyboardInterrupt):
         train(network, network.initialize(0, 3), inputs, targets, learning_rate=0.1, steps=10_000, record=[0, 10_000])
-    assert time.monotonic() - begun < 10  # of five minutes
+    assert 0 < sum(taken) < 3_000  # of thirty thousand
+
+
+class Counter:
+    """A bar that counts."""
+
+    n = 0
+
+    def __enter__(self): ...
+
+    def __exit__(self, *error): ...
+
+    def update(self, count):
+        self.n += count
+
+
+@pytest.mark.parametrize("path", ["fused", "two layers", "descent"])
+def test_chunks_and_members_that_leave_do_not_disturb_each_other(monkeypatch, path):
+    network = Dense((3, 6, 1), "relu", bias=False)
+    inputs, targets = data(40 if path == "two layers" else 5)
+    decay = {"weight_decay": [0.0, 0.1, 0.2, 0.0]} if path == "descent" else {}
+    rates = [0.3, 0.2, 0.1, 1e9]  # the last one diverges
+    options = {"learning_rate": rates, "steps": 60, "record": [0, 7, 30, 60], "observe": weights, **decay}
+    free = train(network, network.initialize(0, 4), inputs, targets[:, :1], **options)
+    bound = float(free.loss.sel(step=7)[:3].median()) + 1e-6
+    options |= {"stop_when": lambda seen: seen["loss"] < bound}
+    counter = Counter()
+    monkeypatch.setattr(loop, "progress_bar", lambda *args, **kwargs: counter)
+    found = train(network, network.initialize(0, 4), inputs, targets[:, :1], **options)
+    assert counter.n == 4 * 60 and found.diverged[3] > 0 and 7 in found.stopped
+    monkeypatch.setattr(loop._Pace, "advance", lambda pace, stack, steps: stack.advance(steps))
+    assert found.identical(train(network, network.initialize(0, 4), inputs, targets[:, :1], **options))
 
 
 def test_chunks_change_no_number(monkeypatch):
