@@ -80,7 +80,7 @@ def test_ntk_is_the_gram_matrix_of_plain_gradients(seed, network, members, n, bl
         expected = torch.einsum("icp,jdp->icjd", rows, rows)
         np.testing.assert_allclose(full[member], expected.reshape(n * c, n * c), rtol=1e-10, atol=1e-12)
         np.testing.assert_allclose(kernel[member], torch.einsum("icjc->ij", expected), rtol=1e-10, atol=1e-12)
-    np.testing.assert_array_equal(full, full.mT)
+    np.testing.assert_allclose(full, full.mT, rtol=1e-12, atol=1e-13)  # a product of matrices may round its halves differently
 
 
 @given(seed=seeds)

@@ -50,7 +50,8 @@ class Pair(NamedTuple):
 def _root(sigma: NDArray, **weights: NDArray) -> NDArray:
     """Return R (n, n) with RRᵀ = Σ, or raise ValueError unless all weights (..., n) fit Σ and none has ⟨w, X⟩ = 0."""
     variances, modes = np.linalg.eigh(sigma)
-    root, n = modes * np.sqrt(np.maximum(variances, 0)), len(sigma)
+    n = len(sigma)
+    root = modes * np.sqrt(np.where(variances > n * EPS * variances[-1], variances, 0))  # what is smaller is rounding
     for name, w in weights.items():
         if w.shape[-1] != n:
             raise ValueError(f"{name} has shape {w.shape}: want weight vectors (..., {n}), as the covariance is ({n}, {n})")
