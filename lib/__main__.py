@@ -33,6 +33,22 @@ def integer(text: str, least: int = 1) -> int:
     return int(text)
 
 
+def duration(text: str) -> float:
+    """Read a time like 2h, 30m or 90s."""
+    units = {"h": 3600.0, "m": 60.0, "s": 1.0}
+    if not text[:-1].isdecimal() or text[-1] not in units or int(text[:-1]) < 1:
+        raise argparse.ArgumentTypeError(f"want a time like 2h, 30m or 90s, not {text}")
+    return int(text[:-1]) * units[text[-1]]
+
+
+def portion(text: str) -> tuple[int, int]:
+    """Read i/n, the i-th of n parts."""
+    first, _, count = text.partition("/")
+    if not (first.isdecimal() and count.isdecimal() and 1 <= int(first) <= int(count)):
+        raise argparse.ArgumentTypeError(f"want i/n with i from 1 to n, like 3/8, not {text}")
+    return int(first), int(count)
+
+
 def parser() -> argparse.ArgumentParser:
     """Describe the commands."""
     top = argparse.ArgumentParser(
@@ -73,13 +89,21 @@ def parser() -> argparse.ArgumentParser:
         help="compute the stored runs in book/results/",
         description="Compute the experiments that are too heavy for a laptop and keep them in book/results/. What is there with"
         " the same settings is left alone, and a run that was interrupted goes on where it stopped.",
-        epilog="example: python -m lib store two_point/dynamics --device cuda",
+        epilog="example: python -m lib store --plan; python -m lib store piecewise_linear --budget 2h --workers 2",
     )
     store.add_argument("experiments", nargs="*", metavar="EXPERIMENT", help="topic or topic/experiment (default: all)")
     store.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="auto takes a GPU where there is one")
-    store.add_argument("--workers", type=int, metavar="N", help="compute sweeps on N processes (default: in this one)")
+    store.add_argument("--workers", type=int, metavar="N", help="compute on N processes (default: in this one)")
+    store.add_argument("--scheduler", metavar="ADDRESS", help="compute on a running Dask cluster, like tcp://10.0.0.1:8786")
+    store.add_argument("--plan", action="store_true", help="compute nothing; say what is there, what is missing, and how long")
+    store.add_argument("--measure", action="store_true", help="only one piece of each run whose time is not known here; --plan")
+    store.add_argument("--budget", type=duration, metavar="TIME", help="end in this time, like 2h, 30m or 90s")
+    store.add_argument("--shard-size", type=integer, metavar="N", help="members in a call (default: 1; on a GPU many)")
     store.add_argument(
-        "--scheduler", metavar="ADDRESS", help="compute sweeps on a running Dask cluster, like tcp://10.0.0.1:8786"
+        "--shard",
+        type=portion,
+        metavar="i/n",
+        help="compute every n-th of what the files lack, for the i-th job of n that share this folder; then store joins them",
     )
 
     seeds = commands.add_parser(
@@ -154,19 +178,34 @@ def report_claims(options: argparse.Namespace) -> int:
 
 def store_runs(options: argparse.Namespace) -> int:
     """Compute the stored runs that are named, by topic or in full; no names means all."""
-    from lib import results
+    from lib import store
+    from lib.data import DataUnavailable
     from lib.experiments import RUNS
-    from lib.sweeps.workers import cluster
+    from lib.results import StaleResult
+    from lib.sweeps import TaskError, cluster
 
     names, known = options.experiments, {run.name: run for run in RUNS}
     chosen = [run for run in RUNS if not names or {run.name, run.name.split("/")[0]} & set(names)]
     unknown = sorted(set(names) - set(known) - {name.split("/")[0] for name in known})
     if unknown:
         raise ValueError(f"no such experiment: {', '.join(unknown)}; there are {', '.join(known)}")
-    device = resolve_device(options.device)
-    with cluster(options.workers, options.scheduler):
+    device, failed = resolve_device(options.device), []
+    with cluster(options.workers, options.scheduler), store.limit(options.budget) as until:
+        if options.measure:
+            store.measure(chosen, device, options.shard_size)
+        if options.plan or options.measure:
+            print(store.plan(chosen, device))
+            return 0
+        settings = {"shard_size": options.shard_size, "part": options.shard, "until": until}
         for run in chosen:
-            print(results.store(run, device))
+            try:
+                print(store.store(run, device, **settings), flush=True)
+            except (TaskError, StaleResult, DataUnavailable) as problem:  # the others may be computed all the same
+                failed.append(problem)
+    if len(failed) > 1:
+        raise TaskError("\n  ".join(["some runs failed:", *map(str, failed)]))
+    if failed:
+        raise failed[0]
     return 0
 
 
@@ -227,7 +266,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sys.stdout.reconfigure(errors="backslashreplace")  # a Greek letter must not stop what was to be said
     try:
         return carry_out(options)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
+        if type(stop).__name__ == "OutOfTime":
+            print("the time is over; what was finished is kept")
+            return 0
         print(f"lib {options.command}: interrupted{LEFT.get(options.command, '')}", file=sys.stderr)
         return 130
 

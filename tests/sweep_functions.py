@@ -30,6 +30,13 @@ def wave(tau, delta, seed, log=None, steps=3, hold=None):
     )
 
 
+def grows(tau, delta, seed, device, log=None, hold=None, stop=None):
+    """Return waves, and be interrupted at a member that is named in the file `stop`."""
+    if stop and Path(stop).exists() and f"{tau[0]}-{delta[0]}-{seed[0]}" in Path(stop).read_text():
+        raise KeyboardInterrupt
+    return wave(tau, delta, seed, log, hold=hold)
+
+
 def low(tau, delta, seed, log):
     """Return something else for the same arguments."""
     return wave(tau, -delta, seed, log)

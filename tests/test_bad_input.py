@@ -30,6 +30,7 @@ ROOMS = [
     "networks",
     "provenance",
     "results",
+    "store",
     "style",
     "sweeps",
     "theory",

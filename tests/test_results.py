@@ -17,7 +17,8 @@ import xarray as xr
 from lib import experiments, results
 from lib.__main__ import main
 from lib.data import DataUnavailable
-from lib.results import Run, StaleResult, load, store
+from lib.results import Run, StaleResult, load
+from lib.store import store
 from lib.sweeps.workers import TaskError
 
 REPOSITORY = Path(__file__).parents[1]
@@ -82,7 +83,9 @@ def test_a_run_that_is_there_is_left_alone():
 def test_an_interrupted_run_goes_on_where_it_stopped(root):
     with pytest.raises(RuntimeError, match="the power is gone"):
         store(run(fails))
-    assert not run().path.exists() and len(files(root)) == 1 and calls == [2, 3]
+    assert len(files(root)) == 2 and calls == [2, 3]
+    with pytest.raises(StaleResult, match="other settings"):  # the file has one piece only
+        load(run(fails))
     store(run(fails))
     assert calls == [2, 3, 3]  # the first piece was kept
     resumed = load(run(fails))
@@ -190,7 +193,7 @@ SCRIPT = """
 import sys, time
 from pathlib import Path
 import numpy as np, xarray as xr
-from lib import results
+from lib import results, store
 
 results.ROOT = Path(sys.argv[1])
 
@@ -201,7 +204,7 @@ def slow(size, device):
     return xr.Dataset({"value": ("step", np.arange(size) / 7)}, {"step": np.arange(size)})
 
 run = results.Run("topic/slow", slow, "row", {"a": {"size": 2}, "b": {"size": 3}})
-results.store(run)
+store.store(run)
 print(results.load(run).value.values.tolist())
 """
 

@@ -170,7 +170,7 @@ def steps_until(accuracies: xr.DataArray, threshold: float = 0.99) -> xr.DataArr
 
 
 SCALE = {"alpha": [0.1, 1.0, 10.0], "tau": [0.5]}
-# What one shared core does in half an hour; the paper's grid has five α, five τ, five seeds and 30,000 steps at a half.
+# What one shared core does in half an hour.
 RUNS = [
     Run(
         "practice/grokking",
@@ -181,5 +181,6 @@ RUNS = [
             "half": {**SCALE, "seeds": [0, 1], "steps": 2000},
             "half, products": {**SCALE, "alpha": [1.0], "seeds": [0, 1], "steps": 2000, "operation": "multiplication"},
         },
+        source={"alpha": 5, "tau": 5, "seeds": 5, "steps": 30_000},
     )
 ]

@@ -282,7 +282,9 @@ def _changed(rng: np.random.Generator, images: NDArray, mirror: bool) -> NDArray
     return changed
 
 
-# What a core or two do in an hour. The source: 60,000 digits, 500 epochs, 8 seeds; 50,000 photographs, 24 epochs, 64 channels.
+# What a core or two do in an hour.
+_DIGITS = {"images": 60_000, "epochs": 500, "members": 8}  # of the source
+_PHOTOGRAPHS = {"images": 50_000, "epochs": 24, "channels": 64}
 _LENET = {"images": 1024, "batch_size": 32, "records": 8, "probe": 32, "tested": 1000}
 _RESNET = {"members": 2, "images": 3072, "channels": 8, "kernel": 15, "epochs": 4, "batch_size": 64, "looked_at": 1000}
 _ALPHAS = np.logspace(-1, 1, 5).tolist()
@@ -290,7 +292,7 @@ _KERNEL = {"3e-4": {"alphas": _ALPHAS, "members": 8, "epochs": 40, "learning_rat
 _GABOR = {"normalized": {"alphas": _ALPHAS, "normalize": True, "learning_rate": 0.1, **_RESNET}}
 _PLAIN = {"plain": {"alphas": _ALPHAS[::2], "normalize": False, "learning_rate": 0.003, **_RESNET}}
 RUNS = [
-    Run("practice/kernel_distance", lenet, "steps", _KERNEL),
-    Run("practice/gabor", first_filters, "network", _GABOR),
-    Run("practice/gabor_plain", first_filters, "network", _PLAIN),
+    Run("practice/kernel_distance", lenet, "steps", _KERNEL, _DIGITS),
+    Run("practice/gabor", first_filters, "network", _GABOR, _PHOTOGRAPHS),
+    Run("practice/gabor_plain", first_filters, "network", _PLAIN, _PHOTOGRAPHS),
 ]

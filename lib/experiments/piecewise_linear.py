@@ -12,12 +12,11 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from lib import sweeps
 from lib.checks import broadcastable, fit, matrix, numbers, positives, seed, size, takes, vector, wholes
 from lib.kernels import two_layer_ntk
 from lib.networks import Dense
 from lib.networks.base import check_device
-from lib.results import ROOT, Run
+from lib.results import Growing
 from lib.sweeps import Sweep
 from lib.theory.piecewise_linear import scale_initialization
 from lib.training import log_steps, train
@@ -171,21 +170,12 @@ def _compare(student: xr.Dataset, seed: int, device: str) -> xr.Dataset:
     )
 
 
-@takes(seeds=wholes, every=size, steps=size, device=check_device)
-def plane(*, seeds: Sequence[int], every: int = 1, steps: int = 100_000, device: str = "cpu") -> xr.Dataset:
-    """Sweep the plane of τ and δ: `distances` at each `every`-th point of the paper's grid, 17 × 17, for each seed.
-
-    With a current Dask client its workers share the points. On a GPU all networks of the grid train in one program.
-    """
-    sweep = Sweep(
-        "piecewise_linear/plane",
-        distances,
-        {"tau": np.logspace(-1, 0.3, 17)[::every], "delta": np.linspace(-1, 1, 17)[::every]},
-        seeds,
-        {"steps": steps, "record": log_steps(steps, 16).tolist(), "device": device},
-    )
-    return sweeps.run(sweep, ROOT / "_build" / "sweeps", shard_size=1 if device == "cpu" else 289)
-
-
-# What two cores do in an hour; the whole figure is {"17 × 17 × 16": {"seeds": list(range(16))}}.
-RUNS = [Run("piecewise_linear/plane", plane, "scale", {"9 × 9 × 2": {"seeds": [0, 1], "every": 2}})]
+# The paper's grid; 22 s a network on a core. `lib store --budget` does a part of it, seed by seed.
+PLANE = Sweep(
+    "piecewise_linear/plane",
+    distances,
+    {"tau": np.logspace(-1, 0.3, 17), "delta": np.linspace(-1, 1, 17)},
+    range(16),
+    {"steps": 100_000, "record": log_steps(100_000, 16).tolist()},
+)
+RUNS = [Growing(PLANE, {"networks": 17 * 17 * 16, "steps": 100_000}, dimension="scale", together=17 * 17)]

@@ -348,5 +348,11 @@ RUNS = [
     Run("two_point/final_distance", final_distance, "row", {name: {"setting": TABLE_1[name].slowed()} for name in _FEW}),
     Run("two_point/xor", xor, "task", {name: {"setting": setting, "trials": 5} for name, setting in _XOR.items()}),
     Run("two_point/blobs", blobs, "task", {name: {"setting": setting, "trials": 2} for name, setting in _BLOBS.items()}),
-    Run("two_point/mnist", mnist, "optimizer", {n: {"setting": s, "trials": 3, "records": 100} for n, s in _MNIST.items()}),
+    Run(
+        "two_point/mnist",
+        mnist,
+        "optimizer",
+        {n: {"setting": s, "trials": 3, "records": 100} for n, s in _MNIST.items()},
+        source={"trials": 50, "epochs": 500},
+    ),
 ]

@@ -7,35 +7,39 @@ killed resumes to a bitwise identical result. Without workers this needs NumPy, 
 import errno
 import hashlib
 import json
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from copy import deepcopy
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from io import BytesIO
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xarray as xr
-from tqdm import tqdm
+from scipy.io import netcdf_file
 
-from lib import files
-from lib.checks import instance, takes, whole
+from lib import files, progress
+from lib.checks import instance, one_of, takes, whole
+from lib.provenance import code
 from lib.sweeps import workers
 from lib.sweeps.grid import Sweep
+from lib.sweeps.table import Content, Made, Table
+
+ERRORS = ("raise", "collect")
 
 
-@takes(sweep=instance(Sweep), folder=instance(Path, str), shard_size=whole)
-def run(sweep: Sweep, folder: Path | str, *, shard_size: int = 1, progress: bool = True) -> xr.Dataset:
+@takes(sweep=instance(Sweep), folder=instance(Path, str), shard_size=whole, errors=partial(one_of, allowed=ERRORS))
+def run(sweep: Sweep, folder: Path | str, *, shard_size: int = 1, errors: str = "raise", progress: bool = True) -> xr.Dataset:
     """Compute what is missing of a sweep and return all of it.
 
     A shard is `shard_size` consecutive members (the last may have fewer), given to the function in one call, and is kept as
-    `folder/name/KEY.nc`, where KEY is a hash of the function's name, `fixed` and the coordinates of the shard's members. It is
-    used again only whole, since a GPU rounds differently with other members beside: with another shard size all is computed anew.
-    A change in the function's code does not change the key: delete the folder then. Two runs may share a folder, so shards of
-    other settings are left alone; a file that is spoilt is computed anew, with a line on stderr.
+    `folder/name/KEY.nc`, where KEY is a hash of the function's name and code, `fixed` and the coordinates of the shard's members.
+    It is used again only whole, since a GPU rounds differently with other members beside: with another shard size all is
+    computed anew, as it is when the function, or anything of the library to which it leads, does something else (see
+    `lib.provenance.code`). Two runs may share a folder, so shards of other settings are left alone; a file that is spoilt is
+    computed anew, with a line on stderr.
 
     With a current Dask client (see `lib.sweeps.cluster`) each shard is a task on a worker, and its result is written here as soon
     as it arrives, so workers need no common disk. A worker that dies costs the shard it had in hand, which goes to another.
@@ -45,7 +49,8 @@ def run(sweep: Sweep, folder: Path | str, *, shard_size: int = 1, progress: bool
     sweep : what to compute
     folder : where finished shards are kept
     shard_size : members in a call, at least 1
-    progress : show a bar
+    errors : when the function raises: "raise" at once, or "collect", which finishes the other shards first
+    progress : show a bar, or a line a minute where there is no terminal
 
     Returns
     -------
@@ -61,60 +66,113 @@ def run(sweep: Sweep, folder: Path | str, *, shard_size: int = 1, progress: bool
     OSError
         If a shard cannot be written, as on a full disk. After each of these errors the shards that were finished are there.
     """
-    home, members = Path(folder) / sweep.name, sweep.members()
-    count = math.prod(sweep.shape)
-    starts = range(0, count, shard_size)
-    cuts = [{name: values[k : k + shard_size] for name, values in members.items()} for k in starts]
-    shards = [_Shard(sweep, home, coordinates) for coordinates in cuts]
-    contents = {shard: content for shard in shards if (content := shard.read()) is not None}
-    for shard, content in contents.items():
-        shard.check_fit(content, next(iter(contents.values())))
-    initial, missing = sum(map(len, contents)), [shard for shard in shards if shard not in contents]
-    bar = tqdm(total=count, initial=initial, desc=sweep.name, unit="member", disable=None if progress else True)
-    tasks = {shard: shard.arguments() for shard in missing}
-    with bar, closing(workers.compute(sweep.function, tasks)) as results:
+    table = Table(sweep)
+    places = np.arange(len(table.done))
+    shards = cut(sweep, Path(folder) / sweep.name, np.split(places, places[shard_size::shard_size]))
+    compute(table, read(table, shards, show=progress), errors=errors, show=progress)
+    return table.dataset()
+
+
+def cut(sweep: Sweep, folder: Path, parts: Sequence[np.ndarray], device: str | None = None) -> "list[Shard]":
+    """Make shards of a sweep's members."""
+    members = sweep.members()
+    return [Shard(sweep, folder, part, {name: values[part] for name, values in members.items()}, device) for part in parts]
+
+
+def read(table: Table, shards: "Sequence[Shard]", *, show: bool) -> "list[Shard]":
+    """Put the finished shards into a table; return the others."""
+    missing = []
+    with progress.bar(len(shards), f"{table.sweep.name}, finished shards", "shard", show=show) as bar:
+        for shard in shards:
+            if (content := shard.read()) is None:
+                missing.append(shard)
+            else:
+                shard.put(table, content)
+            bar.update(1)
+    return missing
+
+
+def compute(table: Table, missing: "Sequence[Shard]", *, errors: str = "raise", show: bool = True) -> None:
+    """Compute shards, keep each as a file and put it into a table."""
+    for _ in computed(table, missing, errors=errors, show=show):
+        pass
+
+
+def computed(
+    table: Table,
+    missing: "Sequence[Shard]",
+    *,
+    errors: str,
+    show: bool,
+    fits: "Callable[[Shard], bool]" = lambda shard: True,
+) -> "Iterator[Shard]":
+    """Do the same, yielding each shard when it is done; stop before the first one that does not fit."""
+    failed: list[workers.TaskError] = []
+    tasks = ((shard, shard.arguments()) for shard in takewhile(fits, missing))
+    name, initial = table.sweep.name, int(table.done.sum())
+    bar = progress.bar(initial + sum(map(len, missing)), name, "member", initial=initial, show=show)
+    with bar, closing(workers.compute(table.sweep.function, tasks, errors=errors)) as results:
         for shard, result in results:
+            if isinstance(result, workers.TaskError):
+                failed.append(result)
+                continue
             content, data = shard.encode(result)
-            shard.check_fit(content, next(iter(contents.values()), content))
-            shard.write(data)
-            contents[shard] = content
+            shard.put(table, content, data)
             bar.update(len(shard))
-    return _join(sweep, [contents[shard] for shard in shards])
+            yield shard
+    if failed:
+        raise workers.several(failed, len(missing))
 
 
 @dataclass(frozen=True, eq=False)
-class _Shard:
-    """Consecutive members of a sweep, computed in one call and kept in one file."""
+class Shard:
+    """Members of a sweep, computed in one call and kept in one file; their places are those in `Sweep.members`."""
 
     sweep: Sweep
     folder: Path
+    places: np.ndarray
     coordinates: Mapping[str, np.ndarray]
+    device: str | None = None  # for a function that is told its device, which then does not count as a setting
 
     def __len__(self) -> int:
-        return len(self.coordinates["seed"])
+        return len(self.places)
 
     def __str__(self) -> str:
         ends = [", ".join(f"{name}={values[k]}" for name, values in self.coordinates.items()) for k in (0, -1)]
         return f"{self.sweep.name}, shard {ends[0]}" + (f" to {ends[1]} ({len(self)} members)" if len(self) > 1 else "")
 
     def arguments(self) -> dict[str, Any]:
-        """Return what the function is called with, its own to change."""
-        return {name: values.copy() for name, values in self.coordinates.items()} | deepcopy(dict(self.sweep.fixed))
+        """Return what the function is called with."""
+        given = {**self.coordinates, **self.sweep.fixed}
+        return given if self.device is None else given | {"device": self.device}
 
     @cached_property
     def settings(self) -> str:
         """What determines the result, as JSON."""
-        call = f"{self.sweep.function.__module__}.{self.sweep.function.__qualname__}"
+        function = self.sweep.function
+        call = {"function": f"{function.__module__}.{function.__qualname__}", "code": code(function)}
         members = {name: values.tolist() for name, values in self.coordinates.items()}
-        return json.dumps({"function": call, "fixed": dict(self.sweep.fixed), "members": members}, sort_keys=True)
+        return json.dumps(call | {"fixed": dict(self.sweep.fixed), "members": members}, sort_keys=True)
 
-    @cached_property
+    @property
     def path(self) -> Path:
+        """Where it is kept."""
         return self.folder / f"{hashlib.sha256(self.settings.encode()).hexdigest()[:32]}.nc"
 
-    def read(self) -> xr.Dataset | None:
+    def read(self) -> Content | None:
         """Return what is kept, or None where there is nothing; what is spoilt or foreign is removed."""
         return files.kept(self.path, lambda data: _decode(data, self.settings))
+
+    def put(self, table: Table, content: Content, data: bytes | None = None) -> None:
+        """Put the content into a table, if it fits, and keep it as a file if `data` are given."""
+        if odd := table.odd(content):
+            raise ValueError(
+                f"{self}: {', '.join(odd)}: other dimensions, sizes, type, values or attributes than in another shard;"
+                f" if the function has changed, delete {self.folder}"
+            )
+        if data is not None:
+            self.write(data)
+        table.put(self.places, content)
 
     def write(self, data: bytes) -> None:
         """Keep the shard."""
@@ -125,8 +183,9 @@ class _Shard:
             message = f"a shard cannot be written to {self.folder}: {problem.strerror}; finished shards are kept; {remedy}"
             raise OSError(problem.errno, message) from problem
 
-    def encode(self, result: xr.Dataset) -> tuple[xr.Dataset, bytes]:
+    def encode(self, found: workers.Found) -> tuple[Content, bytes]:
         """Check what the function returned; return it as it will be read, and as the bytes to be written."""
+        result, made = found
         if not isinstance(result, xr.Dataset):
             raise ValueError(f"{self}: the function returned {type(result).__name__}: want a Dataset")
         result = result.drop_vars("member", errors="ignore")
@@ -142,76 +201,47 @@ class _Shard:
         if odd := [name for name, variable in result.variables.items() if variable.dtype.kind not in "biufU"]:
             raise ValueError(f"{self}: {', '.join(map(str, odd))}: want numbers, booleans or texts")
         try:
-            data = _encode(result, self.settings)
+            data = _encode(result, self.settings, {**made, "code": code(self.sweep.function)})
             return _decode(data, self.settings), data
         except Exception as problem:  # names, values and attributes may be unfit in many ways
             raise ValueError(f"{self}: what the function returned cannot be kept as NetCDF ({problem})") from problem
 
-    def check_fit(self, content: xr.Dataset, other: xr.Dataset) -> None:
-        """Raise ValueError unless both have the same variables over the same further dimensions."""
-        ours, theirs = _signature(content), _signature(other)
-        if odd := sorted(name for name in {*ours, *theirs} if ours.get(name) != theirs.get(name)):
-            raise ValueError(
-                f"{self}: {', '.join(odd)}: other dimensions, sizes, type, values or attributes than in another shard;"
-                f" if the function has changed, delete {self.folder}"
-            )
 
-
-def _signature(content: xr.Dataset) -> dict[str, tuple]:
-    """Return by name what all shards must have in common of a variable."""
-    found = {}
-    for name, variable in content.variables.items():
-        kind = "text" if variable.dtype.kind == "U" else variable.dtype.str  # the length of a text may differ
-        shape, values = variable.shape[1:], None
-        if variable.dims[:1] != ("member",):  # it labels a further dimension, with the same values in all shards
-            shape, values = variable.shape, variable.values.tolist()
-        found[str(name)] = variable.dims, shape, kind, str(variable.attrs), name in content.coords, values
-    return found
-
-
-def _encode(content: xr.Dataset, settings: str) -> bytes:
+def _encode(content: xr.Dataset, settings: str, made: Made) -> bytes:
     """Return a NetCDF file. NetCDF knows fewer types than NumPy, so a header says what the variables really are."""
     layout = json.dumps(
         {name: (v.dims, v.shape, v.dtype.str, name in content.coords, v.attrs) for name, v in content.variables.items()},
         default=lambda value: value.tolist() if isinstance(value, np.ndarray | np.generic) else json.dumps(value),
     )
     bare = xr.Dataset({name: (v.dims, v.values) for name, v in content.variables.items()})
-    checksum = _checksum(settings, layout, [v.values for v in content.variables.values()])
-    bare.attrs = {"settings": settings, "layout": layout, "checksum": checksum}
+    header = {"settings": settings, "layout": layout, "made": json.dumps(made)}
+    bare.attrs = header | {"checksum": _checksum(*header.values(), arrays=[v.values for v in content.variables.values()])}
     exact = {name: {"_FillValue": None} for name in bare.variables}  # a NaN is a value like any other
     return bytes(bare.to_netcdf(engine="scipy", encoding=exact))
 
 
-def _decode(data: bytes, settings: str) -> xr.Dataset:
+def _decode(data: bytes, settings: str) -> Content:
     """Return what was encoded with these settings; raise an exception, of any kind, if that is not what it is."""
-    found = xr.load_dataset(BytesIO(data), engine="scipy")
-    if found.attrs["settings"] != settings:
+    with netcdf_file(BytesIO(data), mmap=False) as file:  # without xarray, which takes a millisecond
+        header = [getattr(file, name).decode() for name in ("settings", "layout", "made", "checksum")]
+        raw = {name: variable.data for name, variable in file.variables.items()}
+    if header[0] != settings:
         raise ValueError("it was made with other settings")
-    layout = json.loads(found.attrs["layout"])
-    values = {name: found.variables[name].values.astype(dtype) for name, (_, _, dtype, _, _) in layout.items()}
+    layout = json.loads(header[1])
+    if any(np.dtype(kind).kind == "U" for _, _, kind, _, _ in layout.values()):
+        raw = {name: variable.values for name, variable in xr.load_dataset(BytesIO(data), engine="scipy").variables.items()}
+    values = {name: raw[name].astype(kind) for name, (_, _, kind, _, _) in layout.items()}
     shapes = {name: tuple(shape) for name, (_, shape, _, _, _) in layout.items()}
-    checksum = _checksum(settings, found.attrs["layout"], list(values.values()))
-    if checksum != found.attrs["checksum"] or shapes != {name: array.shape for name, array in values.items()}:
+    checksum = _checksum(*header[:3], arrays=list(values.values()))
+    if checksum != header[3] or shapes != {name: array.shape for name, array in values.items()}:
         raise ValueError("its checksum is not that of its content")
-    content = xr.Dataset({name: (dims, values[name], attrs) for name, (dims, _, _, _, attrs) in layout.items()})
-    return content.set_coords([name for name, (_, _, _, coordinate, _) in layout.items() if coordinate])
+    variables = {name: xr.Variable(dims, values[name], attrs) for name, (dims, _, _, _, attrs) in layout.items()}
+    labels = frozenset(name for name, (_, _, _, coordinate, _) in layout.items() if coordinate)
+    return Content(variables, labels, json.loads(header[2]))
 
 
-def _checksum(settings: str, layout: str, arrays: Sequence[np.ndarray]) -> str:
-    digest = hashlib.sha256(f"{settings}\n{layout}\n".encode())
+def _checksum(*header: str, arrays: Sequence[np.ndarray]) -> str:
+    digest = hashlib.sha256("\n".join([*header, ""]).encode())
     for array in arrays:
         digest.update(array.tobytes())
     return digest.hexdigest()
-
-
-def _join(sweep: Sweep, contents: Sequence[xr.Dataset]) -> xr.Dataset:
-    """Lay the members of all shards, in order, out over the grid."""
-    first, variables = contents[0], {}
-    for name, variable in first.variables.items():
-        if variable.dims[:1] == ("member",):
-            values = np.concatenate([content.variables[name].values for content in contents])
-            dims = (*sweep.coordinates, *variable.dims[1:])
-            variables[name] = (dims, values.reshape(*sweep.shape, *values.shape[1:]), variable.attrs)
-        else:
-            variables[name] = variable
-    return xr.Dataset(variables, sweep.coordinates).set_coords(list(first.coords))

@@ -4,17 +4,20 @@
 """
 
 import asyncio
+import os
 import signal
 import sys
-from collections.abc import Callable, Hashable, Iterator, Mapping
+import time
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from copy import deepcopy
 from importlib import import_module
 from multiprocessing import resource_tracker
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from lib.checks import instance, optional, takes, whole
-from lib.provenance import library
+from lib.provenance import device_name, library
 from lib.sweeps.threads import one_thread
 
 Key = TypeVar("Key", bound=Hashable)
@@ -24,6 +27,20 @@ PATIENCE = 8  # seconds to wait for a scheduler's answer
 
 class TaskError(RuntimeError):
     """A task cannot be computed; the message says which and why."""
+
+
+class Found(NamedTuple):
+    """What a function returned, and how: its seconds, device and versions."""
+
+    result: Any
+    made: dict[str, Any]
+
+
+def several(failed: Sequence[TaskError], tasks: int) -> TaskError:
+    """Make one error of those of some tasks."""
+    if len(failed) == 1:
+        return failed[0]
+    return TaskError("\n  ".join([f"{len(failed)} of {tasks} failed, the others are kept:", *map(str, failed)]))
 
 
 @contextmanager
@@ -73,7 +90,11 @@ def cluster(workers: int | None = None, scheduler: str | None = None) -> Iterato
         with uninterrupted():
             local = LocalCluster(n_workers=workers, threads_per_worker=1, memory_limit=0, env=threads, **quiet)
         with local, Client(local):
-            yield
+            try:
+                yield
+            except KeyboardInterrupt:
+                _abandon(local)
+                raise
         return
     try:
         asyncio.run(asyncio.wait_for(_knock(scheduler), PATIENCE + 1))
@@ -82,6 +103,14 @@ def cluster(workers: int | None = None, scheduler: str | None = None) -> Iterato
         raise ValueError(f"scheduler {scheduler!r} does not answer ({reason}); an address is like tcp://10.0.0.1:8786") from None
     with Client(scheduler):
         yield
+
+
+def _abandon(local: Any) -> None:
+    """Kill our workers, which would else finish what they have in hand."""
+    for nanny in local.workers.values():
+        nanny.auto_restart = False
+        if nanny.pid:
+            os.kill(nanny.pid, signal.SIGKILL)
 
 
 async def _knock(address: str) -> None:
@@ -98,10 +127,13 @@ async def _knock(address: str) -> None:
         raise ValueError(f"this is a {answer.get('type')}")
 
 
-def compute(function: Callable[..., Any], tasks: Mapping[Key, Mapping[str, Any]]) -> Iterator[tuple[Key, Any]]:
+def compute(
+    function: Callable[..., Any], tasks: Iterable[tuple[Key, Mapping[str, Any]]], *, errors: str = "raise"
+) -> Iterator[tuple[Key, Found | TaskError]]:
     """Yield each task's key and what the function returns for its arguments: in order here, or as workers deliver.
 
-    Each task is computed with one thread, so that its result is bitwise the same here and there.
+    Each task is computed with one thread, so that its result is bitwise the same here and there. Here a task is asked for only
+    when the one before it is done.
     A task whose worker dies goes to another worker; Dask gives it up when it has outlived more than three (its setting
     `distributed.scheduler.allowed-failures`). Workers are asked first whether they have the same library; one that joins later
     is asked with each task.
@@ -109,27 +141,41 @@ def compute(function: Callable[..., Any], tasks: Mapping[Key, Mapping[str, Any]]
     Parameters
     ----------
     function : from the top level of a module that workers have
-    tasks : arguments by name for each key; str(key) names the task in errors
+    tasks : pairs of a key and arguments by name; str(key) names the task in errors
+    errors : "raise" the first one and cancel the other tasks, or "collect": yield a TaskError in place of what was found
 
     Raises
     ------
     ValueError
         If a worker has another library, or none.
     TaskError
-        If the function raises, workers keep dying on a task, or the scheduler is lost. The other tasks are cancelled.
+        If the function raises, workers keep dying on a task, or the scheduler is lost.
     """
     client = _client()
-    if client is None or not tasks:
-        for key, arguments in tasks.items():
-            try:
-                with one_thread():
-                    result = function(**arguments)
-            except Exception as problem:
-                raise TaskError(f"{key}: {type(problem).__name__}: {problem}") from problem
+    results = _here(function, tasks) if client is None else _there(client, function, dict(tasks))
+    with closing(results):
+        for key, result in results:
+            if isinstance(result, TaskError) and errors == "raise":
+                raise result from result.__cause__
             yield key, result
-        return
+
+
+def _here(function: Callable[..., Any], tasks: Iterable[tuple[Key, Mapping[str, Any]]]) -> Iterator[tuple[Key, Any]]:
+    """Compute tasks in this process."""
+    for key, arguments in tasks:
+        try:
+            result = _timed(function, arguments)
+        except Exception as problem:
+            result = _failed(key, problem)
+        yield key, result
+
+
+def _there(client: Any, function: Callable[..., Any], tasks: Mapping[Key, Mapping[str, Any]]) -> Iterator[tuple[Key, Any]]:
+    """Compute tasks on workers."""
     from distributed import KilledWorker, as_completed
 
+    if not tasks:
+        return
     _check_workers(client, function.__module__)
     futures = client.map(_task, list(tasks.values()), function=function, expected=library(), pure=False)
     keys = dict(zip(futures, tasks, strict=True))
@@ -140,14 +186,34 @@ def compute(function: Callable[..., Any], tasks: Mapping[Key, Mapping[str, Any]]
                 result = future.result()
             except KilledWorker as problem:
                 reason = f"workers died on it again and again, the last one {problem.last_worker.address}; out of memory?"
-                raise TaskError(f"{key}: {reason}") from problem
+                result = _failed(key, problem, reason)
             except CancelledError as problem:
-                raise TaskError(f"{key}: the scheduler {client.scheduler.address} is gone ({problem})") from problem
+                raise _failed(key, problem, f"the scheduler {client.scheduler.address} is gone ({problem})") from problem
             except Exception as problem:
-                raise TaskError(f"{key}: {type(problem).__name__}: {problem}") from problem
+                result = _failed(key, problem)
             yield key, result
+            future.release()
     finally:
         client.cancel(list(keys))
+
+
+def _failed(key: Key, problem: BaseException, reason: str = "") -> TaskError:
+    """Return the error of a task."""
+    error = TaskError(f"{key}: {reason or f'{type(problem).__name__}: {problem}'}")
+    error.__cause__ = problem
+    return error
+
+
+def _timed(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Found:
+    """Call the function with arguments that are its own to change, and time it."""
+    device, start = arguments.get("device", "cpu"), time.perf_counter()
+    with one_thread():
+        result = function(**deepcopy(dict(arguments)))
+    seconds = time.perf_counter() - start
+    known = library()
+    said = ", ".join(f"{package} {known[package]}" for package in ("torch", "numpy", "scipy", "xarray"))
+    name = device_name(device) if device in ("cpu", "cuda") else str(device)
+    return Found(result, {"seconds": seconds, "device": name, "versions": said})
 
 
 def _client() -> Any:
@@ -162,8 +228,7 @@ def _client() -> Any:
 def _task(arguments: Mapping[str, Any], function: Callable[..., Any], expected: Mapping[str, str]) -> Any:
     if differences := _differences(library(), expected):
         raise ValueError(f"this worker has another library: {differences}")
-    with one_thread():
-        return function(**arguments)
+    return _timed(function, arguments)
 
 
 def _differences(found: Mapping[str, str], expected: Mapping[str, str]) -> str:

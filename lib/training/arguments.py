@@ -1,14 +1,17 @@
 """What `train` is given, checked and brought into the form that the stacks take."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from lib.checks import positives
+from lib.checks import Check, non_negatives, positives
 from lib.networks import Network
 from lib.training.descent import Data, Loss, cross_entropy, half_squared_error
+
+Rates = float | Sequence[float] | Mapping[str, float | Sequence[float]]  # for all, for each member, or these for each parameter
 
 
 def count_members(network: Network, parameters: Mapping[str, Tensor]) -> int:
@@ -90,17 +93,41 @@ def check_targets(loss: Loss, data: Data | None, outputs: int) -> None:
             )
 
 
-def rates(
-    given: float | Sequence[float] | Mapping[str, float | Sequence[float]], shapes: Mapping[str, tuple], members: int
-) -> dict[str, np.ndarray]:
+def rates(given: Rates, shapes: Mapping[str, tuple], members: int) -> dict[str, np.ndarray]:
     """Return the learning rates (members,) of each parameter, by name."""
+    return _spread("learning_rate", given, shapes, members, partial(positives, least=0), "positive number")
+
+
+def decays(given: Rates, shapes: Mapping[str, tuple], members: int) -> dict[str, np.ndarray] | None:
+    """Return the weight decays (members,) of each parameter, by name, or None if nothing decays."""
+    found = _spread("weight_decay", given, shapes, members, non_negatives, "number of at least 0")
+    return found if any(decay.any() for decay in found.values()) else None
+
+
+def _spread(
+    name: str, given: Rates, shapes: Mapping[str, tuple], members: int, check: Check, wanted: str
+) -> dict[str, np.ndarray]:
     given = given if isinstance(given, Mapping) else dict.fromkeys(shapes, given)
     if set(given) != set(shapes):
-        raise ValueError(f"learning_rate by name must name each of the parameters {', '.join(shapes)}")
+        raise ValueError(f"{name} by name must name each of the parameters {', '.join(shapes)}")
     found = {}
-    for name, rate in given.items():
-        rate = positives("learning_rate", rate, least=0)
-        if rate.shape not in ((), (members,)):
-            raise ValueError(f"learning_rate is {rate.tolist()}: want one positive number, or one for each of {members} members")
-        found[name] = np.broadcast_to(rate, (members,))
+    for parameter, value in given.items():
+        value = check(name, value)
+        if value.shape not in ((), (members,)):
+            raise ValueError(f"{name} is {value.tolist()}: want one {wanted}, or one for each of {members} members")
+        found[parameter] = np.broadcast_to(value, (members,))
+    return found
+
+
+def asked_to_stop(stop_when: Callable | None, seen: dict[str, np.ndarray]) -> np.ndarray:
+    """Return the mask (members,) of those that `stop_when` tells to stop."""
+    none = np.zeros(len(seen["loss"]), bool)
+    if stop_when is None:
+        return none
+    try:
+        found = np.asarray(stop_when(seen))
+    except KeyError as error:
+        raise ValueError(f"stop_when asks for {error}: recorded are {', '.join(seen)}") from None
+    if found.dtype != bool or found.shape != none.shape:
+        raise ValueError(f"stop_when gives {found.dtype} {found.shape}: want a mask {none.shape}, true or false for each member")
     return found

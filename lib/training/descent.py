@@ -52,11 +52,11 @@ class Data:
         """The number of points, of one member."""
         return self.inputs.shape[int(self.own)]
 
-    def member(self, m: int | slice) -> tuple[Tensor, Tensor]:
+    def member(self, m: int | slice | Tensor) -> tuple[Tensor, Tensor]:
         """Return the points and targets of one member, or of some."""
         return (self.inputs[m], self.targets[m]) if self.own else (self.inputs, self.targets)
 
-    def part(self, members: slice) -> "Data":
+    def part(self, members: slice | Tensor) -> "Data":
         """Keep some members."""
         return Data(*self.member(members), self.own)
 
@@ -121,18 +121,34 @@ class Method:
 
 
 class Stack:
-    """All members in one torch program."""
+    """All members in one torch program; weights decay only if `decays` are given."""
 
     def __init__(
-        self, network: Network, parameters: Mapping[str, Tensor], data: Data, rates: Mapping[str, np.ndarray], method: Method
+        self,
+        network: Network,
+        parameters: Mapping[str, Tensor],
+        data: Data,
+        rates: Mapping[str, np.ndarray],
+        method: Method,
+        decays: Mapping[str, np.ndarray] | None = None,
     ) -> None:
-        self.network, self.data, self.method = network, data, method
+        self.network, self.data, self.method, self.step = network, data, method, 0
         self.parameters = {name: value.clone() for name, value in parameters.items()}
-        self.members, self.step = len(next(iter(parameters.values()))), 0
-        self.rates = {
-            name: torch.tensor(rates[name]).to(value).view(-1, *[1] * (value.ndim - 1)) for name, value in self.parameters.items()
-        }
+        self.rates, self.decays = (
+            each and {name: torch.tensor(each[name]).to(p).view(-1, *[1] * (p.ndim - 1)) for name, p in self.parameters.items()}
+            for each in (rates, decays)
+        )
         self.first, self.second = ({name: torch.zeros_like(p) for name, p in self.parameters.items()} for _ in range(2))
+        like = next(iter(self.parameters.values()))
+        self.began, self.numbers, self.orders = len(like), list(range(len(like))), None  # the numbers of those inside
+        self.places = torch.arange(self.began, device=like.device)  # the same, on the device
+        # A CPU multiplies a single matrix in another order than each of several, so the last member keeps company.
+        self.least = 2 if network.broadcasts and like.device.type == "cpu" else 1
+
+    @property
+    def members(self) -> int:
+        """How many are inside."""
+        return len(self.numbers)
 
     def advance(self, steps: int) -> None:
         """Take some steps."""
@@ -144,7 +160,7 @@ class Stack:
         data = self._batch()
         leaves = {name: value.requires_grad_() for name, value in self.parameters.items()}
         outputs, _ = call(self.network, leaves, data, (), self._masks(data.points))
-        total = self.method.loss(outputs, data.targets).sum()  # members do not mix: each gets its own gradient
+        total = self._losses(outputs, data).sum()  # members do not mix: each gets its own gradient
         gradients = torch.autograd.grad(total, list(leaves.values()))
         return dict(zip(leaves, gradients, strict=True))
 
@@ -156,12 +172,13 @@ class Stack:
             return self.data
         epoch, number = divmod(self.step, -(-points // size))
         if number == 0:
-            orders = [np.random.default_rng((*self.method.key(m), epoch + 1)).permutation(points) for m in range(self.members)]
+            keys = map(self.method.key, self.numbers)
+            orders = [np.random.default_rng((*key, epoch + 1)).permutation(points) for key in keys]
             self.orders = torch.from_numpy(np.stack(orders)).to(self.data.inputs.device)
         return self.data.batch(self.orders[:, number * size : (number + 1) * size])
 
     def _drawn(self) -> Data:
-        pairs = zip(*(self.method.draw(m, self.step) for m in range(self.members)), strict=True)
+        pairs = zip(*(self.method.draw(m, self.step) for m in self.numbers), strict=True)
         inputs, targets = (torch.from_numpy(np.stack(values)).to(self.data.inputs.device) for values in pairs)
         return Data(inputs.to(self.data.inputs.dtype), targets.to(self.data.targets.dtype), True)
 
@@ -169,7 +186,7 @@ class Stack:
         """Draw which units stay, for each member from a stream of its own."""
         if not getattr(self.network, "dropout", 0):
             return None
-        streams = [np.random.default_rng((*self.method.key(m), self.step, 1)) for m in range(self.members)]
+        streams = [np.random.default_rng((*self.method.key(m), self.step, 1)) for m in self.numbers]
         masks = np.stack([self.network.masks(rng, points) for rng in streams])
         return torch.from_numpy(masks).to(next(iter(self.parameters.values())))
 
@@ -186,19 +203,36 @@ class Stack:
             elif method.momentum:
                 first.mul_(method.momentum).add_(gradient)
                 gradient = gradient + method.momentum * first if method.nesterov else first
+            if self.decays:
+                parameter.mul_(1 - rate * self.decays[name])
             parameter.sub_(rate * gradient)
 
     @torch.no_grad()
     def look(self, layers: tuple[int, ...]) -> tuple[Tensor, dict[str, Tensor], Tensor, list[Tensor]]:
         """Return the losses, the parameters, the outputs and the representations asked for, all with a member axis."""
         outputs, hidden = call(self.network, self.parameters, self.data, layers)
-        return self.method.loss(outputs, self.data.targets), self.parameters, outputs, hidden
+        return self._losses(outputs, self.data), self.parameters, outputs, hidden
 
-    def freeze(self, members: np.ndarray) -> None:
-        """Stop the members marked in a mask (members,)."""
-        if members.any():
-            for rate in self.rates.values():
-                rate[torch.from_numpy(members).to(rate.device)] = 0
+    @torch.no_grad()
+    def keep(self, rows: Tensor) -> None:
+        """Go on with the members in these rows (k,) alone; what `look` has shown stays as it was."""
+        for name in ("parameters", "first", "second", "rates", "decays"):
+            each = getattr(self, name)
+            setattr(self, name, each and {key: value.detach()[rows] for key, value in each.items()})
+        self.data, self.places = self.data.part(rows), self.places[rows]
+        self.numbers = self.places.tolist()
+        self.orders = None if self.orders is None else self.orders[rows]
+
+    def _losses(self, outputs: Tensor, data: Data) -> Tensor:
+        """Return the losses of those inside; a loss is shown all members, since it may know them by their places."""
+        if self.members == self.began:
+            return self.method.loss(outputs, data.targets)
+        targets = self._placed(data.targets) if data.own else data.targets
+        return self.method.loss(self._placed(outputs), targets)[self.places]
+
+    def _placed(self, values: Tensor) -> Tensor:
+        """Put rows where their members began, and zeros where others have left."""
+        return values.new_zeros(self.began, *values.shape[1:]).index_copy(0, self.places, values)
 
 
 def call(

@@ -35,7 +35,7 @@ class Stack:
     rates : a learning rate for each parameter, by name
     """
 
-    members = 1
+    members = 1  # it leaves with its stack
 
     def __init__(
         self, network: Dense, parameters: dict[str, Tensor], inputs: Tensor, targets: Tensor, rates: dict[str, float]
@@ -44,7 +44,7 @@ class Stack:
         dtype = parameters["weight1"].numpy().dtype
         padded = len(inputs) + len(inputs) % 2  # points go in pairs: an odd one takes a partner without error
         shape = (network.depth + 2, padded, max(network.widths))
-        self.network, self.points, self.frozen = network, len(inputs), False
+        self.network, self.points = network, len(inputs)
         self.widths = np.array(network.widths)
         self.starts = np.concatenate([[0, 0], np.cumsum(self.widths[1:] * self.widths[:-1])])
         self.weights = np.concatenate([parameters[f"weight{layer}"].numpy().ravel() for layer in layers])
@@ -61,7 +61,7 @@ class Stack:
         """Take some steps, then pass the points forward once, so that `look` shows the network as it is."""
         state = self.weights, self.biases, self.hidden, self.slopes, self.errors
         form = self.starts, self.widths, _KINDS[self.network.activation], self.network.skip
-        _descend(*state, *form, self.targets, self.rates, 0 if self.frozen else steps)
+        _descend(*state, *form, self.targets, self.rates, steps)
 
     def look(self, layers: tuple[int, ...]) -> tuple[Tensor, dict[str, Tensor], Tensor, list[Tensor]]:
         """Return the loss, the parameters, the outputs and the representations asked for, each with a member axis of one."""
@@ -73,10 +73,6 @@ class Stack:
             parameters[f"weight{i}"] = torch.from_numpy(block)[None]
             parameters[f"bias{i}"] = torch.from_numpy(self.biases[i, : self.widths[i]])[None]
         return half_squared_error(outputs, torch.from_numpy(self.targets)), parameters, outputs, hidden
-
-    def freeze(self, members: np.ndarray) -> None:
-        """Stop, if the mask (1,) says so."""
-        self.frozen = bool(members[0])
 
 
 @njit(inline="always")

@@ -2,29 +2,37 @@
 
 `train` runs a stack of *members*, networks of one architecture that differ in their parameters, learning rates or data, and
 records observables at chosen steps. Dense networks on few points take a compiled path (`fused`), two-layer ReLU networks without
-biases one that works in place (`two_layer`), everything else one torch program for all members (`descent`). A
-member's result does not depend on who trains beside it: bitwise on the first two paths and in float64 on the CPU, elsewhere to
-rounding.
+biases one that works in place (`two_layer`), everything else one torch program for all members (`descent`).
+
+A member's result does not depend on who trains beside it: bitwise on the first two paths and in float64 on the CPU; elsewhere,
+and in the last bits with Adam, to rounding. Who stops or diverges leaves (`company`). For those who go on this is a smaller stack
+and no more: their numbers stay what they were, bitwise on a CPU but for Adam, which rounds the last few entries of an array in
+another way.
 """
 
+import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import dataclass
 from os import cpu_count
+from threading import Event
+from typing import Any
 
 import numpy as np
 import torch
 import xarray as xr
 from torch import Tensor
-from tqdm import tqdm
 
 from lib.checks import instance, limit, optional, size, takes, vector, whole
 from lib.networks import Dense, Network, Observe
 from lib.networks.base import check_parameters
+from lib.progress import bar as progress_bar
 from lib.training import arguments, descent, two_layer
-from lib.training.descent import Data, Draw, Loss, Method, Schedule, call, half_squared_error
+from lib.training.arguments import Rates
+from lib.training.company import Company, Seen, Stack
+from lib.training.descent import Data, Draw, Loss, Method, Schedule, half_squared_error
 
-Stack = descent.Stack  # or that of another path, which has the same methods
+StopWhen = Callable[[dict[str, np.ndarray]], np.ndarray]
 MOST_FUSED_POINTS = 16  # beyond this, matrix products beat the compiled path
 
 
@@ -49,6 +57,7 @@ def log_steps(steps: int, count: int) -> np.ndarray:
     record=optional(vector),
     observe=optional(instance(Callable)),
     stop_below=limit,
+    stop_when=optional(instance(Callable)),
 )
 def train(
     network: Network,
@@ -56,12 +65,13 @@ def train(
     inputs: Tensor | np.ndarray,
     targets: Tensor | np.ndarray,
     *,
-    learning_rate: float | Sequence[float] | Mapping[str, float | Sequence[float]],
+    learning_rate: Rates,
     steps: int,
     optimizer: str = "sgd",
     momentum: float = 0.0,
     nesterov: bool = False,
     betas: tuple[float, float] = (0.9, 0.999),
+    weight_decay: Rates = 0.0,
     schedule: Schedule | None = None,
     batch_size: int | None = None,
     draw: Draw | None = None,
@@ -72,6 +82,7 @@ def train(
     observe: Observe | None = None,
     layers: int | Sequence[int] | None = (),
     stop_below: float = -np.inf,
+    stop_when: StopWhen | None = None,
     seed: int | Sequence[int] = 0,
     progress: bool = False,
 ) -> xr.Dataset:
@@ -87,6 +98,8 @@ def train(
     optimizer : "sgd" or "adam" (with ε = 1e-8)
     momentum, nesterov : of "sgd", the former in [0, 1)
     betas : of "adam", in [0, 1)
+    weight_decay : λ ≥ 0, given like the learning rate: each update first multiplies the weights by 1 − λ · learning rate. This
+        decay is decoupled from gradient and momentum; "adam" with it is AdamW (Loshchilov & Hutter, 2019)
     schedule : maps the number of an update, from 0, to a factor, at least 0, of all learning rates (see `lib.training.schedules`)
     batch_size : None for all points at once; else each epoch passes through the points in an order of the member's own
     draw : instead, a fresh batch for each step: maps (member, step) to inputs (b, ...) and targets (b, ...); `inputs` and
@@ -98,7 +111,9 @@ def train(
     observe : maps (parameters, outputs, hidden), tensors that start with a member axis, to observables: by name, their further
         dimensions and a tensor (members, ...)
     layers : hidden layers, counted from 0, whose representations `observe` gets; None for all
-    stop_below : a member whose recorded loss falls below this stops there, and its last state is repeated
+    stop_below : a member whose recorded loss falls below this stops there
+    stop_when : maps what was recorded at a step, by name, arrays (members, ...), to a mask (members,) of those that stop there;
+        like `observe` it is given one member at a time where the path trains them apart
     seed : with the member's number it determines the order of points and the units that drop out; or (members,), so that
         members of one seed share them
     progress : show a bar
@@ -106,13 +121,15 @@ def train(
     Returns
     -------
     Dataset over (member, step): `loss` and the metrics over all points, with a test set `test_loss` and so on, and the
-    observables; over member: `stopped` and `diverged`, the recorded step at which that happened, or -1
+    observables; over member: `stopped` and `diverged`, the recorded step at which that happened, or -1. From there on the member
+    is no longer computed, and its last state is repeated
     """
     members = arguments.count_members(network, parameters)
     parameters = {name: parameters[name].detach() for name in network.shapes()}
     like = next(iter(parameters.values()))
     data = arguments.points(network, inputs, targets, members, like)
     rates = arguments.rates(learning_rate, network.shapes(), members)
+    decays = arguments.decays(weight_decay, network.shapes(), members)
     method = Method(optimizer, momentum, nesterov, betas, schedule, batch_size, draw, loss, seed)
     method.check(members, data.points)
     tests = arguments.test_points(network, test, members, like)
@@ -123,37 +140,45 @@ def train(
         raise ValueError(f"record must be whole steps that ascend, from 0 to {steps} at most: there is nothing beyond the run")
     layers = network.layers(layers)
 
-    stacks = _stacks(network, parameters, data, rates, method)
+    def stops(seen: dict[str, np.ndarray]) -> np.ndarray:
+        return (seen["loss"] < stop_below) | arguments.asked_to_stop(stop_when, seen)
+
+    stacks = _stacks(network, parameters, data, rates, method, decays)
     ends = np.cumsum([stack.members for stack in stacks])
     views = [
-        _View(network, data.part(own), tests and tests.part(own), loss, metrics or {}, observe)
+        _View(data.part(own), tests and tests.part(own), loss, metrics or {}, observe)
         for own in (slice(end - stack.members, end) for stack, end in zip(stacks, ends, strict=True))
     ]
-    bar = tqdm(total=members * int(record[-1]), desc="training", unit="step", disable=None if progress else True)
+    companies = [Company(stack, network, view.test) for stack, view in zip(stacks, views, strict=True)]
+    bar = progress_bar(members * int(record[-1]), "training", "step", show=progress)
     threads = min(len(stacks), cpu_count() or 1)
     # Arithmetic on numbers below the normal range is a hundred times slower, so each thread rounds them to zero.
-    with bar, ThreadPoolExecutor(threads, initializer=torch.set_flush_denormal, initargs=(True,)) as pool:
-        runs = list(pool.map(lambda *pair: _run(*pair, record.astype(int), layers, stop_below, bar), stacks, views))
+    pace = _Pace(bar)
+    with bar, ThreadPoolExecutor(threads, initializer=torch.set_flush_denormal, initargs=(True,)) as pool, pace:
+        runs = list(pool.map(lambda *pair: _run(*pair, record.astype(int), layers, stops, pace), companies, views))
     joined = runs[0] if len(runs) == 1 else xr.concat(runs, "member")
     return joined.assign_coords(member=np.arange(members))
 
 
-def _run(stack: Stack, view: "_View", record: np.ndarray, layers: tuple[int, ...], stop_below: float, bar: tqdm) -> xr.Dataset:
+def _run(
+    company: Company, view: "_View", record: np.ndarray, layers: tuple[int, ...], stops: StopWhen, pace: "_Pace"
+) -> xr.Dataset:
     """Train a stack from record to record and collect what is seen."""
-    stopped, diverged = (np.full(stack.members, -1) for _ in range(2))
+    stopped, diverged = (np.full(len(company.going), -1) for _ in range(2))
     seen, done = [], 0
     for step in record:
-        if np.any(stopped < 0):
-            stack.advance(int(step) - done)
-            losses, parameters, outputs, hidden = stack.look(layers)
-            frame = {"loss": ((), losses)} | view.observe(parameters, outputs, hidden)
+        steps, inside = int(step) - done, 0
+        if company.going.any():
+            inside = company.stack.members
+            pace.advance(company.stack, steps)
+            frame = view.observe(company.look(layers))
             frame = {name: (dims, value.detach().cpu().numpy().copy()) for name, (dims, value) in frame.items()}
-            losses = frame["loss"][1]
-            diverged[(diverged < 0) & ~np.isfinite(losses)] = step
-            stopped[(stopped < 0) & (losses < stop_below)] = step
-            stack.freeze(stopped >= 0)
+            values = {name: value for name, (_, value) in frame.items()}
+            diverged[company.going & ~np.isfinite(values["loss"])] = step
+            stopped[company.going & stops(values)] = step
+            company.keep((stopped < 0) & (diverged < 0))
+        pace.bar.update((len(company.going) - inside) * steps)  # for those who have left
         seen.append(frame)
-        bar.update(stack.members * (int(step) - done))
         done = int(step)
     variables = {
         name: (("member", "step", *dims), np.stack([frame[name][1] for frame in seen], axis=1))
@@ -162,34 +187,66 @@ def _run(stack: Stack, view: "_View", record: np.ndarray, layers: tuple[int, ...
     return xr.Dataset(variables | {"stopped": ("member", stopped), "diverged": ("member", diverged)}, {"step": record})
 
 
+class _Pace:
+    """Lets stacks advance in chunks of about half a second, so that Ctrl-C ends them all soon; chunks change no number."""
+
+    def __init__(self, bar: Any) -> None:
+        self.bar, self.stop, self.chunk = bar, Event(), 1
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: type | None, *_: object) -> None:
+        if kind is not None:
+            self.stop.set()
+
+    def advance(self, stack: Stack, steps: int) -> None:
+        """Take some steps, or raise CancelledError when it is time to stop."""
+        while True:  # once at least: a compiled stack is looked at only after it was asked to advance
+            if self.stop.is_set():
+                raise CancelledError
+            start, part = time.perf_counter(), min(self.chunk, steps)
+            stack.advance(part)
+            self.bar.update(stack.members * part)
+            spent, steps = time.perf_counter() - start, steps - part
+            if spent > 0.5:
+                self.chunk = max(1, part // 2)
+            elif part == self.chunk and spent < 0.25:
+                self.chunk *= 2
+            if not steps:
+                return
+
+
 @dataclass(frozen=True)
 class _View:
-    """What is read off a stack beside its loss."""
+    """What is read off all members."""
 
-    network: Network
     data: Data
     test: Data | None
     loss: Loss
     metrics: Mapping[str, Loss]
     observer: Observe | None
 
-    def observe(self, parameters: dict[str, Tensor], outputs: Tensor, hidden: list[Tensor]) -> dict:
-        frame = {name: ((), metric(outputs, self.data.targets)) for name, metric in self.metrics.items()}
+    def observe(self, seen: Seen) -> dict:
+        frame = {"loss": ((), seen.losses)}
+        frame |= {name: ((), metric(seen.outputs, self.data.targets)) for name, metric in self.metrics.items()}
         if self.test is not None:
-            with torch.no_grad():
-                answers, _ = call(self.network, parameters, self.test, ())
             measures = {"loss": self.loss, **self.metrics}
-            frame |= {f"test_{name}": ((), metric(answers, self.test.targets)) for name, metric in measures.items()}
-        return frame | (self.observer(parameters, outputs, hidden) if self.observer else {})
+            frame |= {f"test_{name}": ((), metric(seen.answers, self.test.targets)) for name, metric in measures.items()}
+        return frame | (self.observer(seen.parameters, seen.outputs, seen.hidden) if self.observer else {})
 
 
 def _stacks(
-    network: Network, parameters: Mapping[str, Tensor], data: Data, rates: Mapping[str, np.ndarray], method: Method
+    network: Network,
+    parameters: Mapping[str, Tensor],
+    data: Data,
+    rates: Mapping[str, np.ndarray],
+    method: Method,
+    decays: Mapping[str, np.ndarray] | None,
 ) -> list[Stack]:
     """Choose how to compute: in place where network and method are plain, else by automatic differentiation."""
     like = next(iter(parameters.values()))
     members, on_cpu = len(like), like.device.type == "cpu"
-    plain = isinstance(network, Dense) and method.plain(data.points)
+    plain = isinstance(network, Dense) and method.plain(data.points) and decays is None
     if plain and on_cpu and data.points <= MOST_FUSED_POINTS:
         from lib.training import fused  # numba is not needed elsewhere
 
@@ -199,7 +256,7 @@ def _stacks(
     if plain and two_layer.fits(network):
         each = [slice(m, m + 1) for m in range(members)] if on_cpu else [slice(members)]
         return [two_layer.Stack(_member(parameters, m), *data.member(m), _member(rates, m)) for m in each]
-    return [descent.Stack(network, parameters, data, rates, method)]
+    return [descent.Stack(network, parameters, data, rates, method, decays)]
 
 
 def _member(values: Mapping[str, Tensor | np.ndarray], m: int | slice) -> dict:

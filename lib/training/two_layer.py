@@ -30,6 +30,8 @@ class Stack:
     rates : learning rates (members,), by name
     """
 
+    least = 1  # members that must be inside
+
     def __init__(
         self, parameters: Mapping[str, Tensor], inputs: Tensor, targets: Tensor, rates: Mapping[str, np.ndarray]
     ) -> None:
@@ -66,7 +68,9 @@ class Stack:
         parameters = {"weight1": self.w, "weight2": self.a}
         return half_squared_error(outputs, self.targets.mT), parameters, outputs, [self.hidden.mT for _ in layers]
 
-    def freeze(self, members: np.ndarray) -> None:
-        """Stop the members marked in a mask (members,)."""
-        for rate in (self.rate_w, self.rate_a):
-            rate[torch.from_numpy(members).to(rate.device)] = 0
+    def keep(self, rows: Tensor) -> None:
+        """Go on with the members in these rows (k,) alone; what `look` has shown stays as it was."""
+        own = ("points", "across", "targets") if self.points.ndim == 3 else ()
+        for name in ("w", "a", "hidden", "errors", "residuals", "pull", "rate_w", "rate_a", *own):
+            setattr(self, name, getattr(self, name)[rows])
+        self.members = len(rows)

@@ -23,6 +23,7 @@ SMALL = Setting(units=3, hidden_layers=2, epochs=2)
 NETWORK = Dense((2, 3, 1), bias=False)
 RUN = Run("topic/experiment", wave, "row", {"one": {"tau": [0.1]}})
 SWEEP = Sweep("topic/plane", wave, {"tau": [0.1]}, [0])
+GROWN = xr.Dataset(attrs={"members": 2, "wanted": 3})
 FOUND = xr.Dataset(
     {name: (("trial", "step"), [[1.0, 0.8, 0.7, 0.65, 0.6]]) for name in ("dh2", "dy2", "loss")}
     | {"w": (("trial", "step"), [[0.4, 0.2, 0.1, 0.05, 0.02]])},
@@ -37,6 +38,13 @@ RECORD = "a record of what a function has found"
 LEDGER = "reads the records that lib.claims has written into a notebook"
 
 EXEMPT = {
+    "lib.provenance.code": "takes what computes a stored run",
+    "lib.provenance.device_name": "takes what resolve_device has returned",
+    "lib.results.read": "takes a run that `load` or the store has checked",
+    "lib.results.Run.settings_of": "takes labels of the run's pieces",
+    "lib.store.limit": "takes what the command line has read",
+    "lib.store.measure": "takes the runs of the command line",
+    "lib.store.plan": "takes the runs of the command line",
     "lib.provenance.syntax": "takes what Python's own parser returns",
     "lib.provenance.versions": "takes names of packages, which Python looks up",
     "lib.claims.Claim": RECORD,
@@ -125,7 +133,6 @@ CALLS = {
             may={"seed": "zero", "record": "none"},
             untried=TRAINS,
         ),
-        plane=call(seeds=[0], every=16, steps=1, device="cpu", untried=TRAINS),
     ),
     **room(
         "experiments.images",
@@ -260,13 +267,31 @@ CALLS = {
             function=wave,
             dimension="row",
             pieces={"one": {}},
-            may={"name": "unknown", "dimension": "unknown"},
+            source={"steps": 10},
+            may={"name": "unknown", "dimension": "unknown", "source": "empty"},
+        ),
+        Growing=call(
+            sweep=SWEEP,
+            source={"networks": 10},
+            dimension="scale",
+            together=2,
+            may={"source": "empty", "dimension": "unknown"},
         ),
         load=call(run=RUN, untried="reads a stored run"),
-        store=call(run=RUN, device="cpu", untried="computes for hours"),
+        count=call(found=GROWN, also={"found": (FOUND,)}),
         describe=call(found=STAMPED, also={"found": (FOUND,)}),
     ),
     "lib.results.Run.settings": call(on=RUN, label="one"),
+    "lib.store.store": call(
+        run=RUN,
+        device="cpu",
+        shard_size=1,
+        part=None,
+        most=None,
+        until=1.0,
+        opaque="part most until",
+        untried="computes for hours",
+    ),
     **room(
         "sweeps",
         Sweep=call(
@@ -280,7 +305,7 @@ CALLS = {
             opaque="fixed",
         ),
         cluster=call(workers=1, scheduler=None, untried="starts processes; tests/sweeps do", opaque="scheduler"),
-        run=call(sweep=SWEEP, folder=NO_BOOK, shard_size=1, may={"folder": "text"}, untried=TRAINS),
+        run=call(sweep=SWEEP, folder=NO_BOOK, shard_size=1, errors="raise", may={"folder": "text"}, untried=TRAINS),
     ),
     **room(
         "claims",

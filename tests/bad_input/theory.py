@@ -325,6 +325,9 @@ CALLS = {
             also={"axis": (2,), "w": (TENSOR[:0], TENSOR * np.nan)},
         ),
         gate_agreement=call(path=ROWS[None].repeat(3, 0), inputs=ROWS),
+        step_sizes=call(
+            path=[[1.0, 0.5], [0.9, 0.4], [0.8, 0.4]], may={"path": "longer deeper"}, also={"path": ([[1.0], [0.9]],)}
+        ),
         accuracy=call(outputs=TENSOR, labels=torch.tensor([0, 1]), may={"outputs": "nan inf longer deeper"}),
         filter_laplacian=call(filters=ROWS, kernel=SIGMA, may={"filters": "longer deeper", "kernel": "longer"}),
     ),

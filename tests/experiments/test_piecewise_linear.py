@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from lib import kernels
+from lib import kernels, results
 from lib.experiments import piecewise_linear as experiments
 
 SMALL = dict(dimension=4, units=6, points=12, learning_rate=0.2, steps=30, record=[0, 10, 30])
@@ -83,14 +83,13 @@ def test_distances_are_those_of_the_states():
         np.testing.assert_allclose(found.test[m, -1], error, rtol=0.1)  # two samples of points
 
 
-def test_the_plane_is_labelled(monkeypatch, tmp_path):
-    monkeypatch.setattr(experiments, "ROOT", tmp_path)
-    found = experiments.plane(seeds=[1], every=16, steps=4)
-    assert found.kernel.dims == ("tau", "delta", "seed", "step")
-    np.testing.assert_allclose(found.tau, [0.1, 10**0.3])
-    np.testing.assert_array_equal(found.delta, [-1, 1])
-    one = experiments.distances(0.1, 1.0, 1, steps=4, record=found.step.values)
-    np.testing.assert_array_equal(found.kernel.sel(tau=0.1, delta=1, seed=1), one.kernel[0])
+def test_the_stored_plane_is_labelled_and_part_of_the_paper_s():
+    (run,) = experiments.RUNS
+    found = results.load(run)
+    assert found.kernel.dims == ("scale", "tau", "delta", "seed", "step")
+    assert set(np.logspace(-1, 0.3, 17)[::2]) <= set(found.tau.values) and set(np.linspace(-1, 1, 9)) <= set(found.delta.values)
+    assert found.done.sum() == found.attrs["members"] >= 162 and found.attrs["wanted"] == 4624 == run.source["networks"]
+    assert np.isfinite(found.kernel.where(found.done, 0)).all()
 
 
 def test_a_neuron_needs_its_twin():

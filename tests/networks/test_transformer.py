@@ -79,8 +79,8 @@ def test_outputs_are_those_of_torchs_modules(length, width, heads, own):
         torch.testing.assert_close(outputs[m], plain(parameters, m, network)(tokens[m] if own else tokens))
 
 
-@pytest.mark.parametrize("own", [False, True])
-def test_training_is_torchs(own):
+@pytest.mark.parametrize("own, decay", [(False, 0.0), (True, 0.0), (True, 1.0)])
+def test_training_is_torchs(own, decay):
     """Adam on mini-batches, with a learning rate of each member's own."""
     network, rng = Transformer(7, 4, 8, 2), np.random.default_rng(0)
     tokens, labels = modular(5)
@@ -89,10 +89,12 @@ def test_training_is_torchs(own):
         tokens, labels = tokens[order], labels[order]
     parameters, rates = network.initialize(1, 2, dtype=torch.float64), [0.01, 0.003]
     method = {"optimizer": "adam", "betas": (0.9, 0.98), "batch_size": 8, "loss": cross_entropy, "steps": 7, "seed": 4}
-    found = train(network, parameters, tokens, labels, learning_rate=rates, metrics={"accuracy": accuracy}, **method)
+    found = train(
+        network, parameters, tokens, labels, learning_rate=rates, metrics={"accuracy": accuracy}, weight_decay=decay, **method
+    )
     for m in range(2):
         model = plain(parameters, m, network)
-        adam = torch.optim.Adam(model.parameters(), rates[m], betas=(0.9, 0.98))
+        adam = torch.optim.AdamW(model.parameters(), rates[m], betas=(0.9, 0.98), weight_decay=decay)
         x, y = (torch.from_numpy(v[m] if own else v) for v in (tokens, labels))
         for step in range(8):
             outputs = model(x)

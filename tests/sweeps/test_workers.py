@@ -83,8 +83,9 @@ def test_an_error_of_the_function_is_told(address, tmp_path, log):
 
 def test_processes_are_started_with_one_thread_each(tmp_path):
     with cluster(workers=1):
-        found = dict(compute(os.getenv, {name: {"key": name} for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")}))
-    assert found == {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+        tasks = [(name, {"key": name}) for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")]
+        found = dict(compute(os.getenv, tasks))
+    assert {name: one.result for name, one in found.items()} == {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
     with pytest.raises(ValueError, match=r"No .*client"):
         Client.current()
 
@@ -121,7 +122,7 @@ def test_a_worker_with_another_library_is_refused(tmp_path, capfd, how):
 
 
 def test_a_worker_that_joins_later_is_asked_too():
-    assert workers._task({"x": 1.0}, abs_, library()) == 1.0
+    assert workers._task({"x": 1.0}, abs_, library()).result == 1.0
     with pytest.raises(ValueError, match=r"this worker has another library: numpy .*, not 0.1$"):
         workers._task({"x": 1.0}, abs_, library() | {"numpy": "0.1"})
 

@@ -105,20 +105,13 @@ def test_rows_beyond_the_first_block_and_several_pairs_of_points():
     assert_plain(Dense(widths, "tanh"), 5, torch.float64, 30, 1e-10, learning_rate=0.05)
 
 
-def test_a_stack_leaves_what_it_is_given_and_freezes():
+def test_a_stack_leaves_what_it_is_given():
     network, points = Dense((2, 5, 1), "tanh"), torch.ones(2, 2)
     parameters = {name: value[0] for name, value in network.initialize(0).items()}
     before = {name: value.clone() for name, value in parameters.items()}
     stack = fused.Stack(network, parameters, points, torch.ones(2, 1), dict.fromkeys(parameters, 0.1))
     stack.advance(3)
     assert all(torch.equal(value, before[name]) for name, value in parameters.items())
-    moved = stack.look(())[0].item()
-    stack.freeze(np.array([True]))
-    stack.advance(3)
-    assert stack.look(())[0].item() == moved
-    stack.freeze(np.array([False]))
-    stack.advance(3)
-    assert stack.look(())[0].item() < moved
 
 
 SGD = {"optimizer": "sgd"}

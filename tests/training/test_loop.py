@@ -1,6 +1,10 @@
 """Training against a loop of torch.optim for each member; records, early stop, divergence; members do not feel each other."""
 
+import os
+import signal
 import threading
+import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +16,7 @@ from torch.nn import functional
 
 from lib.measures import accuracy
 from lib.networks import ACTIVATIONS, Committee, Convolutional, Dense, Network
+from lib.progress import bar as progress_bar
 from lib.training import arguments, cross_entropy, descent, fused, half_squared_error, log_steps, loop, train
 from lib.training.schedules import cosine, piecewise, warm_up
 
@@ -54,7 +59,8 @@ def plain(
     inputs, targets = torch.from_numpy(inputs).to(leaves["weight1"]), torch.from_numpy(targets).to(leaves["weight1"])
     rates = learning_rate if isinstance(learning_rate, dict) else dict.fromkeys(leaves, learning_rate)
     groups = [{"params": [leaf], "lr": rates[name]} for name, leaf in leaves.items()]
-    method = (torch.optim.Adam if optimizer == "adam" else torch.optim.SGD)(groups, **method)
+    adam = torch.optim.AdamW if "weight_decay" in method else torch.optim.Adam
+    method = (adam if optimizer == "adam" else torch.optim.SGD)(groups, **method)
     scheduler = torch.optim.lr_scheduler.LambdaLR(method, schedule or (lambda step: 1))
 
     def loss(x, y, masks=None):
@@ -103,6 +109,8 @@ METHODS = [
     {"schedule": cosine(7, 0.8)},
     {"batch_size": 5, "momentum": 0.9, "nesterov": True, "schedule": piecewise([0, 3, 6], [0, 2, 0.5])},
     {"optimizer": "adam", "schedule": warm_up(4)},
+    {"weight_decay": 0.5},
+    {"optimizer": "adam", "weight_decay": 0.5, "batch_size": 5, "schedule": warm_up(4)},
 ]
 METHOD_NAMES = ["-".join(method) + str(i) for i, method in enumerate(METHODS)]
 
@@ -184,6 +192,46 @@ def test_learning_rates_of_members_and_parameters(name, method, own):
         settings = {"steps": 3} | method
         found = train(network, parameters, inputs, targets, learning_rate=given_rates, observe=weights, **settings)
         assert_plain(found, network, parameters, inputs, targets, expected, own=own, **settings)
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_weight_decay_of_members_and_parameters(optimizer):
+    network, (inputs, targets) = NETWORKS["dense"], data(4)
+    parameters = network.initialize(1, 3, dtype=torch.float64)
+    members = np.array([0.0, 0.5, 2.0])
+    weights_only = {name: members * name.startswith("weight") for name in parameters}
+    settings = {"learning_rate": 0.05, "steps": 4, "optimizer": optimizer, "observe": weights}
+    for given_decays in (members, weights_only):
+        found = train(network, parameters, inputs, targets, weight_decay=given_decays, **settings)
+        for m in range(3):
+            one = {name: value[m : m + 1] for name, value in parameters.items()}
+            leaves = {name: value[0].clone().requires_grad_() for name, value in one.items()}
+            decays = given_decays if isinstance(given_decays, dict) else dict.fromkeys(leaves, given_decays)
+            groups = [{"params": [leaf], "weight_decay": decays[name][m]} for name, leaf in leaves.items()]
+            method = (torch.optim.AdamW if optimizer == "adam" else torch.optim.SGD)(groups, 0.05)
+            for _ in range(4):
+                method.zero_grad()
+                half_squared_error(network(leaves, torch.from_numpy(inputs))[0], torch.from_numpy(targets)).backward()
+                method.step()
+            for name, leaf in leaves.items():
+                np.testing.assert_allclose(found[name][m, -1], leaf.detach(), rtol=1e-9, atol=1e-12)
+
+
+def test_weight_decay_does_not_enter_the_momentum():
+    """As Loshchilov & Hutter's SGDW, and unlike torch's SGD: θ ← (1 − λη) θ − η v."""
+    network, (inputs, targets) = NETWORKS["dense"], data(4)
+    parameters = network.initialize(1, 1, dtype=torch.float64)
+    settings = {"learning_rate": 0.05, "momentum": 0.9, "observe": weights}
+    found = train(network, parameters, inputs, targets, weight_decay=2.0, steps=3, **settings)
+    theta, speed = {name: value[0] for name, value in parameters.items()}, {name: 0.0 for name in parameters}
+    for _ in range(3):
+        leaves = {name: value.requires_grad_() for name, value in theta.items()}
+        loss = half_squared_error(network(leaves, torch.from_numpy(inputs))[0], torch.from_numpy(targets))
+        gradients = dict(zip(leaves, torch.autograd.grad(loss, list(leaves.values())), strict=True))
+        speed = {name: 0.9 * speed[name] + gradients[name] for name in theta}
+        theta = {name: (0.9 * theta[name] - 0.05 * speed[name]).detach() for name in theta}
+    for name, value in theta.items():
+        np.testing.assert_allclose(found[name][0, -1], value, rtol=1e-9, atol=1e-12)
 
 
 def test_cross_entropy_in_training():
@@ -643,6 +691,9 @@ def backwards(step):
         ({"seed": [1, 2, 3]}, r"seed is \[1, 2, 3\]: want one number, or one for each of 2 members"),
         ({"nesterov": True}, "nesterov: want momentum, too"),
         ({"optimizer": "adam", "betas": (0.9, 1.0)}, r"betas are \(0.9, 1.0\): want two numbers in \[0, 1\)"),
+        ({"weight_decay": -1.0}, "weight_decay must not be negative"),
+        ({"weight_decay": [0.1] * 3}, "want one number of at least 0, or one for each of 2 members"),
+        ({"weight_decay": {"weight1": 0.1}}, f"weight_decay by name must name each of the parameters {NAMES}"),
         ({"schedule": backwards}, "schedule gives -1.0 at update 0: want a number of at least 0"),
         ({"test": (np.ones((4, 3)), np.ones((5, 2)))}, r"inputs \(4, 3\) and targets \(5, 2\) must be equally many"),
         ({"test": (np.ones((4, 3)), np.ones((4, 1)))}, r"targets are \(4, 1\) for each member: want \(4, 2\)"),
@@ -673,3 +724,95 @@ def test_bad_input_gets_one_clear_error(change, message, torch_path, monkeypatch
 def test_numbers_that_are_whole_are_fine():
     found = train(NETWORK, **(GOOD | {"steps": 10.0, "record": [0.0, 10.0], "batch_size": 5.0}))
     assert found.step.dtype.kind == "i" and found.step.values.tolist() == [0, 10]
+
+
+class Patient:
+    """A stack that counts its steps and takes its time, by a clock of its own."""
+
+    members = 1
+
+    def __init__(self, seconds, clock):
+        self.seconds, self.clock, self.taken = seconds, clock, []
+
+    def advance(self, steps):
+        self.taken.append(steps)
+        self.clock[0] += self.seconds * steps
+
+
+def test_a_stack_advances_in_chunks_of_about_half_a_second(monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr(loop, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
+    pace = loop._Pace(progress_bar(100, "training", "step", show=False))
+    fast, slow, between = Patient(0, clock), Patient(0.3, clock), Patient(0.03, clock)
+    pace.advance(fast, 0)
+    pace.advance(fast, 1000)
+    assert fast.taken == [0, *(2**i for i in range(9)), 489]
+    pace.advance(slow, 0)
+    pace.chunk = 1
+    pace.advance(slow, 3)
+    assert slow.taken == [0, 1, 1, 1]
+    pace.advance(between, 60)
+    assert between.taken == [1, 2, 4, 8, 16, 16, 13]
+    pace.chunk = 64
+    pace.advance(between, 120)
+    assert between.taken[7:] == [64, 32, 16, 8]
+
+
+def test_an_interrupted_training_ends_all_its_members_soon(monkeypatch):
+    network = Dense((3, 4, 2), "elu")
+    inputs, targets = data(5)
+    lock, taken = threading.Lock(), []
+
+    def advance(stack, steps):
+        with lock:
+            taken.append(steps)
+            if len(taken) == 12:
+                os.kill(os.getpid(), signal.SIGINT)  # the main thread, which waits, is interrupted
+        time.sleep(0.01 * steps)
+
+    monkeypatch.setattr(fused.Stack, "advance", advance)
+    with pytest.raises(KeyboardInterrupt):
+        train(network, network.initialize(0, 3), inputs, targets, learning_rate=0.1, steps=10_000, record=[0, 10_000])
+    assert 0 < sum(taken) < 3_000  # of thirty thousand
+
+
+class Counter:
+    """A bar that counts."""
+
+    n = 0
+
+    def __enter__(self): ...
+
+    def __exit__(self, *error): ...
+
+    def update(self, count):
+        self.n += count
+
+
+@pytest.mark.parametrize("path", ["fused", "two layers", "descent"])
+def test_chunks_and_members_that_leave_do_not_disturb_each_other(monkeypatch, path):
+    network = Dense((3, 6, 1), "relu", bias=False)
+    inputs, targets = data(40 if path == "two layers" else 5)
+    decay = {"weight_decay": [0.0, 0.1, 0.2, 0.0]} if path == "descent" else {}
+    rates = [0.3, 0.2, 0.1, 1e9]  # the last one diverges
+    options = {"learning_rate": rates, "steps": 60, "record": [0, 7, 30, 60], "observe": weights, **decay}
+    free = train(network, network.initialize(0, 4), inputs, targets[:, :1], **options)
+    bound = float(free.loss.sel(step=7)[:3].median()) + 1e-6
+    options |= {"stop_when": lambda seen: seen["loss"] < bound}
+    counter = Counter()
+    monkeypatch.setattr(loop, "progress_bar", lambda *args, **kwargs: counter)
+    found = train(network, network.initialize(0, 4), inputs, targets[:, :1], **options)
+    assert counter.n == 4 * 60 and found.diverged[3] > 0 and 7 in found.stopped
+    monkeypatch.setattr(loop._Pace, "advance", lambda pace, stack, steps: stack.advance(steps))
+    assert found.identical(train(network, network.initialize(0, 4), inputs, targets[:, :1], **options))
+
+
+def test_chunks_change_no_number(monkeypatch):
+    for network in (Dense((3, 7, 5, 2), "elu"), Dense((3, 6, 1), "relu", bias=False), Dense((3, 6, 5, 2), "tanh", dropout=0.3)):
+        inputs, targets = data(5)
+        targets = targets[:, : network.outputs]
+        options = {"learning_rate": 0.1, "steps": 30, "record": [0, 7, 30], "observe": weights}
+        found = train(network, network.initialize(0, 2), inputs, targets, **options)
+        with monkeypatch.context() as patch:
+            patch.setattr(loop._Pace, "advance", lambda pace, stack, steps: stack.advance(steps))
+            assert found.identical(train(network, network.initialize(0, 2), inputs, targets, **options))

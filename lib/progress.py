@@ -1,0 +1,55 @@
+"""Progress: a bar in a terminal, a line a minute in a log, nothing in a notebook."""
+
+import sys
+import time
+from contextlib import AbstractContextManager
+from typing import Any
+
+from tqdm import tqdm
+
+EVERY = 60.0  # seconds between two lines of a log
+
+
+def bar(total: int, name: str, unit: str, *, initial: int = 0, show: bool = True) -> Any:
+    """Return what shows how far something is: a context with `update(count)`; `initial` of `total` were done before."""
+    if show and not sys.stderr.isatty() and not type(sys.stderr).__module__.startswith("ipykernel"):
+        return Lines(total, name, unit, initial)
+    return tqdm(total=total, initial=initial, desc=name, unit=unit, disable=None if show else True)
+
+
+class Lines(AbstractContextManager):
+    """Progress as lines on stderr: one a minute, and none for what is done within the first."""
+
+    def __init__(self, total: int, name: str, unit: str, initial: int = 0) -> None:
+        self.total, self.name, self.unit, self.initial = total, name, unit, initial
+        self.n, self.start = initial, time.monotonic()
+        self.next = self.start + EVERY
+
+    def update(self, count: int) -> None:
+        """Count, and write a line if it is time."""
+        self.n += count
+        if (now := time.monotonic()) >= self.next:
+            self.next = now + EVERY
+            print(self.line(now - self.start), file=sys.stderr, flush=True)
+
+    def line(self, seconds: float) -> str:
+        """Say what is done, how fast, and how long the rest will take."""
+        rate = (self.n - self.initial) / seconds
+        left = f", {duration((self.total - self.n) / rate)} left" if rate else ""
+        speed = f"{rate:.3g}/s" if rate >= 1 else f"{60 * rate:.3g}/min"
+        return f"{self.name}: {self.n:,} of {self.total:,} {self.unit}s, {speed}{left}"
+
+    def __exit__(self, *error: object) -> None:
+        """Say nothing more."""
+
+
+def duration(seconds: float) -> str:
+    """Write a time as people say it.
+
+    >>> duration(42.4), duration(90), duration(3700), duration(200_000)
+    ('42 s', '1.5 min', '1.0 h', '2.3 d')
+    """
+    for length, unit in ((86_400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= length:
+            return f"{seconds / length:.1f} {unit}"
+    return f"{seconds:.0f} s"

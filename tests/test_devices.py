@@ -1,0 +1,233 @@
+"""The code for a GPU on a machine without one: networks, losses, observables, kernels, optimizers, experiments on another device.
+
+The other device holds its numbers on the CPU and refuses what CUDA refuses (`elsewhere`).
+"""
+
+import importlib
+
+import numpy as np
+import pytest
+import torch
+from bad_input.pipeline import CALLS
+from elsewhere import DEVICE, There, elsewhere
+
+from lib import data, kernels, measures, networks
+from lib.networks import Committee, Convolutional, Dense, LeNet, Network, SmallResNet, Transformer
+from lib.training import cross_entropy, half_squared_error, loop, train
+from lib.training.schedules import warm_up
+
+NETWORKS = {
+    "Dense": Dense((3, 6, 6, 6, 2), "swish", skip=True),
+    "dropout": Dense((3, 6, 2), "tanh", dropout=0.3),
+    "two_layer": Dense((3, 6, 1), "relu", bias=False),
+    "Committee": Committee(3, 4, "erf", bias=True),
+    "Convolutional": Convolutional(3, 2, units=13, convolutions=3, channels=4, kernel=3, activation="elu"),
+    "LeNet": LeNet(3),
+    "SmallResNet": SmallResNet(2, 3, (3, 8, 8), 3),
+    "Transformer": Transformer(5, 3, 8, 2),
+}
+CLASSIFY = ("LeNet", "SmallResNet", "Transformer")
+METHODS = {
+    "descent": {"learning_rate": 0.05, "weight_decay": 0.1},
+    "plain": {"learning_rate": [0.05, 0.03, 0.02, 0.04]},
+    "momentum": {"learning_rate": 0.02, "momentum": 0.9, "nesterov": True, "batch_size": 4, "schedule": warm_up(3)},
+    "adam": {"learning_rate": 0.01, "optimizer": "adam", "weight_decay": [0, 0.1, 1, 2], "batch_size": 5},
+}
+
+
+class InThisThread:
+    """Where `train` would use threads."""
+
+    def __init__(self, *args, **kwargs):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+    def map(self, function, *values):
+        return map(function, *values)
+
+
+@pytest.fixture
+def there(monkeypatch):
+    monkeypatch.setattr(loop, "ThreadPoolExecutor", InThisThread)
+    with elsewhere() as device:
+        yield device
+
+
+def points(name, *members):
+    """Return inputs and targets, as arrays of NumPy."""
+    rng, network = np.random.default_rng(0), NETWORKS[name]
+    shape = (*members, 7, *network.point)
+    inputs = rng.normal(size=shape) if network.tokens is None else rng.integers(network.tokens, size=shape)
+    classes = rng.integers(network.outputs, size=(*members, 7))
+    return inputs, classes if name in CLASSIFY else rng.normal(size=(*members, 7, network.outputs))
+
+
+def observe(parameters, outputs, hidden):
+    """Observe with all observers of `lib.measures`, and look at what they are given."""
+    assert all(isinstance(value, There) for value in (*parameters.values(), outputs, *hidden)) or outputs.device.type == "cpu"
+    first = next(iter(parameters.values())).flatten(1)
+    seen = measures.geometry(parameters, outputs, hidden) if hidden[0].shape == hidden[-1].shape else {}
+    seen |= measures.two_points(np.eye(outputs.shape[-1])[[0, 0]])(parameters, outputs, hidden)
+    return seen | {"ipr": ((), measures.inverse_participation_ratio(first)), "first": (("parameter",), first)}
+
+
+def options(name, method):
+    classify = name in CLASSIFY
+    given = {"steps": 6, "record": [0, 2, 4, 6], "observe": observe, "layers": None, "loss": half_squared_error} | METHODS[method]
+    if classify:
+        given |= {"loss": cross_entropy, "metrics": {"accuracy": measures.accuracy}}
+    return given
+
+
+def assert_close(one, other, rtol=1e-9):
+    assert {*one.data_vars} == {*other.data_vars}
+    for key in one.data_vars:
+        if one[key].dtype.kind in "fiub":
+            np.testing.assert_allclose(one[key], other[key], rtol=rtol, atol=rtol * 1e-2, err_msg=key)
+
+
+# --- the other device itself -----------------------------------------------------------------------------------------------
+
+FAULTS = {
+    "a CPU's constant": lambda here: here + torch.ones(4),
+    "a matrix product with the CPU": lambda here: here @ torch.ones(4, 2),
+    "a CPU's mask": lambda here: here.masked_fill(torch.ones(3, 4, dtype=bool), 0),
+    "a CPU's number in a stack": lambda here: torch.stack([here[0, 0], torch.tensor(1.0)]),
+    "NumPy": lambda here: here.numpy(),
+    "NumPy, without being asked": lambda here: np.asarray(here),
+    "an array of NumPy": lambda here: here * np.ones(4),
+    "a CPU's generator": lambda here: torch.randn(3, device=here.device, generator=torch.Generator()),
+    "in place": lambda here: here.add_(torch.ones(4)),
+    "an out": lambda here: torch.sign(here, out=torch.empty(3, 4)),
+    "a mapped function": lambda here: torch.func.vmap(lambda row: row @ torch.ones(4))(here),
+    "a gradient": lambda here: torch.func.grad(lambda x: (x.sum(0) * torch.ones(4)).sum())(here),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_other_device_refuses_what_a_gpu_refuses(fault, there):
+    with pytest.raises((RuntimeError, TypeError), match=r"other device|numpy|subclass|ndarray"):
+        FAULTS[fault](torch.arange(12.0, device=there).view(3, 4))
+
+
+def test_the_other_device_computes(there):
+    here = torch.arange(12.0).view(3, 4)
+    away = here.to(there)
+    assert isinstance(away, There) and away.device.type == DEVICE and isinstance(away.cpu(), torch.Tensor)
+    away[1] = 0
+    here[1] = 0
+    for function in (
+        lambda x: 2 * x.relu() + 1,
+        lambda x: x @ x.mT,
+        lambda x: x * torch.tensor(2.0),
+        lambda x: x[torch.tensor([0, 2])],
+        lambda x: torch.func.jacrev(lambda y: (y**2).sum(-1))(x),
+        lambda x: x + torch.as_tensor(np.ones(4), device=x.device) + torch.tensor([1.0], device=x.device),
+        lambda x: torch.autograd.grad((x.clone().requires_grad_() ** 2).sum() * 0 + (z := x.clone().requires_grad_()).sum(), z)[
+            0
+        ],
+    ):
+        found = function(away)
+        assert isinstance(found, There)
+        np.testing.assert_array_equal(found.cpu().numpy(), function(here).numpy())
+    assert away.tolist() == here.tolist() and away.sum().item() == 44 and bool((away >= 0).all())
+
+
+# --- lib ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_every_network_is_tried():
+    kinds = {type(network).__name__ for network in NETWORKS.values()}
+    public = {
+        name for name in networks.__all__ if isinstance(value := getattr(networks, name), type) and issubclass(value, Network)
+    }
+    assert public - {"Network"} == kinds
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", NETWORKS)
+def test_training_there_is_training_here(name, method, monkeypatch):
+    """With data of each member's own where batches are drawn; one member stops, so that it is taken out of the stack."""
+    network, settings = NETWORKS[name], options(name, method)
+    inputs, targets = points(name, *[4] * ("batch_size" in settings))
+    settings["test"] = inputs, targets
+    here = network.initialize(0, 4, dtype=torch.float64)
+    free = train(network, here, inputs, targets, **settings)
+    middle = float(np.sort(free.loss[:, 1:].min("step"))[1]) * (1 + 1e-6)
+    expected = train(network, here, inputs, targets, stop_below=middle, **settings)
+    monkeypatch.setattr(loop, "ThreadPoolExecutor", InThisThread)
+    with elsewhere() as device:
+        away = network.initialize(0, 4, dtype=torch.float64, device=device)
+        found = train(network, away, inputs, targets, stop_below=middle, **settings)
+    assert 0 < np.sum(found.stopped >= 0) < 4
+    assert_close(found, expected)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_one_large_stack_is_many_small_ones(name, there):
+    network, settings = NETWORKS[name], options(name, "adam") | {"seed": [3, 5, 8, 1]}
+    inputs, targets = points(name, 4)
+    parameters = network.initialize(0, 4, dtype=torch.float64, device=there)
+    together = train(network, parameters, inputs, targets, **settings)
+    for part in (slice(0, 1), slice(1, 4)):
+        own = settings | {"weight_decay": settings["weight_decay"][part], "seed": settings["seed"][part]}
+        some = {key: value[part] for key, value in parameters.items()}
+        apart = train(network, some, inputs[part], targets[part], **own)
+        assert_close(together.isel(member=part), apart)
+
+
+def test_fresh_batches(there):
+    network, (inputs, targets) = NETWORKS["Committee"], points("Committee")
+
+    def draw(member, step):
+        rng = np.random.default_rng((member, step))
+        return rng.normal(size=(5, 3)), rng.normal(size=(5, 1))
+
+    settings = {"learning_rate": 0.1, "steps": 3, "draw": draw}
+    runs = [train(network, network.initialize(0, 2, device=device), inputs, targets, **settings) for device in ("cpu", there)]
+    assert_close(*runs, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", [name for name in NETWORKS if name != "Transformer"])  # which wants a member axis
+def test_tangent_kernels(name, there):
+    network, (inputs, _) = NETWORKS[name], points(name)
+    here, away = (network.initialize(0, 2, dtype=torch.float64, device=device) for device in ("cpu", there))
+    for full in (False, True):
+        found = kernels.ntk(network, away, inputs[:2], full=full)
+        assert isinstance(found, There)
+        np.testing.assert_allclose(found.cpu().numpy(), kernels.ntk(network, here, inputs[:2], full=full).numpy(), rtol=1e-9)
+    w, a, x = (torch.randn(*shape).double() for shape in ((2, 4, 3), (2, 4), (5, 3)))
+    found = kernels.two_layer_ntk(w.to(there), a.to(there), x.to(there), 0.1)
+    np.testing.assert_allclose(found.cpu().numpy(), kernels.two_layer_ntk(w, a, x, 0.1).numpy(), rtol=1e-12)
+
+
+def test_measures_for_arrays_refuse_tensors_of_another_device(there):
+    away = torch.ones(3, 4, device=there)
+    for look in (measures.principal_axes, measures.step_sizes, lambda w: kernels.kernel_distance(w, w)):
+        with pytest.raises(TypeError, match="of type There: want real numbers"):
+            look(away)
+
+
+def experiments_with_a_device():
+    known = {name: call.arguments for name, call in CALLS.items() if name.startswith("lib.experiments.")}
+    return sorted(
+        name for name, arguments in known.items() if "device" in arguments and not name.endswith(".plane")
+    )  # of `distances`
+
+
+def few_images(train=True):
+    rng = np.random.default_rng(train)
+    return rng.random((64, 784), dtype=np.float32), np.arange(64) % 10
+
+
+@pytest.mark.parametrize("name", experiments_with_a_device())
+def test_experiments_there_are_experiments_here(name, there, monkeypatch):
+    monkeypatch.setattr(data, "mnist", few_images)
+    module, function = name.rsplit(".", 1)
+    experiment, arguments = getattr(importlib.import_module(module), function), CALLS[name].arguments
+    assert_close(*(experiment(**arguments | {"device": device}) for device in ("cpu", there)), rtol=1e-3)

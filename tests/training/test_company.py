@@ -1,0 +1,189 @@
+"""Members that stop or diverge: they leave the stack, and nobody else's numbers change."""
+
+import numpy as np
+import pytest
+import torch
+
+from lib.data.arithmetic import modular
+from lib.measures import accuracy
+from lib.networks import Convolutional, Dense, Transformer
+from lib.training import cross_entropy, descent, half_squared_error, train, two_layer
+from lib.training.company import Company
+from lib.training.descent import Data
+
+RATES = np.array([0.02, 0.3, 0.1, 0.05, 0.2])
+
+
+def weights(parameters, outputs, hidden):
+    seen = parameters | {"outputs": outputs} | {f"hidden{i}": h for i, h in enumerate(hidden)}
+    return {name: (tuple(f"{name}{axis}" for axis in range(1, each.ndim)), each) for name, each in seen.items()}
+
+
+def data(points, *members, outputs=2):
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(*members, points, 3)), rng.normal(size=(*members, points, outputs))
+
+
+def assert_stopped(found, free, stops, rtol=0.0):
+    """Each member is as it was without stopping, until its stop, and then as it was there."""
+    for m, end in enumerate(stops):
+        assert found.stopped[m] == (-1 if end is None else free.step[end])
+        last = free.sizes["step"] - 1 if end is None else end
+        kept = free.isel(member=m, step=np.minimum(np.arange(free.sizes["step"]), last)).assign_coords(step=free.step)
+        for name in set(free.data_vars) - {"stopped", "diverged"}:
+            np.testing.assert_allclose(found[name][m], kept[name], rtol=rtol, atol=rtol, err_msg=f"{name} of {m}")
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(
+    "method",
+    [{"optimizer": "adam", "weight_decay": 0.1}, {"momentum": 0.5, "batch_size": 9, "weight_decay": 0.1}],
+    ids=["adam", "batches"],
+)
+@pytest.mark.parametrize(
+    "network",
+    [Dense((3, 7, 2), "elu"), Dense((3, 6, 2), "tanh", dropout=0.3), Convolutional(3, 2, 13, 3, 4, 3, "elu")],
+    ids=["dense", "dropout", "convolutional"],
+)
+@pytest.mark.parametrize("own", [False, True])
+def test_who_goes_on_is_the_same_on_a_cpu_bitwise_without_adam(network, method, dtype, own):
+    inputs, targets = data(40, *[5] * own)
+    parameters = network.initialize(0, 5, dtype=dtype)
+    rates = RATES / (10 if "optimizer" in method else 3)
+    settings = {"learning_rate": rates, "steps": 24, "record": np.arange(0, 25, 3), "observe": weights, "layers": None} | method
+    settings |= {"test": (inputs, targets), "metrics": {"far": lambda y, t: (y - t).abs().amax((-1, -2))}}
+    free = train(network, parameters, inputs, targets, **settings)
+    for leaving in (1, 3, 4):  # one of five goes on alone
+        bound = float(np.sort(free.far.min("step"))[leaving])
+        found = train(network, parameters, inputs, targets, stop_when=lambda seen, to=bound: seen["far"] < to, **settings)
+        below = free.far.values < bound
+        # Adam's fused products and sums round the last few entries of an array another way.
+        rtol = 0 if "optimizer" not in method else 1e-4 if dtype == torch.float32 else 1e-11
+        assert_stopped(found, free, [int(row.argmax()) if row.any() else None for row in below], rtol)
+        assert np.sum(found.stopped >= 0) == leaving
+
+
+def test_stop_at_an_accuracy_on_the_test_set():
+    """A transformer learns products; members that have learned them leave."""
+    network, (tokens, labels) = Transformer(7, 4, 8, 2), modular(5, "multiplication")
+    parameters = network.initialize(1, 4)
+    settings = {"learning_rate": [0.03, 0.01, 0.003, 0.02], "optimizer": "adam", "loss": cross_entropy, "steps": 60}
+    settings |= {"metrics": {"accuracy": accuracy}, "test": (tokens, labels), "record": np.arange(0, 61, 5), "batch_size": 16}
+    free = train(network, parameters, tokens, labels, **settings)
+    level = float(np.sort(free.test_accuracy.max("step"))[1])
+    found = train(network, parameters, tokens, labels, stop_when=lambda seen: seen["test_accuracy"] >= level, **settings)
+    reached = free.test_accuracy.values >= level
+    assert_stopped(found, free, [int(row.argmax()) if row.any() else None for row in reached], 1e-3)
+    assert sorted(found.stopped.values > -1) == [False, True, True, True]
+
+
+def test_losses_and_metrics_may_know_members_by_their_places():
+    """As in f = τ · network: with the τ of each member."""
+    network, (inputs, targets) = Dense((3, 7, 2), "tanh"), data(7)
+    scale = torch.tensor([1.0, 2.0, 3.0, 0.5]).view(-1, 1, 1).double()
+
+    def loss(outputs, targets):
+        return half_squared_error(scale * outputs, targets)
+
+    settings = {"learning_rate": 0.05, "optimizer": "adam", "steps": 20, "loss": loss, "metrics": {"again": loss}}
+    for own in (False, True):
+        x, y = (np.broadcast_to(v, (4, *v.shape)).copy() if own else v for v in (inputs, targets))
+        parameters = network.initialize(0, 4, dtype=torch.float64)
+        free = train(network, parameters, x, y, **settings)
+        bound = float(np.sort(free.loss.min("step"))[2])
+        found = train(network, parameters, x, y, stop_below=bound, **settings)
+        below = free.loss.values < bound
+        assert_stopped(found, free, [int(row.argmax()) if row.any() else None for row in below], 1e-11)
+
+
+def test_nothing_is_computed_for_those_who_have_left(monkeypatch):
+    network, (inputs, targets) = Dense((3, 7, 2), "tanh"), data(7, 5)
+    sizes, drawn, before = [], [], descent.call
+
+    def call(network, parameters, data, *rest):
+        sizes.append((len(parameters["weight1"]), len(data.inputs)))
+        return before(network, parameters, data, *rest)
+
+    monkeypatch.setattr(descent, "call", call)
+
+    def draw(member, step):
+        drawn.append((step, member))
+        return np.ones((2, 3)), np.ones((2, 2))
+
+    at = {2: [1], 4: [4], 6: [0, 3]}
+
+    def stop_when(seen):
+        return np.isin(np.arange(5), at.get(next(steps), []))
+
+    steps = iter(range(0, 10))
+    rates = [0.1, 0.1, 0.1, 0.1, 0.1]
+    found = train(
+        network, network.initialize(0, 5), inputs, targets, learning_rate=rates, steps=9, draw=draw, stop_when=stop_when
+    )
+    assert found.stopped.values.tolist() == [6, 2, -1, 6, 4]
+    inside = {step: {m for s, m in drawn if s == step} for step in range(9)}
+    assert [inside[step] for step in (1, 2, 4)] == [{0, 1, 2, 3, 4}, {0, 2, 3, 4}, {0, 2, 3}]
+    assert all(len(inside[step]) == 2 and 2 in inside[step] for step in (6, 7, 8))  # with one for company
+    assert all(members == own for members, own in sizes[1::2])  # while looking, at data of their own
+    assert sizes[-1] == (2, 2)
+
+
+def test_a_member_that_diverges_leaves_and_shows_its_last_state():
+    network, (inputs, targets) = Dense((3, 7, 2), "relu"), data(7)
+    parameters = network.initialize(0, 4)
+    settings = {"momentum": 0.5, "steps": 60, "observe": weights}
+    with np.errstate(all="ignore"):
+        found = train(network, parameters, inputs, targets, learning_rate=[0.01, 1e4, 0.02, 1e5], **settings)
+    calm = train(network, parameters, inputs, targets, learning_rate=[0.01, 0.01, 0.02, 0.01], **settings)
+    for m in (1, 3):
+        lost = int(found.diverged[m])
+        assert lost > 0 and not np.isfinite(found.loss[m].sel(step=lost)) and np.all(np.isfinite(found.loss[m, :lost]))
+        last = found.isel(member=m).sel(step=slice(lost, None))
+        for name in ("loss", "weight1", "outputs"):
+            assert np.array_equal(last[name], np.broadcast_to(last[name][0], last[name].shape), equal_nan=True)
+    for m in (0, 2):
+        assert found.isel(member=m).identical(calm.isel(member=m))
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_batched_stack_of_two_layers_lets_members_go(own):
+    """As on a GPU, where one stack holds all members."""
+    inputs, targets = (torch.from_numpy(v) for v in data(20, *[4] * own, outputs=1))
+    network = Dense((3, 8, 1), "relu", bias=False)
+    parameters = network.initialize(0, 4, dtype=torch.float64)
+    rates = {name: np.array([0.05, 0.1, 0.02, 0.03]) for name in parameters}
+    whole, part = (two_layer.Stack(parameters, inputs, targets, rates) for _ in range(2))
+    points = Data(inputs, targets, own)
+    company = Company(part, network, points)
+    for going, left in (([1, 1, 1, 1], 4), ([1, 0, 1, 1], 3), ([0, 0, 1, 0], 1)):
+        whole.advance(5)
+        company.stack.advance(5)
+        expected, seen = whole.look((0,)), company.look((0,))
+        here = company.going.copy()
+        for ours, theirs in zip(
+            [seen.losses, *seen.parameters.values(), *seen.hidden],
+            [expected[0], *expected[1].values(), *expected[3]],
+            strict=True,
+        ):
+            torch.testing.assert_close(ours[here], theirs[here], rtol=1e-9, atol=1e-12)
+        torch.testing.assert_close(seen.answers, seen.outputs)
+        company.keep(np.array(going, bool))
+        assert part.members == left
+    before = seen.parameters["weight1"].clone()
+    company.stack.advance(5)
+    after = company.look((0,)).parameters["weight1"]
+    assert [torch.equal(before[m], after[m]) for m in range(4)] == [True, True, False, True]
+
+
+@pytest.mark.parametrize(
+    "stop_when, message",
+    [
+        (lambda seen: seen["accuracy"] > 0.9, "stop_when asks for 'accuracy': recorded are loss"),
+        (lambda seen: seen["loss"], r"stop_when gives float32 \(2,\): want a mask \(2,\)"),
+        (lambda seen: True, r"stop_when gives bool \(\): want a mask \(2,\)"),
+    ],
+)
+def test_bad_conditions_are_refused(stop_when, message):
+    network, (inputs, targets) = Dense((3, 4, 2), "erf"), data(5)
+    with pytest.raises(ValueError, match=message):
+        train(network, network.initialize(0, 2), inputs, targets, learning_rate=0.1, steps=2, stop_when=stop_when)
