@@ -8,6 +8,8 @@ from bs4 import BeautifulSoup, Tag
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from lib import files
+
 KINDS = "div.math, figure, div.claim, div.exercise, div.theorem, div.citation, td span[id^=symbol-]"
 IDLE = ".headerlink, button, details, input, script, .output:has(.moving)"  # what a card can do without
 LEFT_OUT = (  # before parsing, which is slow: code, drawings that move, the links at a claim's foot
@@ -58,7 +60,7 @@ def write(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.d
         return
     title = BeautifulSoup(context["title"], "html.parser").get_text()
     preview = json.dumps({"title": title, "parts": excerpts(context["body"])}, ensure_ascii=False)
-    Path(app.outdir, f"{page}.preview.js").write_text(f"var preview = {preview};\n", encoding="utf-8")
+    files.write(Path(app.outdir, f"{page}.preview.js"), f"var preview = {preview};\n")
 
 
 def setup(app: Sphinx) -> None:
