@@ -50,6 +50,8 @@ def fit(times: ArrayLike, dh2: ArrayLike, dy2: ArrayLike, w: ArrayLike, *, input
 
     def polish(log_taus: NDArray, points: NDArray | slice) -> OptimizeResult:
         def errors(log_taus: NDArray) -> NDArray:
+            if not np.all(np.isfinite(log_taus)):  # SciPy's step where nothing has an effect; it then stays where it is
+                return np.full(measured[:, points].size, np.nan)
             return (theory(log_taus, clock[points]) - measured[:, points]).ravel()
 
         box = (log_taus - np.log(1e6), log_taus + np.log(1e6))  # flat curves would send τ to infinity

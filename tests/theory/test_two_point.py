@@ -573,3 +573,13 @@ EYE, FOUR = np.eye(2), np.arange(1.0, 5)
 def test_bad_input_gets_one_clear_error(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_a_network_that_learns_nothing_gets_a_bad_fit_and_no_error():
+    """Where neither constant has an effect, SciPy's optimizer proposes no number; whether it does hangs on the last digits."""
+    k = np.arange(40)
+    first = k == 0
+    dy2, w = 1e-10 + 2.5e-6 * first, np.where(first, -1.1e-3, 7e-6 - 1.1e-7 * k)
+    for end in np.linspace(0.0236, 0.0252, 9):
+        found = theory.fit(10.0 * k, end + 1e-3 * np.exp(-k), dy2, w, input_distance=1, target_distance=0.5**0.5)
+        assert np.isfinite([found.tau_h, found.tau_y]).all() and found.r2["w"] < 0
