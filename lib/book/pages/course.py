@@ -8,7 +8,7 @@ import yaml
 from lib.book.toc import chapters, source, title
 from lib.markdown import table
 
-EXERCISE = re.compile(r"^`{3,}\{exercise\} (.+)\n:label: (\S+)\n\n\*(.+?)\.\*", re.MULTILINE)
+EXERCISE = re.compile(r"^`{3,}\{exercise\} (.+)\n:label: (\S+)\n(?::class: problem\n)?\n\*(.+?)\.\*", re.MULTILINE)
 GRADES = ("Easy", "Medium", "Hard", "Research level")
 
 
