@@ -311,3 +311,11 @@ def test_whole_numbers_of_pieces_that_differ_stay_what_they_are(interrupted):
         store(ragged)
     np.testing.assert_array_equal(load(ragged).diverged.sel(part="one"), [-1, -1])
     np.testing.assert_array_equal(load(ragged).diverged.sel(part="two"), [np.nan, -1])
+
+
+def test_one_topic_of_experiments_loads_no_other():
+    code = "import sys, lib.experiments.hierarchies; print([m for m in sys.modules if m.startswith('lib.experiments.')])"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip()
+        == "['lib.experiments.hierarchies']"
+    )

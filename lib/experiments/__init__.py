@@ -1,12 +1,12 @@
 """What is trained: a function for each experiment, plain arguments in, a labelled Dataset out; `RUNS` are the stored ones."""
 
-from lib.experiments import grokking, hierarchies, images, localization, piecewise_linear, two_point
+from importlib import import_module
 
-RUNS = [  # everything that is stored
-    *two_point.RUNS,
-    *piecewise_linear.RUNS,
-    *localization.RUNS,
-    *images.RUNS,
-    *hierarchies.RUNS,
-    *grokking.RUNS,
-]
+TOPICS = ("two_point", "piecewise_linear", "localization", "images", "hierarchies", "grokking")
+
+
+def __getattr__(name: str) -> list:
+    """Gather `RUNS` when it is asked for: who imports one topic does not load the others."""
+    if name != "RUNS":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return [run for topic in TOPICS for run in import_module(f"{__name__}.{topic}").RUNS]

@@ -84,3 +84,26 @@ def test_steps_until_a_threshold():
     )
     assert grokking.steps_until(paths).values.tolist() == [20, np.inf, 0]
     assert grokking.steps_until(paths, 0.5).values.tolist() == [10, 30, 0]
+
+
+def test_clocks_of_two_layers_are_those_of_the_course():
+    """Networks that have generalized leave the stack; the others, and their times, are as if nobody had left."""
+    alpha, seeds = [1, 10**0.5], [0, 1]
+    course = grokking.two_layers(alpha, [0.1], seeds, steps=300, every=5).isel(scale=0)
+    a, s = (np.ravel(x) for x in np.meshgrid(alpha, seeds, indexing="ij"))
+    found = grokking.two_layer_clocks(a, np.full(4, 0.1), s, steps=300, every=5)
+    for name, accuracies in (("fit", course.train), ("grok", course.validation)):
+        assert found[name].values.tolist() == np.ravel(grokking.steps_until(accuracies)).tolist()
+    assert np.isfinite(found.grok).sum() >= 2
+    assert (found.fit < found.grok).all()
+
+
+def test_a_transformer_that_leaves_the_stack_leaves_the_others_as_they_are(monkeypatch):
+    monkeypatch.setattr(grokking, "REACHED", 0.05)
+    members, options = ([1.0, 10.0, 1.0], [1.0, 0.5, 1.5], [0, 1, 2]), {"steps": 60, "every": 1, "p": 11, "weight_decay": 1.0}
+    together = grokking.transformer_clocks(*members, **options)
+    assert len(set(together.grok.values.tolist())) > 1
+    for m, member in enumerate(zip(*members, strict=True)):
+        alone = grokking.transformer_clocks(*([value] for value in member), **options)
+        for name in ("fit", "grok", "train", "validation"):
+            assert alone[name].values == together[name].values[m], (name, m)
