@@ -189,6 +189,12 @@ def index(site: Path, root: Path) -> dict:
     return {"pages": pages, "places": [astuple(place) for place in places], "synonyms": names}
 
 
+def replace_theirs(app: Sphinx) -> None:
+    """Keep the page of results, but make no index of Sphinx's own for it."""
+    app.builder.search = False
+    app.config.html_additional_pages["search"] = "search.html"
+
+
 def write(app: Sphinx, problem: Exception | None) -> None:
     """Write the list of places beside the pages."""
     if problem is None and app.builder.name == "html":
@@ -200,4 +206,5 @@ def write(app: Sphinx, problem: Exception | None) -> None:
 def setup(app: Sphinx) -> None:
     """Register with Sphinx."""
     app.add_css_file("search.css")
+    app.connect("builder-inited", replace_theirs)
     app.connect("build-finished", write)
