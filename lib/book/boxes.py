@@ -1,7 +1,6 @@
 """Claims as boxes: verdict, statement, the measured number on an axis with bound and rivals, and the check folded below."""
 
 import math
-import re
 from html import escape
 from typing import Any, ClassVar
 
@@ -12,6 +11,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from lib import claims
 from lib.claims import CORRECTED, SLIP
+from lib.plain import FORMULA, sentence
 
 WIDTH, HEIGHT, MARGIN = 320, 18, 8  # of the axis, in units of its drawing
 WIDEST = 6.0  # decades on either side of the bound; what lies further out stands at the end
@@ -34,7 +34,8 @@ class ClaimRenderer:
 def box(record: dict) -> nodes.container:
     """Lay out a claim; its anchor is CHAPTER-NAME."""
     verdict, name = record["verdict"], record["id"].replace("/", "-")
-    whole = nodes.container(ids=[name], classes=["claim", "claim-" + verdict.replace(" ", "-")], claim=record["statement"])
+    whole = nodes.container(ids=[name], classes=["claim", "claim-" + verdict.replace(" ", "-")])
+    whole["claim"] = sentence(record["statement"])
     link = nodes.reference("", "¶", refuri=f"#{name}", classes=["headerlink"], reftitle="Link to this claim")
     whole += nodes.paragraph(
         "", "", nodes.strong(text=verdict.capitalize()), nodes.Text(": "), *typeset(record["statement"]), link
@@ -43,7 +44,7 @@ def box(record: dict) -> nodes.container:
     whole += nodes.paragraph("", measured, classes=["claim-detail"])
     whole += nodes.raw("", axis(record), format="html")
     if record["rivals"]:
-        whole += nodes.paragraph("", f"rivals that fail: {claims.rivals_text(record)}", classes=["claim-detail"])
+        whole += nodes.paragraph("", "", *typeset(f"rivals that fail: {claims.rivals_text(record)}"), classes=["claim-detail"])
     if record["why"]:
         whole += nodes.paragraph("", "", *typeset(record["why"]))
     pages = ["what_replicates"] + ["errata"] * (verdict in (CORRECTED, SLIP))
@@ -51,13 +52,13 @@ def box(record: dict) -> nodes.container:
     for reference, words in zip(links, ("ledger", "errata"), strict=False):
         reference[0] = nodes.Text(words)
     spaced = [part for reference in links for part in (nodes.Text(" · "), reference)]
-    whole += nodes.paragraph("", "", nodes.Text(record["source"]), *spaced, classes=["claim-detail"])
+    whole += nodes.paragraph("", "", *typeset(record["source"]), *spaced, classes=["claim-detail"])
     return whole
 
 
 def typeset(text: str) -> list[nodes.Node]:
     """Turn words with formulas between dollars into nodes."""
-    parts = re.split(r"\$(.+?)\$", text)
+    parts = FORMULA.split(text)
     return [nodes.math("", part) if number % 2 else nodes.Text(part) for number, part in enumerate(parts)]
 
 
@@ -82,7 +83,7 @@ def axis(record: dict) -> str:
         x = round(middle + (middle - MARGIN) * max(-1.0, min(1.0, decade / reach)), 1)
         tick = f'<line x1="{x}" x2="{x}" y1="2" y2="{HEIGHT - 2}"/>'
         dot = f'<circle cx="{x}" cy="{half}" r="4.5"/>'
-        marks.append(f'<g class="axis-{kind}"><title>{escape(words)}</title>{tick if kind == "rival" else dot}</g>')
+        marks.append(f'<g class="axis-{kind}"><title>{escape(sentence(words))}</title>{tick if kind == "rival" else dot}</g>')
     return (
         f'<svg class="claim-axis" viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="xMinYMid" aria-hidden="true">'
         f'<rect class="axis-bound" width="{middle}" height="{HEIGHT}"/>'

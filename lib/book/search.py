@@ -15,7 +15,7 @@ from sphinx.application import Sphinx
 from lib import files
 from lib.book import ledger, toc
 from lib.book.formulas import mathml
-from lib.book.plain import plain
+from lib.plain import plain, sentence
 
 # What a place is, by the class of its element. Each is a place of its own, and not part of the text around it.
 KINDS = {"claim": "claim", "math": "equation", "exercise": "exercise", "solution": "solution", "proof": "theorem"}
@@ -128,8 +128,8 @@ class Reader:
         self.places.append(place)
         if kind == "claim":
             record = self.claims[place.anchor]
-            place.title, place.text = (re.sub(r"\$(.+?)\$", lambda m: plain(m[1]), record[part]) for part in ("statement", "why"))
-            place.source, place.verdict = record["source"], record["verdict"]
+            place.title, place.text, place.source = (sentence(record[part]) for part in ("statement", "why", "source"))
+            place.verdict = record["verdict"]
             return
         number = element.find(class_="eqno" if kind == "equation" else "caption-number")
         if number:

@@ -65,6 +65,14 @@ def test_a_number_that_is_not_finite_is_shown(number):
     assert f"measured {number} (as printed: {number}), expected at least 0.95" in words(claim)
 
 
+def test_formulas_are_typeset_wherever_they_stand_and_plain_where_nothing_can_be():
+    claim = replace(CLAIM, source=r"Eq. 7, $\delta>0$", rivals={r"$\tau$ alone": 0.5}, verdict="not decided", why="for $n=1$")
+    (box,) = render(claim)
+    assert [part.astext() for part in box.findall(nodes.math)] == ["t^2", r"\tau", "n=1", r"\delta>0"]
+    assert box["claim"] == "it grows like t²"
+    assert "τ alone: 0.5" in places(claim)
+
+
 def test_every_other_output_is_left_to_myst_nb():
     assert render(None) is None
     assert render(CLAIM, "text/html") is None

@@ -7,6 +7,7 @@ import yaml
 
 from lib.book.toc import chapters, source, title
 from lib.markdown import table
+from lib.plain import sentence
 
 EXERCISE = re.compile(r"^`{3,}\{exercise\} (.+)\n:label: (\S+)\n(?::class: problem\n)?\n\*(.+?)\.\*", re.MULTILINE)
 GRADES = ("Easy", "Medium", "Hard", "Research level")
@@ -33,7 +34,7 @@ def course(root: Path) -> dict[str, str]:
 def _chapter(root: Path, name: str, entry: dict) -> list[str]:
     """Return what the guide says of a chapter, and its exercises."""
     said = [f"**{what.capitalize()}.** {entry[what].strip()}" for what in ("goals", "prerequisites", "reading")]
-    listed = [f"- {{ref}}`{title} <{label}>` ({grade.lower()})" for title, label, grade in exercises(root, name)]
+    listed = [f"- {{ref}}`{sentence(title)} <{label}>` ({grade.lower()})" for title, label, grade in exercises(root, name)]
     return [*said, f"**Time.** About {entry['hours']} hours.", "**Exercises.**", "\n".join(listed)]
 
 
