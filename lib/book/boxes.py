@@ -93,7 +93,10 @@ def axis(record: dict) -> str:
 
 
 class FoldCode(SphinxPostTransform):
-    """Fold the code of cells that check claims or draw figures, and put it behind what it shows; what teaches stays open."""
+    """Fold the code of cells that check claims or draw figures, and put it behind what it shows; what teaches stays open.
+
+    The cell of parameters goes: they are for the run, and the downloaded notebook has them.
+    """
 
     default_priority = 198  # before myst-nb folds what is tagged
     formats = ("html",)
@@ -101,20 +104,28 @@ class FoldCode(SphinxPostTransform):
     def run(self, **_: Any) -> None:
         """Wrap the cells' code."""
         for cell in list(self.document.findall(nodes.container)):
-            if cell.get("nb_element") != "cell_code" or len(cell) < 2 or cell[0].get("nb_element") != "cell_code_source":
-                continue
-            boxes = [part for part in cell.findall(nodes.container) if "claim" in part["classes"]]
-            if not boxes and not any(cell.findall(nodes.figure)):
-                continue
-            lines = len(cell[0].astext().strip().splitlines())
-            what = ("the checks" if len(boxes) > 1 else "the check") if boxes else "the figure's code"
-            fold = HideCodeCellNode(
-                prompt_show=f"Show {what} ({lines} lines)", prompt_hide=f"Hide {what}", classes=["above-input", "behind"]
-            )
-            code = cell.pop(0)
-            fold += code
-            cell += fold
-            cell.attributes.pop("hide_mode", None)
+            if "tag_parameters" in cell["classes"]:
+                cell.parent.remove(cell)
+            elif cell.get("nb_element") == "cell_code" and cell[0].get("nb_element") == "cell_code_source":
+                fold(cell)
+
+
+def fold(cell: nodes.container) -> None:
+    """Fold the code of a cell, if it shows claims or a figure or is tagged so, and say what it is, and how long."""
+    boxes = [part for part in cell.findall(nodes.container) if "claim" in part["classes"]]
+    if boxes:
+        what = "the checks" if len(boxes) > 1 else "the check"
+    else:
+        what = "the figure's code" if any(cell.findall(nodes.figure)) else "the code"
+    lines = len(cell[0].astext().strip().splitlines())
+    words = {"prompt_show": f"Show {what} ({lines} line{'s' * (lines != 1)})", "prompt_hide": f"Hide {what}"}
+    if what == "the code":
+        cell.attributes |= words
+        return
+    behind = HideCodeCellNode(**words, classes=["above-input", "behind"])
+    behind += cell.pop(0)
+    cell += behind
+    cell.attributes.pop("hide_mode", None)
 
 
 def register(app: Sphinx, doctree: nodes.document) -> None:
