@@ -492,6 +492,7 @@ def test_interpolator_is_where_the_flow_ends(delta):
     @given(problem=problems(), sign=signs)
     def compare(problem, sign):
         rng, xtx, xty = problem
+        assume(delta != 0 or len(xty) > 1)  # in one dimension a balanced neuron that is opposed ends in the saddle
         a0, w0 = start_with(rng, len(xty), delta, sign)
         end, turns = ends(a0, w0, xtx, xty)
         np.testing.assert_allclose(neuron.interpolator(xtx, xty, a0, w0), end, atol=1e-8)
@@ -609,7 +610,7 @@ SEEN, TWO = np.diag([1.0, 0.0]), np.array([2.0, 0.0])
         (lambda: neuron.trajectory(1, ONES, ONES, [[0, 1]]), "times must be"),
         (lambda: neuron.basin(1, np.ones(3), ONES), "do not fit"),
         (lambda: neuron.flow(1, ONES, np.eye(3), ONES, [0]), r"xtx \(3, 3\) and xty \(2,\) do not fit"),
-        (lambda: neuron.flow(1, ONES, EYE, EYE, [0]), "xty must be a vector"),
+        (lambda: neuron.flow(1, ONES, EYE, EYE, [0]), "xty has shape .* want a vector"),
         (lambda: neuron.flow(1, ONES, [[1, 1], [0, 1]], ONES, [0]), "symmetric"),
         (lambda: neuron.flow(1, ONES, [[1, 2], [2, 1]], ONES, [0]), "positive semidefinite"),
         (lambda: neuron.flow(1, np.ones(3), EYE, ONES, [0]), "do not fit"),
