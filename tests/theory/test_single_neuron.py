@@ -495,7 +495,7 @@ def test_interpolator_is_where_the_flow_ends(delta):
         assume(delta != 0 or len(xty) > 1)  # in one dimension a balanced neuron that is opposed ends in the saddle
         a0, w0 = start_with(rng, len(xty), delta, sign)
         end, turns = ends(a0, w0, xtx, xty)
-        np.testing.assert_allclose(neuron.interpolator(xtx, xty, a0, w0), end, atol=1e-8)
+        np.testing.assert_allclose(neuron.interpolator(xtx, xty, a0, w0), end, atol=1e-9)
         turned.append(turns)
 
     compare()
