@@ -121,17 +121,17 @@ def drift(start: float, kinetic: ArrayLike, momentum: float = 0.0, decay: float 
 
     With :math:`u_k = \mu u_{k-1} - g_k` and :math:`\theta_i \leftarrow (1-\nu)\theta_i + \eta_iu_{i,k}`, the charge Q, the
     charge of the motion :math:`P = \sum_i\langle u_i, G_i\theta_i\rangle` and that of the update
-    :math:`K = \sum_i\eta_i\langle u_i, G_iu_i\rangle` obey
+    :math:`U = \sum_i\eta_i\langle u_i, G_iu_i\rangle` obey
 
-    .. math:: Q_{k+1} = (1-\nu)^2Q_k + 2(1-\nu)P_k + K_k, \qquad P_{k+1} = \mu\,[(1-\nu)P_k + K_k], \qquad P_0 = 0,
+    .. math:: Q_{k+1} = (1-\nu)^2Q_k + 2(1-\nu)P_k + U_k, \qquad P_{k+1} = \mu\,[(1-\nu)P_k + U_k], \qquad P_0 = 0,
 
     because the gradient's part of P vanishes by the symmetry. Without decay
-    :math:`Q_\infty - Q_0 = \frac{1+\mu}{1-\mu}\sum_kK_k`; with μ = ν = 0 each step adds `charge_step`.
+    :math:`Q_\infty - Q_0 = \frac{1+\mu}{1-\mu}\sum_kU_k`; with μ = ν = 0 each step adds `charge_step`.
 
     Parameters
     ----------
     start : Q at step 0
-    kinetic : K (n,), one for each step
+    kinetic : U (n,), one for each step
     momentum, decay : μ and ν, in [0, 1)
 
     Returns (n + 1,). Source: new; Tanaka & Kunin (2021) have the laws of the continuous limits.
