@@ -222,6 +222,14 @@ CALLS = {
         "theory.synthesis",
         charge=call(parameters=[[1.0, 2.0], ROWS], generators=[EYE, EYE], rates=[1.0, 2.0], positive="rates"),
         charge_step=call(gradients=[[1.0, 2.0], ROWS], generators=[EYE, EYE], rates=[1.0, 2.0], positive="rates"),
+        drift=call(
+            start=1.0,
+            kinetic=[0.1, -0.2],
+            momentum=0.5,
+            decay=0.1,
+            also={"momentum": (1.0,), "decay": (1.0,)},
+            may={"kinetic": "longer"},
+        ),
         quadratic_invariants=call(points=np.arange(12.0).reshape(6, 2) ** 0.5, velocities=np.arange(12.0).reshape(6, 2)),
         deep_imbalances=call(weights=[ROWS, ROWS], rates=[1.0, 2.0], positive="rates"),
         pair_as_neuron=call(weights=[1.0, 2.0], target=1.0, also={"target": (0.0,)}),
@@ -231,6 +239,13 @@ CALLS = {
         course=call(
             balance=0.5, size=0.1, cosine=0.5, times=TIMES, positive="size", also={"cosine": (1.5,)}, may={"times": ANY_TIMES}
         ),
+    ),
+    **room(
+        "theory.balance",
+        strengths=call(balance=0.5, size=0.1, broadcast="balance size"),
+        half_time=call(balance=0.5, size=0.1, broadcast="balance size"),
+        sharpness=call(balance=0.5),
+        largest_balance=call(rate=0.5, positive="rate", also={"rate": (1.5,)}),
         neuron_kernel_distance=call(
             balance=0.5, size=0.1, cosine=0.5, dimension=2, positive="size", broadcast="balance size", also={"cosine": (1.5,)}
         ),
