@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
 
 from lib.checks import ascending, fit, gram, non_negative, nonzero, number, numbers, seed, squares, takes, vector, vectors, whole
-from lib.theory.common import best_interpolator, held, integrate, orthogonal
+from lib.theory.common import held, integrate, interpolators, orthogonal
 
 
 class DeepFlow(NamedTuple):
@@ -149,31 +150,41 @@ def deep_inductive_bias(beta: ArrayLike, beta0: ArrayLike, depth: int) -> NDArra
     """
     fit("(..., d), (d,)", beta=beta, beta0=beta0)
     power = (depth + 2) / (depth + 1)
-    return (depth + 1) / (depth + 2) * np.hypot.reduce(beta, axis=-1) ** power - beta @ _slope(beta0, depth)
+    return (depth + 1) / (depth + 2) * np.hypot.reduce(beta, axis=-1) ** power - beta @ (
+        beta0 / np.hypot.reduce(beta0) ** (depth / (depth + 1))
+    )
 
 
 @takes(xtx=gram, xty=vector, beta0=nonzero, depth=whole)
-def deep_argmin(xtx: ArrayLike, xty: ArrayLike, beta0: ArrayLike, depth: int) -> NDArray:
-    r"""Minimize `deep_inductive_bias` over the β that interpolate, numerically.
+def deep_interpolator(xtx: ArrayLike, xty: ArrayLike, beta0: ArrayLike, depth: int) -> NDArray:
+    r"""Return where the rich limit ends: the interpolator that minimizes `deep_inductive_bias`, (d,).
 
-    `xtx` and `xty`, in its range, are as in `deep_flow`, `beta0` and `depth` as in `deep_inductive_bias`. The minimizer (d,) has
-    about seven digits.
+    In the limit every layer has rank one, and gradients never enter the null space of the data, whose projector is P: thus
+    :math:`W_1P` is conserved, and with it :math:`P\beta/\|\beta\|^{L/(L+1)}`. With the shortest interpolator :math:`\beta_*`
 
-    Source: Theorem 15.
+    .. math:: \beta_\infty = \beta_* + \Bigl(\frac{\|\beta_\infty\|}{\|\beta_0\|}\Bigr)^{L/(L+1)} P\beta_0 .
+
+    Its norm follows from :math:`y^{L+1} = \|\beta_*\|^2 + y^L\,\|P\beta_0\|^2/\|\beta_0\|^{2L/(L+1)}`,
+    :math:`y = \|\beta_\infty\|^{2/(L+1)}`, which has one positive root.
+
+    Parameters
+    ----------
+    xtx, xty : XᵀX (d, d), symmetric and positive semidefinite, and Xᵀy (d,), in its range
+    beta0 : (d,) the function at time 0, not zero
+    depth : L, the number of matrices
+
+    Source: Theorem 15, in closed form.
     """
     fit("(d, d), (d,), (d,)", xtx=xtx, xty=xty, beta0=beta0)
-    slope0 = _slope(beta0, depth)
-
-    def objective(beta: NDArray) -> tuple[float, NDArray]:
-        return deep_inductive_bias(beta, beta0, depth), _slope(beta, depth) - slope0
-
-    return best_interpolator(objective, xtx, xty, beta0)
-
-
-def _slope(beta: NDArray, depth: int) -> NDArray:
-    """Return β / ‖β‖^(L/(L+1)), the gradient of the potential of Theorem 15, zero at β = 0."""
-    norm = np.hypot.reduce(beta)
-    return beta / norm ** (depth / (depth + 1)) if norm > 0 else np.zeros_like(beta)
+    shortest, null, _ = interpolators(xtx, xty)
+    unseen = null @ (null.T @ beta0)
+    pull = np.hypot.reduce(unseen) / np.hypot.reduce(beta0) ** (depth / (depth + 1))
+    least = np.hypot.reduce(shortest)
+    low, high = max(pull**2, least ** (2 / (depth + 1))), pull**2 + least ** (2 / (depth + 1))
+    if low < high:  # the root lies between them; outside, rounding cannot turn the signs
+        share, rest = pull**2 / high, (least / high ** ((depth + 1) / 2)) ** 2
+        high *= brentq(lambda y: y**depth * (y - share) - rest, low / high / 2, 2.0, xtol=1e-15, rtol=4 * np.finfo(float).eps)
+    return shortest + (high ** ((depth + 1) / 2) / np.hypot.reduce(beta0)) ** (depth / (depth + 1)) * unseen
 
 
 def _direction(beta: NDArray) -> tuple[float, NDArray]:
