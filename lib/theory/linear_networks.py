@@ -27,7 +27,7 @@ from lib.theory.deep_linear import (  # noqa: F401  the deep half, under the sam
     rich_preconditioner,
     rich_preconditioner_inverse,
 )
-from lib.theory.linear_riccati import Course, course, singular_values, solve  # noqa: F401  the exact course, likewise
+from lib.theory.linear_riccati import Course, course, kronecker_sum, singular_values, solve  # noqa: F401  the exact course
 
 
 class Flow(NamedTuple):
@@ -89,7 +89,7 @@ def preconditioner(a: ArrayLike, w: ArrayLike, eta_a: float = 1.0, eta_w: float 
     `a` has shape (..., h, c), `w` (..., h, d), the result (..., dc, dc). Source: section 4, "Wide linear networks".
     """  # noqa: D400
     fit("(..., h, c), (..., h, d)", a=a, w=w)
-    return _kronecker_sum(eta_w * a.mT @ a, eta_a * w.mT @ w)
+    return kronecker_sum(eta_w * a.mT @ a, eta_a * w.mT @ w)
 
 
 @takes(beta_k=matrix, delta_k=number, eta_a=positive, eta_w=positive)
@@ -112,7 +112,7 @@ def neuron_preconditioner(beta_k: ArrayLike, delta_k: float, eta_a: float = 1.0,
     if sigma[0] == 0 or np.any(sigma[1:] > 1e-8 * sigma[0]):
         raise ValueError("beta_k must have rank one: pass np.outer(w[k], a[k]) with neither of them zero")
     of_a, of_w = _split(np.sqrt(eta_a * eta_w) * sigma[0], delta_k)
-    return _kronecker_sum(of_a * np.outer(vt[0], vt[0]), of_w * np.outer(u[:, 0], u[:, 0]))
+    return kronecker_sum(of_a * np.outer(vt[0], vt[0]), of_w * np.outer(u[:, 0], u[:, 0]))
 
 
 @takes(beta=matrices, delta=number)
@@ -129,7 +129,7 @@ def preconditioner_isotropic(beta: ArrayLike, delta: float) -> NDArray:
     def root(sigma: NDArray) -> NDArray:
         return np.hypot(sigma, delta / 2)
 
-    return _kronecker_sum(_of_gram(beta.mT, root), _of_gram(beta, root))
+    return kronecker_sum(_of_gram(beta.mT, root), _of_gram(beta, root))
 
 
 @takes(beta=matrices, delta=number)
@@ -280,10 +280,3 @@ def _of_gram(beta: NDArray, function: Callable[[NDArray], NDArray]) -> NDArray:
     padded = np.zeros(u.shape[:-1])
     padded[..., : sigma.shape[-1]] = sigma
     return u * function(padded)[..., None, :] @ u.mT
-
-
-def _kronecker_sum(first: NDArray, second: NDArray) -> NDArray:
-    """Return first ⊗ I + I ⊗ second for (..., c, c) and (..., d, d)."""
-    c, d = first.shape[-1], second.shape[-1]
-    total = np.einsum("...ij,kl->...ikjl", first, np.eye(d)) + np.einsum("ij,...kl->...ikjl", np.eye(c), second)
-    return total.reshape(*first.shape[:-2], c * d, c * d)

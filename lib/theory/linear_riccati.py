@@ -30,11 +30,17 @@ class Course(NamedTuple):
     gram_w: NDArray  # (T, d, d), WᵀW
     gram_a: NDArray  # (T, c, c), AᵀA
 
+    @property
+    def kernel(self) -> NDArray:
+        """The tangent kernel on white data, AᵀA ⊕ WᵀW, (T, dc, dc)."""
+        return kronecker_sum(self.gram_a, self.gram_w)
+
 
 class _Modes(NamedTuple):
     """Z in the eigenvectors of F, whose eigenvalues are ±(|δ|/2 + excess)."""
 
     z: NDArray  # (n, h)
+    terms: NDArray  # (n,), the sizes of what its rows were summed from
     grows: NDArray  # (n,) booleans
     excess: NDArray  # (n,), of at least 0
 
@@ -46,8 +52,8 @@ def solve(a: ArrayLike, w: ArrayLike, beta_star: ArrayLike, times: ArrayLike) ->
     >>> solve([[1.0], [0.0]], [[0.0], [1.0]], [[2.0]], [0, 1, 30]).ravel().round(3)  # AAᵀ - WWᵀ is not δI: refused
     Traceback (most recent call last):
     ValueError: a aᵀ - w wᵀ is 1 away from 0 I: want isotropic layers, as from isotropic_initialization
-    >>> solve([[1.0]], [[0.0]], [[2.0]], [0, 1, 30]).ravel().round(3)
-    array([0.   , 1.907, 2.   ])
+    >>> solve([[1.0]], [[0.5]], [[2.0]], [0, 1, 30]).ravel().round(3)
+    array([0.5  , 1.904, 2.   ])
     """
     return course(a, w, beta_star, times).beta
 
@@ -91,9 +97,10 @@ def course(a: ArrayLike, w: ArrayLike, beta_star: ArrayLike, times: ArrayLike) -
         ]
     )
     stacked = np.vstack([w.T, a.T])
-    z = _without_rounding(into @ stacked, np.abs(into) @ np.hypot.reduce(stacked, axis=1))
+    terms = np.abs(into) @ np.hypot.reduce(stacked, axis=1)
     grows = np.repeat([True, False, delta <= 0, delta >= 0], [r, r, d - r, c - r])
-    y = into.T @ _grown(_Modes(z, grows, np.concatenate([excess, excess, np.zeros(d + c - 2 * r)])), np.abs(delta), times)
+    modes = _Modes(into @ stacked, terms, grows, np.concatenate([excess, excess, np.zeros(d + c - 2 * r)]))
+    y = into.T @ _grown(modes, np.abs(delta), times)
     of_w, of_a = y[:, :d], y[:, d:]
     return Course(times, of_w @ of_a.mT, of_w @ of_w.mT, of_a @ of_a.mT)
 
@@ -147,6 +154,13 @@ def singular_values(beta0_values: ArrayLike, target_values: ArrayLike, delta: fl
     return flip * w * np.divide(a, d, out=np.zeros_like(d), where=d > 0)
 
 
+def kronecker_sum(first: NDArray, second: NDArray) -> NDArray:
+    """Return first ⊗ I + I ⊗ second for (..., c, c) and (..., d, d)."""
+    c, d = first.shape[-1], second.shape[-1]
+    total = np.einsum("...ij,kl->...ikjl", first, np.eye(d)) + np.einsum("ij,...kl->...ikjl", np.eye(c), second)
+    return total.reshape(*first.shape[:-2], c * d, c * d)
+
+
 def _isotropic_delta(a: NDArray, w: NDArray) -> float:
     """Return δ with AAᵀ - WWᵀ = δI, or raise ValueError."""
     of_a, of_w = np.square(a.astype(np.longdouble)).sum(), np.square(w.astype(np.longdouble)).sum()
@@ -179,12 +193,11 @@ def _grown(modes: _Modes, delta: float, times: NDArray) -> NDArray:
     where δ is large they differ little. `delta` is |δ|.
     """
     (n, h), count, t = modes.z.shape, len(times), times[:, None]
-    size = np.abs(modes.z).max(axis=1)
-    rows = np.vstack([modes.z / np.where(size > 0, size, 1)[:, None], np.eye(h)])
-    terms = np.hypot.reduce(rows, axis=1)
+    size = np.where(modes.terms > 0, modes.terms, 1)
+    rows = np.vstack([modes.z / size[:, None], np.eye(h)])
     rows = np.repeat(rows[None], count, axis=0)  # (T, n + h, h)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        size = np.log(size)
+        size = np.log(size)  # of the parts that a row was summed from: its rounding is EPS
         half, rest = np.zeros((2, n + h))  # a row of C is exp((half + rest) t + offset) times that of rows
         half[:n], rest[:n] = np.where(modes.grows, delta / 2, 0.0), np.where(modes.grows, modes.excess, 0.0)
         offset, above = np.zeros((2, count, n + h))
@@ -192,13 +205,15 @@ def _grown(modes: _Modes, delta: float, times: NDArray) -> NDArray:
         above[:, :n] = size - np.where(modes.grows, 0.0, delta / 2 + modes.excess) * t  # as offset, for a row of YR
         at, live = np.arange(count), np.ones((count, n + h), bool)
         combined, upper = np.zeros((count, n + h, h)), np.zeros((count, n, h))
+        blur = np.ones(count)  # by how much small pivots have enlarged the rounding of what is left
         for k in range(h):
-            rows[:, :, k:] = _without_rounding(rows[:, :, k:], terms)
+            rows[:, :, k:] = _without_rounding(rows[:, :, k:], blur[:, None])
             left = np.hypot.reduce(rows[:, :, k:], axis=-1)
             there = live & (left > 0)
             fastest = np.lexsort((np.where(there, rest, -1), np.where(there, half, -1)), axis=-1)[:, -1]
             ahead = (half - half[fastest, None]) * t + (rest - rest[fastest, None]) * t
             pivot = np.argmax(np.where(there, ahead + offset + np.log(left), -np.inf), axis=1)
+            blur += 1 / left[at, pivot]
             rows[:, :, k:], entry = _reflected(rows[:, :, k:], rows[at, pivot, k:])
             rows[at, pivot, k + 1 :], live[at, pivot] = 0.0, False
             column, own = rows[:, :, k] / entry[:, None], offset[at, pivot, None]
