@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
 
 from lib.checks import ascending, fit, gram, non_negative, nonzero, number, numbers, seed, squares, takes, vector, vectors, whole
 from lib.theory.common import held, integrate, interpolators, orthogonal
@@ -164,8 +163,8 @@ def deep_interpolator(xtx: ArrayLike, xty: ArrayLike, beta0: ArrayLike, depth: i
 
     .. math:: \beta_\infty = \beta_* + \Bigl(\frac{\|\beta_\infty\|}{\|\beta_0\|}\Bigr)^{L/(L+1)} P\beta_0 .
 
-    Its norm follows from :math:`y^{L+1} = \|\beta_*\|^2 + y^L\,\|P\beta_0\|^2/\|\beta_0\|^{2L/(L+1)}`,
-    :math:`y = \|\beta_\infty\|^{2/(L+1)}`, which has one positive root.
+    Its squared norm u follows from :math:`u = \|\beta_*\|^2 + u^{L/(L+1)}\,\|P\beta_0\|^2/\|\beta_0\|^{2L/(L+1)}`, which has one
+    positive root.
 
     Parameters
     ----------
@@ -178,13 +177,14 @@ def deep_interpolator(xtx: ArrayLike, xty: ArrayLike, beta0: ArrayLike, depth: i
     fit("(d, d), (d,), (d,)", xtx=xtx, xty=xty, beta0=beta0)
     shortest, null, _ = interpolators(xtx, xty)
     unseen = null @ (null.T @ beta0)
-    pull = np.hypot.reduce(unseen) / np.hypot.reduce(beta0) ** (depth / (depth + 1))
-    least = np.hypot.reduce(shortest)
-    low, high = max(pull**2, least ** (2 / (depth + 1))), pull**2 + least ** (2 / (depth + 1))
-    if low < high:  # the root lies between them; outside, rounding cannot turn the signs
-        share, rest = pull**2 / high, (least / high ** ((depth + 1) / 2)) ** 2
-        high *= brentq(lambda y: y**depth * (y - share) - rest, low / high / 2, 2.0, xtol=1e-15, rtol=4 * np.finfo(float).eps)
-    return shortest + (high ** ((depth + 1) / 2) / np.hypot.reduce(beta0)) ** (depth / (depth + 1)) * unseen
+    size, least, power = np.hypot.reduce(beta0), np.hypot.reduce(shortest), depth / (depth + 1)
+    unit, kept = max(size, least), np.hypot.reduce(unseen) / size
+    start, seen = (size / unit) ** 2, (least / unit) ** 2
+    u = lower = max(seen, start * kept ** (2 * depth + 2))  # u = ‖β∞‖², in units
+    for _ in range(100 if lower > 0 else 0):  # Newton on a convex function: from the second step on it falls to the root
+        pulled = kept**2 * start ** (1 - power) * u**power
+        u = max(u - (u - seen - pulled) / (1 - power * pulled / u), lower)
+    return shortest + (np.sqrt(u) * unit / size) ** power * unseen
 
 
 def _direction(beta: NDArray) -> tuple[float, NDArray]:

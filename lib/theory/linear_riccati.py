@@ -173,12 +173,6 @@ def _isotropic_delta(a: NDArray, w: NDArray) -> float:
     return delta
 
 
-def _without_rounding(rows: NDArray, terms: NDArray) -> NDArray:
-    """Return rows (..., n, m) with those set to zero that are rounding beside the sizes `terms` (..., n) of what they sum up."""
-    kept = np.hypot.reduce(rows, axis=-1) > 8 * rows.shape[-2] * EPS * terms
-    return np.where(kept[..., None], rows, 0.0)
-
-
 def _decayed(rate: NDArray, times: NDArray) -> NDArray:
     """Integrate exp(-rate u) over u from 0 to t, for a rate of at least 0; t where it is 0."""
     past = rate * times
@@ -207,9 +201,9 @@ def _grown(modes: _Modes, delta: float, times: NDArray) -> NDArray:
         combined, upper = np.zeros((count, n + h, h)), np.zeros((count, n, h))
         blur = np.ones(count)  # by how much small pivots have enlarged the rounding of what is left
         for k in range(h):
-            rows[:, :, k:] = _without_rounding(rows[:, :, k:], blur[:, None])
             left = np.hypot.reduce(rows[:, :, k:], axis=-1)
-            there = live & (left > 0)
+            there = live & (left > 8 * (n + h) * EPS * blur[:, None])
+            rows[~there, k:] = 0.0  # rounding, which later would grow
             fastest = np.lexsort((np.where(there, rest, -1), np.where(there, half, -1)), axis=-1)[:, -1]
             ahead = (half - half[fastest, None]) * t + (rest - rest[fastest, None]) * t
             pivot = np.argmax(np.where(there, ahead + offset + np.log(left), -np.inf), axis=1)

@@ -25,6 +25,7 @@ BROADCAST = "tau_y tau_h target_distance input_distance dh2 dy2"
 INNER = "shared by modules of lib.theory, called in loops by public functions that have checked its arguments"
 
 EXEMPT = {
+    "lib.theory.linear_riccati.kronecker_sum": INNER,
     "lib.theory.two_point_curves.path": INNER,
     "lib.theory.two_point_curves.pair_loss": INNER,
     "lib.theory.two_point_curves.dataset": INNER,
