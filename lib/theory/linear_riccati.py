@@ -53,7 +53,7 @@ def solve(a: ArrayLike, w: ArrayLike, beta_star: ArrayLike, times: ArrayLike) ->
     Traceback (most recent call last):
     ValueError: a aᵀ - w wᵀ is 1 away from 0 I: want isotropic layers, as from isotropic_initialization
     >>> solve([[1.0]], [[0.5]], [[2.0]], [0, 1, 30]).ravel().round(3)
-    array([0.5  , 1.904, 2.   ])
+    array([0.5  , 1.916, 2.   ])
     """
     return course(a, w, beta_star, times).beta
 
