@@ -25,6 +25,7 @@ BROADCAST = "tau_y tau_h target_distance input_distance dh2 dy2"
 INNER = "shared by modules of lib.theory, called in loops by public functions that have checked its arguments"
 
 EXEMPT = {
+    "lib.theory.linear_riccati.kronecker_sum": INNER,
     "lib.theory.two_point_curves.path": INNER,
     "lib.theory.two_point_curves.pair_loss": INNER,
     "lib.theory.two_point_curves.dataset": INNER,
@@ -90,6 +91,12 @@ CALLS = {
         unbalanced_initialization=call(d=2, c=1, h=3, delta=0.5, scale=1.0, seed=0, positive="scale", may={"seed": "zero"}),
         hyperbolic_entropy=call(x=0.5, delta=0.5, also={"delta": (0.0,)}),
         hyperbolic_entropy_gradient=call(x=0.5, delta=0.5, also={"delta": (0.0,)}),
+        mu_phi_velocity=call(mu=[1.0, 0.5], phi=[0.1, 0.2], q=SIGMA, delta=[0.5, 0.4], target_norm=1.0, positive="target_norm"),
+    ),
+    **room(
+        "theory.linear_riccati",
+        solve=call(a=EYE, w=EYE, beta_star=SIGMA, times=TIMES, may={"times": ANY_TIMES}, also={"times": (-1.0,)}),
+        course=call(a=EYE, w=EYE, beta_star=SIGMA, times=TIMES, may={"times": ANY_TIMES}, also={"times": (-1.0,)}),
         singular_values=call(
             beta0_values=[0.1, 0.2],
             target_values=[1.0, 2.0],
@@ -98,7 +105,6 @@ CALLS = {
             may={"times": ANY_TIMES},
             also={"times": (-1.0,)},
         ),
-        mu_phi_velocity=call(mu=[1.0, 0.5], phi=[0.1, 0.2], q=SIGMA, delta=[0.5, 0.4], target_norm=1.0, positive="target_norm"),
     ),
     **room(
         "theory.deep_linear",
@@ -112,7 +118,7 @@ CALLS = {
         rich_preconditioner=call(beta=[1.0, 0.5], depth=2, may={"beta": "longer"}),
         rich_preconditioner_inverse=call(beta=[1.0, 0.5], depth=2, may={"beta": "longer"}),
         deep_inductive_bias=call(beta=[1.0, 0.5], beta0=[0.5, 0.5], depth=2, may={"beta": "deeper"}),
-        deep_argmin=call(xtx=EYE * [1, 0], xty=[1.0, 0.0], beta0=[0.5, 0.5], depth=2),
+        deep_interpolator=call(xtx=EYE * [1, 0], xty=[1.0, 0.0], beta0=[0.5, 0.5], depth=2),
     ),
     **room(
         "theory.activation_regions",
