@@ -358,11 +358,11 @@ def max_learning_rate(target: ArrayLike, degree: ArrayLike) -> NDArray:
 
 @takes(exponents=checks.nonzero)
 def effective_depth(exponents: ArrayLike) -> tuple[float, float]:
-    r"""Return K and c such that a balanced monomial obeys :math:`\dot p = c\,K\,(s-p)\,p^{2-2/K}`.
+    r"""Return d and γ such that a balanced monomial obeys :math:`\dot p = \gamma\,d\,(s-p)\,p^{2-2/d}`.
 
-    Balanced means :math:`w_i^2/k_i` equal; then :math:`K = \sum_i k_i` and :math:`c = (\prod_i k_i^{k_i})^{1/K}`.
+    Balanced means :math:`w_i^2/k_i` equal; then :math:`d = \sum_i k_i` and :math:`\gamma = (\prod_i k_i^{k_i})^{1/d}`.
 
-    Source: "Nonlinearities", which argues up to factors and leaves c out.
+    Source: "Nonlinearities", which argues up to factors and leaves γ out.
     """
     k = _exponents(exponents, exponents)
     depth = k.sum()
