@@ -39,6 +39,23 @@ CALLS = {
         descend=call(weights=[0.5, 0.4], target=1.0, learning_rate=0.1, steps=3, exponents=[1, 2], positive="learning_rate"),
         conserved=call(weights=ROWS, exponents=[1, 2], may={"weights": "deeper"}),
         final_pair=call(weights=ROWS + 1, target=1.0, positive="weights target", may={"weights": "deeper"}),
+        weights_at=call(
+            weights=[0.5, 0.4], product=[0.2, 0.5], exponents=[1, 2], positive="weights product", may={"product": ANY_SHAPE}
+        ),
+        time_from=call(
+            weights=[0.5, 0.4],
+            target=1.0,
+            product=[0.2, 0.5],
+            exponents=[1, 2],
+            positive="weights target product",
+            may={"product": ANY_SHAPE},
+        ),
+        pair=call(
+            weights=[0.5, 0.4], target=1.0, times=TIMES, positive="target", may={"times": ANY_TIMES}, also={"times": (TIMES - 1,)}
+        ),
+        matrix_flow=call(
+            layers=[EYE / 2, EYE / 3], target=EYE, times=TIMES, may={"times": ANY_TIMES}, also={"times": (TIMES[::-1], TIMES - 1)}
+        ),
         time_to_reach=call(
             product=0.5,
             target=1.0,
