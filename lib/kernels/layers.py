@@ -59,12 +59,12 @@ def factors(network: Callable, parameters: Mapping[str, Tensor], points: Tensor)
         If a parameter enters anything but a dense layer or a convolution of images, or more than one of them.
     """
     leaves = {name: value.detach().requires_grad_() for name, value in parameters.items()}
-    with torch.enable_grad(), Watch(leaves) as watch:
-        outputs = network(leaves, points, ())[0]
-    left, made = zip(*watch.layers, strict=True)
-    slopes = [torch.autograd.grad(out.sum(), left, retain_graph=True, materialize_grads=True) for out in outputs.unbind(1)]
-    with torch.no_grad():
-        return [factor(torch.stack(of, 1)) for factor, of in zip(made, zip(*slopes, strict=True), strict=True)]
+    with torch.enable_grad():
+        with Watch(leaves) as watch:
+            outputs = network(leaves, points, ())[0]
+        left, made = zip(*watch.layers, strict=True)
+        slopes = [torch.autograd.grad(out.sum(), left, retain_graph=True, materialize_grads=True) for out in outputs.unbind(1)]
+    return [factor(torch.stack(of, 1)) for factor, of in zip(made, zip(*slopes, strict=True), strict=True)]
 
 
 class Watch(TorchFunctionMode):
@@ -95,6 +95,8 @@ class Watch(TorchFunctionMode):
 
 def _factor(func: Callable, roles: list[str], args: tuple, kwargs: dict[str, Any]) -> Factor:
     """Return what the slopes in what leaves a layer make of it."""
+    if roles[:1] != [""] or not isinstance(args[0], Tensor):
+        raise UnknownUse(f"{func} of {roles}")
     entering = args[0].detach()
     if func == Tensor.matmul and roles == ["", "view"] and entering.ndim == 2:
         return partial(Outer, entering=entering)
