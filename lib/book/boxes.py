@@ -111,7 +111,13 @@ class FoldCode(SphinxPostTransform):
 
 
 def fold(cell: nodes.container) -> None:
-    """Fold the code of a cell, if it shows claims or a figure or is tagged so, and say what it is, and how long."""
+    """Fold the code of a cell, if it shows claims or a figure or is tagged so, and say what it is, and how long.
+
+    The table of all claims, which is long, is folded as a whole.
+    """
+    if cell[0].astext().strip() == "claims.table()":
+        cell.attributes |= {"hide_mode": "all", "prompt_show": "Show all claims of this chapter", "prompt_hide": "Hide the claims"}
+        return
     boxes = [part for part in cell.findall(nodes.container) if "claim" in part["classes"]]
     if boxes:
         what = "the checks" if len(boxes) > 1 else "the check"

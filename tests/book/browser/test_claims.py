@@ -36,6 +36,9 @@ def test_a_claim_is_a_box_with_its_axis_and_the_check_folded_behind(visit, name)
         assert box["pages"] == ["ledger"] + ["errata"] * (record["verdict"] in (CORRECTED, SLIP))
         assert box["behind"] and not box["open"]
         assert box["says"] == f"Show the check{'s' * (box['boxes'] > 1)} ({box['lines']} lines)"
+    table = page.locator("details:has(> summary:has-text('Show all claims of this chapter'))")
+    assert table.count() == 1 and table.get_attribute("open") is None
+    assert table.locator("tbody tr").count() == len(records)
     fold = page.locator("details.behind").first
     fold.locator("summary").press("Enter")
     assert fold.locator("pre").is_visible()
