@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from lib import markdown
 from lib.checks import instance, limit, number, numbers, optional, real, takes, words
 from lib.markdown import escape
+from lib.plain import sentence
 
 REPRODUCED, CORRECTED, SLIP, NOT_REPRODUCED, NOT_DECIDED, NEW = VERDICTS = (
     "reproduced",
@@ -149,7 +150,7 @@ class Claim:
     Attributes
     ----------
     id : "chapter/name", unique in the book
-    statement : what is claimed, in our words
+    statement : what is claimed, in our words; formulas stand between dollars, here and in the other texts
     source : the place in the document
     measured : the number that decides
     low, high : the bound
@@ -172,9 +173,9 @@ class Claim:
 
     def __repr__(self) -> str:
         record = asdict(self)
-        parts = [self.statement, f"measured {measured_text(record)}, expected {bound_text(record)}"]
-        parts += [f"rivals: {rivals_text(record)}"] if self.rivals else []
-        parts += [self.source] + ([self.why] if self.why else [])
+        parts = [sentence(self.statement), f"measured {measured_text(record)}, expected {bound_text(record)}"]
+        parts += [f"rivals: {sentence(rivals_text(record))}"] if self.rivals else []
+        parts += [sentence(words) for words in (self.source, self.why) if words]
         return f"{_MARK[self.verdict]} {self.verdict} | " + " | ".join(parts)
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict, dict]:

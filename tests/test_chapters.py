@@ -220,7 +220,7 @@ def test_two_problems_have_their_solutions_elsewhere_and_one_exercise_is_hard(ch
     solved = (ROOT / "book" / "problems" / f"{chapter}.md").read_text(encoding="utf-8")
     assert len(problems) >= 2
     assert re.findall(r"^## (\S+)$", solved, re.MULTILINE) == problems
-    assert "Hard" in [grade for _, _, grade in pages.course.exercises(ROOT, chapter)]
+    assert "Hard" in [exercise.grade for exercise in pages.course.exercises(ROOT, chapter)]
 
 
 @each_chapter
@@ -238,7 +238,7 @@ def test_pages_take_what_is_given_and_leave_nothing():
 
 @each_chapter
 def test_every_exercise_says_how_hard_it_is(chapter):
-    grades = [grade for _, _, grade in pages.course.exercises(ROOT, chapter)]
+    grades = [exercise.grade for exercise in pages.course.exercises(ROOT, chapter)]
     assert len(grades) == len(re.findall(r"^`{3,}\{exercise\}", source(chapter), re.MULTILINE))
     assert set(grades) <= set(pages.course.GRADES)
     assert grades == sorted(grades, key=pages.course.GRADES.index)

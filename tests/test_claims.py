@@ -248,6 +248,17 @@ def test_the_line_has_verdict_statement_number_bound_rivals_and_source(shown, ch
         assert part in text
 
 
+def test_in_the_line_formulas_are_plain_words_and_in_the_table_they_stay(shown):
+    texts = {"source": r"§2, $\tau \to 0$", "rivals": {r"$\lVert w\rVert$ alone": 0.5}} | NOT_DECIDED
+    check(statement=r"$\delta \ge 0$ it_is", **texts | {"why": r"needs $10^{6}$ steps"})
+    assert repr(shown[0]) == (
+        "? not decided | δ ≥ 0 it_is | measured nan, expected at least 0.95 | rivals: ‖w‖ alone: 0.5 | §2, τ → 0"
+        " | needs 10⁶ steps"
+    )
+    row = claims.as_table([asdict(shown[0])]).splitlines()[-1]
+    assert row.startswith(r"| rate | $\delta \ge 0$ it\_is *(§2, $\tau \to 0$)* |") and r"$\lVert w\rVert$ alone: 0.5" in row
+
+
 def test_nbval_compares_the_line_but_for_the_numbers_that_differ_between_machines(shown):
     """The notebooks are compared after the substitutions of tests/nbval.cfg."""
     rules = configparser.ConfigParser()

@@ -1,7 +1,6 @@
 """Claims as boxes: verdict, statement, the measured number on an axis with bound and rivals, and the check folded below."""
 
 import math
-import re
 from html import escape
 from typing import Any, ClassVar
 
@@ -12,6 +11,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from lib import claims
 from lib.claims import CORRECTED, SLIP
+from lib.plain import FORMULA, sentence
 
 WIDTH, HEIGHT, MARGIN = 320, 18, 8  # of the axis, in units of its drawing
 WIDEST = 6.0  # decades on either side of the bound; what lies further out stands at the end
@@ -34,7 +34,8 @@ class ClaimRenderer:
 def box(record: dict) -> nodes.container:
     """Lay out a claim; its anchor is CHAPTER-NAME."""
     verdict, name = record["verdict"], record["id"].replace("/", "-")
-    whole = nodes.container(ids=[name], classes=["claim", "claim-" + verdict.replace(" ", "-")], claim=record["statement"])
+    whole = nodes.container(ids=[name], classes=["claim", "claim-" + verdict.replace(" ", "-")])
+    whole["claim"] = sentence(record["statement"])
     link = nodes.reference("", "¶", refuri=f"#{name}", classes=["headerlink"], reftitle="Link to this claim")
     whole += nodes.paragraph(
         "", "", nodes.strong(text=verdict.capitalize()), nodes.Text(": "), *typeset(record["statement"]), link
@@ -43,7 +44,7 @@ def box(record: dict) -> nodes.container:
     whole += nodes.paragraph("", measured, classes=["claim-detail"])
     whole += nodes.raw("", axis(record), format="html")
     if record["rivals"]:
-        whole += nodes.paragraph("", f"rivals that fail: {claims.rivals_text(record)}", classes=["claim-detail"])
+        whole += nodes.paragraph("", "", *typeset(f"rivals that fail: {claims.rivals_text(record)}"), classes=["claim-detail"])
     if record["why"]:
         whole += nodes.paragraph("", "", *typeset(record["why"]))
     pages = ["what_replicates"] + ["errata"] * (verdict in (CORRECTED, SLIP))
@@ -51,13 +52,13 @@ def box(record: dict) -> nodes.container:
     for reference, words in zip(links, ("ledger", "errata"), strict=False):
         reference[0] = nodes.Text(words)
     spaced = [part for reference in links for part in (nodes.Text(" · "), reference)]
-    whole += nodes.paragraph("", "", nodes.Text(record["source"]), *spaced, classes=["claim-detail"])
+    whole += nodes.paragraph("", "", *typeset(record["source"]), *spaced, classes=["claim-detail"])
     return whole
 
 
 def typeset(text: str) -> list[nodes.Node]:
     """Turn words with formulas between dollars into nodes."""
-    parts = re.split(r"\$(.+?)\$", text)
+    parts = FORMULA.split(text)
     return [nodes.math("", part) if number % 2 else nodes.Text(part) for number, part in enumerate(parts)]
 
 
@@ -82,7 +83,7 @@ def axis(record: dict) -> str:
         x = round(middle + (middle - MARGIN) * max(-1.0, min(1.0, decade / reach)), 1)
         tick = f'<line x1="{x}" x2="{x}" y1="2" y2="{HEIGHT - 2}"/>'
         dot = f'<circle cx="{x}" cy="{half}" r="4.5"/>'
-        marks.append(f'<g class="axis-{kind}"><title>{escape(words)}</title>{tick if kind == "rival" else dot}</g>')
+        marks.append(f'<g class="axis-{kind}"><title>{escape(sentence(words))}</title>{tick if kind == "rival" else dot}</g>')
     return (
         f'<svg class="claim-axis" viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="xMinYMid" aria-hidden="true">'
         f'<rect class="axis-bound" width="{middle}" height="{HEIGHT}"/>'
@@ -92,7 +93,10 @@ def axis(record: dict) -> str:
 
 
 class FoldCode(SphinxPostTransform):
-    """Fold the code of cells that check claims or draw figures, and put it behind what it shows; what teaches stays open."""
+    """Fold the code of cells that check claims or draw figures, and put it behind what it shows; what teaches stays open.
+
+    The cell of parameters goes: they are for the run, and the downloaded notebook has them.
+    """
 
     default_priority = 198  # before myst-nb folds what is tagged
     formats = ("html",)
@@ -100,20 +104,28 @@ class FoldCode(SphinxPostTransform):
     def run(self, **_: Any) -> None:
         """Wrap the cells' code."""
         for cell in list(self.document.findall(nodes.container)):
-            if cell.get("nb_element") != "cell_code" or len(cell) < 2 or cell[0].get("nb_element") != "cell_code_source":
-                continue
-            boxes = [part for part in cell.findall(nodes.container) if "claim" in part["classes"]]
-            if not boxes and not any(cell.findall(nodes.figure)):
-                continue
-            lines = len(cell[0].astext().strip().splitlines())
-            what = ("the checks" if len(boxes) > 1 else "the check") if boxes else "the figure's code"
-            fold = HideCodeCellNode(
-                prompt_show=f"Show {what} ({lines} lines)", prompt_hide=f"Hide {what}", classes=["above-input", "behind"]
-            )
-            code = cell.pop(0)
-            fold += code
-            cell += fold
-            cell.attributes.pop("hide_mode", None)
+            if "tag_parameters" in cell["classes"]:
+                cell.parent.remove(cell)
+            elif cell.get("nb_element") == "cell_code" and cell[0].get("nb_element") == "cell_code_source":
+                fold(cell)
+
+
+def fold(cell: nodes.container) -> None:
+    """Fold the code of a cell, if it shows claims or a figure or is tagged so, and say what it is, and how long."""
+    boxes = [part for part in cell.findall(nodes.container) if "claim" in part["classes"]]
+    if boxes:
+        what = "the checks" if len(boxes) > 1 else "the check"
+    else:
+        what = "the figure's code" if any(cell.findall(nodes.figure)) else "the code"
+    lines = len(cell[0].astext().strip().splitlines())
+    words = {"prompt_show": f"Show {what} ({lines} line{'s' * (lines != 1)})", "prompt_hide": f"Hide {what}"}
+    if what == "the code":
+        cell.attributes |= words
+        return
+    behind = HideCodeCellNode(**words, classes=["above-input", "behind"])
+    behind += cell.pop(0)
+    cell += behind
+    cell.attributes.pop("hide_mode", None)
 
 
 def register(app: Sphinx, doctree: nodes.document) -> None:

@@ -1,5 +1,7 @@
 """What makes a long page pleasant to read: numbers that stay whole, the ledger's tables as cards on a phone, and scripts.
 
+A problem, an exercise of the class `problem`, says that it has no solution here.
+
 `code.js` opens all folded code of a page, `play.js` gives each slider a play button, and `contents.js` lets the contents follow
 the reader. Without them a page lacks nothing but that.
 """
@@ -27,6 +29,14 @@ def ledger_tables(body: str) -> str:
     return LEDGER.sub('<table class="table ledger">', body)
 
 
+def mark_problems(app: Sphinx, doctree: nodes.document) -> None:
+    """Say under each problem where its solution is not."""
+    for exercise in doctree.findall(nodes.Admonition):
+        if {"exercise", "problem"} <= set(exercise["classes"]):
+            said = nodes.inline(text="Problem"), nodes.Text(": its solution is not on this site.")
+            exercise += nodes.paragraph("", "", *said, classes=["problem-mark"])
+
+
 def mend(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
     """Mark numbers and tables of claims in a page."""
     context["body"] = ledger_tables(whole_numbers(context.get("body", "")))
@@ -37,4 +47,5 @@ def setup(app: Sphinx) -> None:
     app.add_css_file("reading.css")
     for script in ("code.js", "play.js", "contents.js"):
         app.add_js_file(script, loading_method="defer")
+    app.connect("doctree-read", mark_problems)
     app.connect("html-page-context", mend)

@@ -15,7 +15,7 @@ from sphinx.application import Sphinx
 from lib import files
 from lib.book import ledger, toc
 from lib.book.formulas import mathml
-from lib.book.plain import plain
+from lib.plain import plain, sentence
 
 # What a place is, by the class of its element. Each is a place of its own, and not part of the text around it.
 KINDS = {"claim": "claim", "math": "equation", "exercise": "exercise", "solution": "solution", "proof": "theorem"}
@@ -128,8 +128,8 @@ class Reader:
         self.places.append(place)
         if kind == "claim":
             record = self.claims[place.anchor]
-            place.title, place.text = (re.sub(r"\$(.+?)\$", lambda m: plain(m[1]), record[part]) for part in ("statement", "why"))
-            place.source, place.verdict = record["source"], record["verdict"]
+            place.title, place.text, place.source = (sentence(record[part]) for part in ("statement", "why", "source"))
+            place.verdict = record["verdict"]
             return
         number = element.find(class_="eqno" if kind == "equation" else "caption-number")
         if number:
@@ -189,6 +189,12 @@ def index(site: Path, root: Path) -> dict:
     return {"pages": pages, "places": [astuple(place) for place in places], "synonyms": names}
 
 
+def replace_theirs(app: Sphinx) -> None:
+    """Keep the page of results, but make no index of Sphinx's own for it."""
+    app.builder.search = False
+    app.config.html_additional_pages["search"] = "search.html"
+
+
 def write(app: Sphinx, problem: Exception | None) -> None:
     """Write the list of places beside the pages."""
     if problem is None and app.builder.name == "html":
@@ -200,4 +206,5 @@ def write(app: Sphinx, problem: Exception | None) -> None:
 def setup(app: Sphinx) -> None:
     """Register with Sphinx."""
     app.add_css_file("search.css")
+    app.connect("builder-inited", replace_theirs)
     app.connect("build-finished", write)

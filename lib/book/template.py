@@ -8,6 +8,7 @@ from lib.book import toc
 
 PLACES = {
     "chapter.md": "book/NAME.md",
+    "problems.md": "book/problems/NAME.md",
     "theory.py": "lib/theory/NAME.py",
     "tests.py": "tests/theory/test_NAME.py",
     "calls.py": "tests/bad_input/NAME.py",

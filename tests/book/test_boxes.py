@@ -65,6 +65,14 @@ def test_a_number_that_is_not_finite_is_shown(number):
     assert f"measured {number} (as printed: {number}), expected at least 0.95" in words(claim)
 
 
+def test_formulas_are_typeset_wherever_they_stand_and_plain_where_nothing_can_be():
+    claim = replace(CLAIM, source=r"Eq. 7, $\delta>0$", rivals={r"$\tau$ alone": 0.5}, verdict="not decided", why="for $n=1$")
+    (box,) = render(claim)
+    assert [part.astext() for part in box.findall(nodes.math)] == ["t^2", r"\tau", "n=1", r"\delta>0"]
+    assert box["claim"] == "it grows like t²"
+    assert "τ alone: 0.5" in places(claim)
+
+
 def test_every_other_output_is_left_to_myst_nb():
     assert render(None) is None
     assert render(CLAIM, "text/html") is None
@@ -125,8 +133,8 @@ def cell(*outputs, lines=3):
         (lambda: render(CLAIM), "Show the check (3 lines)"),
         (lambda: render(CLAIM) + render(replace(CLAIM, id="products/other")), "Show the checks (3 lines)"),
         (lambda: [nodes.figure()], "Show the figure's code (3 lines)"),
-        (lambda: [nodes.literal_block(text="1")], None),
-        (lambda: [], None),
+        (lambda: [nodes.literal_block(text="1")], "Show the code (3 lines)"),
+        (lambda: [], "Show the code (3 lines)"),
     ],
 )
 def test_the_code_of_checks_and_figures_is_folded_behind_what_it_shows(outputs, prompt):
@@ -134,11 +142,28 @@ def test_the_code_of_checks_and_figures_is_folded_behind_what_it_shows(outputs, 
     document += cell(*outputs())
     boxes.FoldCode(document).run()
     (whole,) = document
-    if prompt is None:
-        assert whole[0]["nb_element"] == "cell_code_source" and whole["hide_mode"] == "input"
+    if prompt.startswith("Show the code"):  # where it is, folded by myst-nb if it is tagged so
+        assert whole[0]["nb_element"] == "cell_code_source"
+        assert (whole["hide_mode"], whole["prompt_show"]) == ("input", prompt)
     else:
         assert isinstance(whole[-1], HideCodeCellNode) and whole[-1]["prompt_show"] == prompt
         assert whole[0]["nb_element"] == "cell_code_output" and "hide_mode" not in whole
+
+
+def test_one_line_is_one_line():
+    document = new_document("page")
+    document += cell(*render(CLAIM), lines=1)
+    boxes.FoldCode(document).run()
+    assert document[0][-1]["prompt_show"] == "Show the check (1 line)"
+
+
+def test_the_parameters_are_not_shown():
+    document = new_document("page")
+    document += [cell(), cell()]
+    document[0]["classes"].append("tag_parameters")
+    boxes.FoldCode(document).run()
+    (rest,) = document
+    assert "tag_parameters" not in rest["classes"]
 
 
 def test_every_verdict_has_its_colour_in_both_themes():

@@ -2,14 +2,29 @@
 
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 import yaml
 
 from lib.book.toc import chapters, source, title
 from lib.markdown import table
+from lib.plain import sentence
 
-EXERCISE = re.compile(r"^`{3,}\{exercise\} (.+)\n:label: (\S+)\n(?::class: problem\n)?\n\*(.+?)\.\*", re.MULTILINE)
+EXERCISE = re.compile(r"^`{3,}\{exercise\} (.+)\n:label: (\S+)\n(:class: problem\n)?\n\*(.+?)\.\*", re.MULTILINE)
 GRADES = ("Easy", "Medium", "Hard", "Research level")
+
+
+class Exercise(NamedTuple):
+    """An exercise of a chapter; `grade` is one of `GRADES`, and a problem has its solution elsewhere."""
+
+    title: str
+    label: str
+    problem: bool
+    grade: str
+
+    def __str__(self) -> str:
+        elsewhere = "; problem: its solution is not on this site" * self.problem
+        return f"{{ref}}`{sentence(self.title)} <{self.label}>` ({self.grade.lower()}{elsewhere})"
 
 
 def course(root: Path) -> dict[str, str]:
@@ -33,10 +48,11 @@ def course(root: Path) -> dict[str, str]:
 def _chapter(root: Path, name: str, entry: dict) -> list[str]:
     """Return what the guide says of a chapter, and its exercises."""
     said = [f"**{what.capitalize()}.** {entry[what].strip()}" for what in ("goals", "prerequisites", "reading")]
-    listed = [f"- {{ref}}`{title} <{label}>` ({grade.lower()})" for title, label, grade in exercises(root, name)]
-    return [*said, f"**Time.** About {entry['hours']} hours.", "**Exercises.**", "\n".join(listed)]
+    listed = "\n".join(f"- {exercise}" for exercise in exercises(root, name))
+    return [*said, f"**Time.** About {entry['hours']} hours.", "**Exercises.**", listed]
 
 
-def exercises(root: Path, chapter: str) -> list[tuple[str, str, str]]:
-    """List a chapter's exercises: title, label and grade, one of `GRADES`."""
-    return EXERCISE.findall(source(root, chapter))
+def exercises(root: Path, chapter: str) -> list[Exercise]:
+    """List a chapter's exercises."""
+    found = EXERCISE.findall(source(root, chapter))
+    return [Exercise(title, label, bool(problem), grade) for title, label, problem, grade in found]

@@ -10,6 +10,7 @@ from lib import claims
 from lib.book.toc import chapters, source, title
 from lib.claims import CORRECTED, NEW, SLIP, VERDICTS
 from lib.markdown import escape, table
+from lib.plain import sentence
 
 ADMONITION = re.compile(r"^([:`]{3,})\{admonition\} (Printed.*)\n(?::.*\n)*\n?([\s\S]*?)^\1$", re.MULTILINE)
 
@@ -68,7 +69,7 @@ def _erratum(row: dict) -> list[str]:
     bound = claims.bound(row)
     numbers = [bound.shown(float(row[name])) for name in ("printed", "measured")]
     name = row["id"].replace("/", "-")
-    place = f'<span id="errata-{name}"></span>{{ref}}`{row["source"]} <{name}>`'
+    place = f'<span id="errata-{name}"></span>{{ref}}`{sentence(row["source"])} <{name}>`'
     return [place, escape(row["statement"]), row["verdict"], str(bound), *numbers]
 
 

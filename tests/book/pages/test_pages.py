@@ -40,6 +40,13 @@ Not an error.
 *Easy.* Do it.
 ```
 
+```{exercise} Why $\\delta$?
+:label: one-ex-why
+:class: problem
+
+*Hard.* Say it.
+```
+
 ````{exercise} Last
 :label: one-ex-last
 
@@ -146,7 +153,11 @@ def test_the_course_guide_leaves_out_what_is_not_in_the_book(root):
     assert [line for line in text.splitlines() if line.startswith("## ")] == ["## Week 1: Start", "## Week 2: Rest"]
     assert "| 2 | Rest | {doc}`two`, {doc}`three` | 6 |" in words["overview"]
     assert "absent" not in text + words["overview"]
-    assert "- {ref}`First <one-ex-first>` (easy)\n- {ref}`Last <one-ex-last>` (research level)" in text
+    assert (
+        "- {ref}`First <one-ex-first>` (easy)\n"
+        "- {ref}`Why δ? <one-ex-why>` (hard; problem: its solution is not on this site)\n"
+        "- {ref}`Last <one-ex-last>` (research level)"
+    ) in text
     assert text.index("Know one.") < text.index("Know two.")
 
 

@@ -21,6 +21,7 @@ MARKS |= {f"wide{name}": MARKS[name] for name in ("hat", "tilde")}
 MARKED = r"\\(" + "|".join(MARKS) + r")(?![A-Za-z])\s*"
 ONE = r"(\\[A-Za-z]+|\w|\{[^{}]*\})"  # what a fraction takes
 OPEN, CLOSE, END = "\ue000", "\ue001", "\ue002"  # braces that are to be seen, and the end of a command
+FORMULA = re.compile(r"\$(.+?)\$")
 RAISED = str.maketrans("0123456789+-n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ")
 
 
@@ -33,6 +34,7 @@ def plain(tex: str) -> str:
     text = tex.replace(r"\{", OPEN).replace(r"\}", CLOSE)
     text = re.sub(r"\\(?:begin|end|tag|label)\{[^{}]*\}|\\\\(?:\[[^]]*\])?|(?<!\\)&", " ", text)
     text = re.sub(r"\\[,;:!> ]|~", " ", text)
+    text = re.sub(r"\\(lVert|lvert|langle)\s+", lambda m: f"\\{m[1]}{END}", text)
     before = None
     while before != text:  # from the innermost braces outwards
         before = text
@@ -49,6 +51,15 @@ def plain(tex: str) -> str:
     text = re.sub(f"[{{}}{END}]", "", text).replace(OPEN, "{").replace(CLOSE, "}")
     text = re.sub(r" +([,.;)])", r"\1", re.sub(r"\s+", " ", text)).strip()
     return unicodedata.normalize("NFC", text)
+
+
+def sentence(text: str) -> str:
+    r"""Write the formulas of a text, which stand between dollars, in plain text.
+
+    >>> sentence(r"for $\delta \ge 0$ the angle is $\pi/2$")
+    'for δ ≥ 0 the angle is π/2'
+    """
+    return FORMULA.sub(lambda match: plain(match[1]), text)
 
 
 def _group(text: str) -> str:

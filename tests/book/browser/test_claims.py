@@ -1,0 +1,156 @@
+"""Claims in their boxes, in the ledger and on the front page."""
+
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from browsing import LAPTOP, PHONE, ROOT, rows
+
+from lib.book import boxes, ledger, toc
+from lib.claims import CORRECTED, SLIP, VERDICTS
+
+BOXES = """boxes => boxes.map(box => {
+    const cell = box.closest("div.cell"), fold = cell.querySelector("details.behind");
+    return {
+        name: box.id,
+        verdict: box.querySelector("strong").textContent,
+        drawn: Boolean(box.querySelector("svg.claim-axis")),
+        pages: [...box.querySelectorAll("a[href*='.html#']")].map(link => link.textContent),
+        open: fold.open,
+        behind: Boolean(box.compareDocumentPosition(fold) & Node.DOCUMENT_POSITION_FOLLOWING),
+        says: fold.querySelector("summary").innerText.trim(),
+        boxes: cell.querySelectorAll(".claim").length,
+        lines: fold.querySelector("pre").textContent.trim().split("\\n").length,
+    };
+})"""
+
+
+@pytest.mark.parametrize("name", toc.chapters(ROOT))
+def test_a_claim_is_a_box_with_its_axis_and_the_check_folded_behind(visit, name):
+    records = [record for record in ledger.read(ROOT) if record["chapter"] == name]
+    page = visit(f"book/{name}.html")
+    shown = page.locator("div.claim").evaluate_all(BOXES)
+    assert [box["name"] for box in shown] == [record["id"].replace("/", "-") for record in records]
+    for box, record in zip(shown, records, strict=True):
+        assert box["verdict"] == record["verdict"].capitalize()
+        assert box["drawn"] == bool(boxes.axis(record))
+        assert box["pages"] == ["ledger"] + ["errata"] * (record["verdict"] in (CORRECTED, SLIP))
+        assert box["behind"] and not box["open"]
+        assert box["says"] == f"Show the check{'s' * (box['boxes'] > 1)} ({box['lines']} lines)"
+    fold = page.locator("details.behind").first
+    fold.locator("summary").press("Enter")
+    assert fold.locator("pre").is_visible()
+
+
+@pytest.mark.parametrize("viewport", [LAPTOP, PHONE], ids=["laptop", "phone"])
+def test_a_link_to_a_claim_leads_to_its_box_clear_of_the_header(visit, viewport):
+    page = visit("book/errata.html", viewport)
+    link = page.locator("td a").nth(6)
+    name = link.get_attribute("href").partition("#")[2]
+    link.click()
+    page.wait_for_url(f"**#{name}")
+    below = """selector => {
+        const header = document.querySelector(".bd-header-article").getBoundingClientRect().bottom;
+        const gap = document.querySelector(selector).getBoundingClientRect().top - header;
+        return gap > 0 && gap < 60;
+    }"""
+    page.wait_for_function(below, arg=f"#{name}.claim")
+    outline = "box => getComputedStyle(box).outlineStyle"
+    assert page.locator(f"#{name}").evaluate(outline) == "solid"
+    assert page.locator(".claim:not(:target)").first.evaluate(outline) == "none"
+    page.locator(f"#{name}").get_by_text("ledger").click()
+    page.wait_for_url(f"**#what_replicates-{name}")
+    page.wait_for_function(below, arg="tr:has(:target)")
+    colours = [
+        page.locator(f"{row} > td").first.evaluate("cell => getComputedStyle(cell).backgroundColor")
+        for row in ("tr:has(:target)", "tbody tr:nth-child(1):not(:has(:target))")
+    ]
+    assert colours[0] != colours[1]
+
+
+def test_the_ledger_is_filtered_by_chapter_verdict_and_words(visit):
+    records = ledger.read(ROOT)
+    page = visit("book/what_replicates.html")
+    said = page.locator(".ledger-filter output")
+    assert rows(page).count() == len(records)
+    for verdict in VERDICTS:
+        page.get_by_label("Verdict").select_option(verdict)
+        expected = sum(record["verdict"] == verdict for record in records)
+        assert rows(page).count() == expected
+        assert said.inner_text() == f"{expected} of {len(records)} claims"
+    page.get_by_label("Verdict").select_option("")
+    chapter = toc.chapters(ROOT)[1]
+    page.get_by_label("Chapter").select_option(toc.title(ROOT, chapter))
+    assert rows(page).count() == sum(record["chapter"] == chapter for record in records)
+    page.get_by_label("Words").fill(records[-1]["statement"][:30].upper())
+    page.get_by_label("Chapter").select_option("")
+    assert rows(page).count() >= 1
+    page.get_by_label("Words").fill("no claim says this")
+    assert said.inner_text() == f"0 of {len(records)} claims"
+
+
+def test_what_the_ledger_shows_is_in_the_address(visit):
+    page = visit("book/what_replicates.html?verdict=not+reproduced")
+    chapter = toc.title(ROOT, toc.chapters(ROOT)[0])
+    page.get_by_label("Verdict").select_option("corrected")
+    page.get_by_label("Chapter").select_option(chapter)
+    page.get_by_label("Words").fill("rate & ratio")
+    asked = parse_qs(urlsplit(page.evaluate("location.href")).query)
+    assert asked == {"verdict": ["corrected"], "chapter": [chapter], "words": ["rate & ratio"]}
+    page.get_by_label("Words").fill("")
+    shown = rows(page).count()
+    assert 0 < shown < len(ledger.read(ROOT))
+    page.goto(page.evaluate("location.href"))  # as who gets the link sees it
+    assert (page.get_by_label("Verdict").input_value(), page.get_by_label("Chapter").input_value()) == ("corrected", chapter)
+    assert rows(page).count() == shown
+    for choice in ("Verdict", "Chapter"):
+        page.get_by_label(choice).select_option("")
+    assert page.evaluate("location.search") == ""
+
+
+def test_on_a_phone_a_row_of_the_ledger_shows_its_verdict(visit):
+    page = visit("book/what_replicates.html?verdict=corrected", PHONE)
+    assert rows(page).count() == sum(record["verdict"] == CORRECTED for record in ledger.read(ROOT))
+    for row in rows(page).all()[:10]:
+        name, verdict = row.locator("td").first.bounding_box(), row.locator("td").last.bounding_box()
+        assert row.locator("td").last.inner_text() == "corrected"
+        assert name["y"] == pytest.approx(verdict["y"], abs=4)
+        assert verdict["x"] + verdict["width"] <= PHONE["width"]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_tiles_have_the_colours_of_their_verdicts(visit, theme):
+    page = visit("book/index.html", color_scheme=theme)
+    numbers = page.locator(".verdict-tiles .sd-card-title").evaluate_all("all => all.map(one => getComputedStyle(one).color)")
+    edges = page.locator(".verdict-tiles .sd-card").evaluate_all("all => all.map(one => getComputedStyle(one).borderBottomColor)")
+    assert numbers == edges
+    assert len(set(numbers)) == len(VERDICTS)
+
+
+def test_the_front_page_counts_as_the_ledger_does_and_leads_there(visit):
+    records = ledger.read(ROOT)
+    page = visit("book/index.html")
+    for verdict in VERDICTS:
+        expected = sum(record["verdict"] == verdict for record in records)
+        tile = page.locator(".verdict-tiles .sd-card").filter(has=page.get_by_text(verdict, exact=True))
+        assert tile.locator(".sd-card-title").inner_text() == str(expected)
+        tile.locator("a").press("Enter")
+        page.wait_for_url("**/what_replicates.html?*")
+        assert rows(page).count() == expected
+        page.go_back()
+
+
+def test_the_front_page_fits_a_screen(visit):
+    page = visit("book/index.html")
+    for part in (".verdict-tiles", ".moving svg", ".moving input", "text=BibTeX"):
+        box = page.locator(part).first.bounding_box()
+        assert box["y"] + box["height"] < LAPTOP["height"], part
+
+
+def test_a_row_of_the_ledger_leads_to_its_claim(visit):
+    record = ledger.read(ROOT)[-1]
+    page = visit("book/what_replicates.html")
+    page.locator("table tbody tr").last.locator("a").first.click()
+    page.wait_for_url(f"**/{record['chapter']}.html#*")
+    box = page.locator(page.evaluate("location.hash"))
+    assert "claim" in box.get_attribute("class").split()
+    assert box.inner_text().startswith(record["verdict"].capitalize())

@@ -1,0 +1,131 @@
+"""Previews: what a link leads to, in a card; by pointer, keyboard and touch."""
+
+import gzip
+import json
+import re
+
+import pytest
+from axe_playwright_python.base import AXE_SCRIPT
+from browsing import LAPTOP, PHONE, serious
+
+# Previews: what a link leads to, in a card. A link of each kind, on its own page and from another.
+CARD = "#preview"
+PREVIEWED = {
+    "equation": ("linear_networks", "#equation-"),
+    "equation of another page": ("errata", ".html#equation-"),
+    "figure": ("single_neuron", "#fig-"),
+    "claim": ("products", "#products-"),
+    "claim of another page": ("margins", "two_point.html#two_point-"),  # a page without formulas of its own
+    "work": ("course", "references.html#id"),
+    "exercise": ("course", "html#products-ex"),
+    "symbol": ("notation", "#symbol-"),
+}
+
+
+def link_to(page, target):
+    link = page.locator(f'.bd-article a[href*="{target}"]:not(.headerlink):visible').first
+    link.evaluate("link => link.scrollIntoView({block: 'center'})")
+    return link
+
+
+def show(page, link):
+    link.hover()
+    page.wait_for_selector(f"{CARD}:visible")
+    return page.locator(CARD)
+
+
+@pytest.mark.parametrize("page_name, target", PREVIEWED.values(), ids=PREVIEWED)
+def test_a_link_shows_what_it_leads_to(visit, page_name, target):
+    page = visit(f"book/{page_name}.html")
+    before = page.url
+    link = link_to(page, target)
+    card = show(page, link)
+    assert card.get_attribute("role") == "tooltip"
+    assert link.get_attribute("aria-describedby") == card.get_attribute("id")
+    assert card.inner_text().strip() or card.locator("math").count()
+    assert card.locator(".math").count() == card.locator(".math:has(math)").count()
+    assert card.locator("merror, a[href], [tabindex], button, input").count() == 0
+    assert page.evaluate("[...document.querySelectorAll('#preview img')].every(image => image.naturalWidth)")
+    box = card.bounding_box()
+    assert 0 <= box["x"] <= LAPTOP["width"] - box["width"]
+    assert 0 <= box["y"] <= LAPTOP["height"] - box["height"]
+    page.evaluate(AXE_SCRIPT)
+    assert serious(page.evaluate("axe.run('#preview', {resultTypes: ['violations'], preload: false})")) == []
+    page.keyboard.press("Escape")
+    assert not card.is_visible() and link.get_attribute("aria-describedby") is None
+    assert (page.url, page.errors, page.outside) == (before, [], [])
+
+
+def test_a_card_stays_while_it_is_read_and_goes_with_the_pointer(visit):
+    page = visit("book/products.html")
+    card = show(page, link_to(page, "#products-"))
+    card.hover()
+    page.wait_for_timeout(600)
+    assert card.is_visible()
+    page.mouse.move(5, 5)
+    card.wait_for(state="hidden")
+
+
+def test_the_keyboard_shows_cards_and_is_not_held_in_them(visit):
+    page = visit("book/products.html")
+    link = link_to(page, "#products-")
+    page.keyboard.press("Tab")  # the keyboard is what is used
+    link.focus()
+    page.locator(CARD).wait_for(state="visible")
+    page.keyboard.press("Escape")
+    assert not page.locator(CARD).is_visible()
+    assert link.evaluate("link => link === document.activeElement")
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Tab")
+    page.locator(CARD).wait_for(state="visible")
+    page.keyboard.press("Tab")
+    assert page.evaluate("!document.activeElement.closest('#preview')")
+    page.keyboard.press("Escape")
+    link.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function("hash => location.hash === hash", arg=link.get_attribute("href"))
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_first_tap_shows_and_a_second_follows(visit, theme):
+    page = visit("book/course.html", PHONE, has_touch=True, color_scheme=theme)
+    link, card = link_to(page, "references.html#id"), page.locator(CARD)
+    link.tap()
+    card.wait_for(state="visible")
+    assert "tap again" in card.inner_text() and page.url.endswith("course.html")
+    assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+    page.evaluate(AXE_SCRIPT)
+    assert serious(page.evaluate("axe.run('#preview', {resultTypes: ['violations'], preload: false})")) == []
+    page.touchscreen.tap(5, 100)
+    assert not card.is_visible()
+    link.tap()
+    card.wait_for(state="visible")
+    link.tap()
+    page.wait_for_url("**/references.html#id*")
+
+
+def test_a_tap_on_a_link_without_a_card_follows_it(visit):
+    page = visit("book/products.html", PHONE, has_touch=True)
+    link_to(page, "what_replicates.html#").tap()
+    page.wait_for_url("**/what_replicates.html#*")
+
+
+def test_every_link_to_a_target_with_a_card_finds_it(site):
+    scripts = {path.name.split(".")[0]: path.read_text(encoding="utf-8") for path in site.glob("book/*.preview.js")}
+    cards = {name: json.loads(text[len("var preview = ") : -2])["parts"] for name, text in scripts.items()}
+    found, missing = 0, set()
+    for path in site.glob("book/*.html"):
+        article = re.search(r'<article class="bd-article".*?</article>', path.read_text(encoding="utf-8"), re.S)[0]
+        for page, name in re.findall(r'<a class="reference \w+" href="(?:(\w+)\.html)?#([^"]+)"', article):
+            if name in cards[page or path.stem]:
+                found += 1
+            else:
+                missing.add((page or path.stem, name.split("-")[0]))
+    assert missing <= {("what_replicates", "what_replicates"), ("errata", "errata")}  # rows that say what the claim's box says
+    assert found > 1000
+
+
+def test_cards_are_light(site):
+    own = sum(len(gzip.compress((site / "_static" / name).read_bytes())) for name in ("previews.js", "previews.css"))
+    largest = max(len(gzip.compress(path.read_bytes())) for path in site.glob("book/*.preview.js"))
+    assert own < 4_000 and largest < 25_000  # the one comes with each page, of the others one when its first card is asked for
