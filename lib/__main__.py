@@ -90,7 +90,7 @@ def parser() -> argparse.ArgumentParser:
     )
     report.add_argument("--notebooks", type=Path, metavar="DIR", help="read executed notebooks from DIR")
     report.add_argument("--since", metavar="TAG", help="print what changed since this tag or commit, as Markdown")
-    report.add_argument("--keep", action="store_true", help="with --since: compare with it on the page \"What changed\"")
+    report.add_argument("--keep", action="store_true", help='with --since: compare with it on the page "What changed"')
 
     store = commands.add_parser(
         "store",

@@ -31,7 +31,7 @@ sys.path.insert(0, "..")"""
 def links(citation: Citation, chapter: str) -> dict[str, str]:
     """Return where a chapter can be run, by the name of the place."""
     repository = citation.repository.removeprefix("https://github.com/")
-    container, notebook = (quote(path, safe="") for path in (f".devcontainer/{chapter}/devcontainer.json", f"book/{chapter}.ipynb"))
+    container, notebook = quote(f".devcontainer/{chapter}/devcontainer.json", ""), quote(f"book/{chapter}.ipynb", "")
     return {
         "Binder": f"https://mybinder.org/v2/gh/{repository}/{citation.tag}?labpath={notebook}",
         "Colab": f"https://colab.research.google.com/github/{repository}/blob/{BRANCH}/{chapter}.ipynb",
@@ -45,8 +45,8 @@ def notebook(citation: Citation, executed: dict) -> dict:
     for cell in alone["cells"]:
         if cell["cell_type"] == "code":
             cell |= {"outputs": [], "execution_count": None}
-    source = FIRST_CELL.format(tag=citation.tag, repository=citation.repository)
-    first = {"cell_type": "code", "id": "fetch-the-book", "metadata": {}, "outputs": [], "execution_count": None, "source": source}
+    first = {"cell_type": "code", "id": "fetch-the-book", "metadata": {}, "outputs": [], "execution_count": None}
+    first["source"] = FIRST_CELL.format(tag=citation.tag, repository=citation.repository)
     alone["cells"].insert(0, first)
     return alone
 

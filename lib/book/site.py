@@ -12,6 +12,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from lib.book import boxes, citing, formulas, launch, ledger, pages, pictures, previews, reading, search, thumbnails
 
+
 def fill(app: Sphinx, config: Config) -> None:
     """Hand to the pages what they take from the ledger and from tables."""
     root = Path(app.srcdir)

@@ -10,6 +10,7 @@ from PIL import Image
 from sphinx.application import Sphinx
 
 from lib import files
+from lib.book import pictures
 from lib.book.toc import chapters, title
 
 WIDTH, HEIGHT = 240, 150  # pixels, twice what a card has
@@ -43,10 +44,16 @@ def cards(root: Path) -> str:
     written = []
     for number, chapter in enumerate(chapters(root), start=1):
         found = figure(root, chapter)
-        size = f'width="{WIDTH}" height="{HEIGHT}" loading="lazy"'
-        picture = f'<img class="drawn" src="../_static/thumbnails/{chapter}.webp" alt="{escape(found[1])}" {size}>' if found else ""
+        picture = _image(chapter, *found) if found else ""
         written.append(f'<li><a href="{chapter}.html">{picture}<span>{number}. {escape(title(root, chapter))}</span></a></li>')
     return f'<ol class="chapter-cards">{"".join(written)}</ol>'
+
+
+def _image(chapter: str, picture: bytes, words: str) -> str:
+    with Image.open(BytesIO(picture)) as image:
+        kind = ' class="drawn"' * pictures.on_white(image)
+    size = f'width="{WIDTH}" height="{HEIGHT}" loading="lazy"'
+    return f'<img{kind} src="../_static/thumbnails/{chapter}.webp" alt="{escape(words)}" {size}>'
 
 
 def write(app: Sphinx, problem: Exception | None) -> None:

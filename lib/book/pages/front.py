@@ -55,7 +55,7 @@ def findings(root: Path, records: list[dict]) -> dict[str, str]:
         except (LookupError, ValueError) as problem:
             raise ValueError(f"{path}: the finding of {name} takes a number that its claim has not: {problem}") from problem
         verdict = record["verdict"]
-        mark = f"[{verdict.capitalize()}]{{.{verdict.replace(' ', '-')}}}"
-        lines.append(f"- {said.strip()} {{ref}}`How we know <{name.replace('/', '-')}>`. {mark}")
+        link = f"[{{ref}}`{verdict.capitalize()} <{name.replace('/', '-')}>`]{{.{verdict.replace(' ', '-')}}}"
+        lines.append(f"- {said} {link}")
     box = f"```{{claim-box}} {found[0]['claim']}\n```" if found else ""
     return {"findings": "\n".join(lines), "claim": box}
