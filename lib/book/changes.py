@@ -7,7 +7,7 @@ of the edition before are kept in `book/evidence/edition.json`.
 import json
 import subprocess
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from lib.book.toc import chapters
 from lib.claims import VERDICTS
 from lib.markdown import escape, table
 
-HEADS = ("claim", "verdict", "bound", "statement")
+HEADS = ("claim", "verdict; bound", "statement")
 
 
 @dataclass(frozen=True)
@@ -106,16 +106,16 @@ def moves(changes: Changes) -> str:
     return table(["was ↓, is →", *now], rows) if count else "No verdict changed."
 
 
-def changed(changes: Changes, root: Path) -> str:
-    """Write what has another verdict or bound, as a table, those of the verdict first."""
+def changed(changes: Changes, root: Path, name: Callable[[str], str] = escape) -> str:
+    """Write what has another verdict or bound, as a table, those of the verdict first; `name` writes the claims' ids."""
     pairs = sorted(changes.changed, key=lambda pair: (pair[0]["verdict"] == pair[1]["verdict"], _order(root, pair[1])))
-    return table(HEADS, ([f"`{new['id']}`", *(_became(old, new, part) for part in HEADS[1:])] for old, new in pairs))
+    return table(HEADS, ([name(new["id"]), _judged(old, new), _stated(old, new)] for old, new in pairs))
 
 
-def listed(some: list[dict], root: Path) -> str:
-    """Write claims as a table."""
+def listed(some: list[dict], root: Path, name: Callable[[str], str] = escape) -> str:
+    """Write claims as a table; `name` writes their ids."""
     ordered = sorted(some, key=lambda claim: _order(root, claim))
-    return table(HEADS, ([f"`{claim['id']}`", *(escape(claim[part]) for part in HEADS[1:])] for claim in ordered))
+    return table(HEADS, ([name(claim["id"]), _judged(claim, claim), escape(claim["statement"])] for claim in ordered))
 
 
 def _order(root: Path, claim: dict) -> int:
@@ -123,9 +123,16 @@ def _order(root: Path, claim: dict) -> int:
     return names.index(chapter) if chapter in names else len(names)
 
 
-def _became(old: dict, new: dict, part: str) -> str:
-    was, now = escape(old[part]), escape(new[part])
-    return now if was == now else f"{was} → **{now}**" if part != "statement" else f"{now} (*was:* {was})"
+def _judged(old: dict, new: dict) -> str:
+    """Write verdict and bound, and what they were."""
+    pairs = ((escape(old[part]), escape(new[part])) for part in ("verdict", "bound"))
+    return "; ".join(now if was == now else f"{was} → **{now}**" for was, now in pairs)
+
+
+def _stated(old: dict, new: dict) -> str:
+    """Write a statement, and what it was."""
+    was, now = escape(old["statement"]), escape(new["statement"])
+    return now if was == now else f"{now} (*was:* {was})"
 
 
 def report(root: Path, before: Edition, now: list[dict]) -> str:

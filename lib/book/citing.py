@@ -111,7 +111,7 @@ def close(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.d
     words = f'Version {citation.version}, {citation.date} · <a href="{context["pathto"]("book/cite")}">how to cite</a>'
     fold = ""
     if chapter and Path(app.srcdir, f"{page}.ipynb").is_file():
-        title = re.sub("<[^>]*>", "", context["title"])
+        title = re.sub(r"<[^>]*>|\d+\. ", "", context["title"])
         fold = _fold("Cite this chapter", citation.bibtex(title, f"Chapter {chapter[1]}", f"_{chapter[1]}"))
     context["body"] += f'<aside class="citing" aria-label="Version and citation"><p>{words}</p>{fold}</aside>'
 

@@ -49,8 +49,8 @@ def test_the_comparison_is_readable(history, capsys):
     assert said.startswith(f"# Claims since {git(history, 'rev-parse', 'first')[:7]} (")
     assert "1 claims are new in the ledger, 1 are gone, 2 have another verdict or bound, and 1 have the same." in said
     assert "| **reproduced** | 1 |" in said
-    assert "| `one/verdict` | reproduced → **new** | at most 1 | it stands (*was:* it \\| holds) |" in said
-    assert "| `one/bound` | reproduced | at most 1 → **at most 0.25** | it \\| holds |" in said
+    assert "| one/verdict | reproduced → **new**; at most 1 | it stands (*was:* it \\| holds) |" in said
+    assert "| one/bound | reproduced; at most 1 → **at most 0.25** | it \\| holds |" in said
     assert said.index("one/verdict") < said.index("one/bound") < said.index("## Added") < said.index("one/added")
     assert said.index("## Gone") < said.index("one/gone") and "one/kept" not in said
     assert not place(history, "edition").exists()

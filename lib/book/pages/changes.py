@@ -27,7 +27,11 @@ def changes(root: Path, records: list[dict]) -> dict[str, str]:
         "now": str(len(records)),
         "summary": claims_since.summary(found),
         "moves": claims_since.moves(found),
-        "changed": claims_since.changed(found, root),
-        "added": claims_since.listed(found.added, root),
+        "changed": claims_since.changed(found, root, _link),
+        "added": claims_since.listed(found.added, root, _link),
         "dropped": claims_since.listed(found.dropped, root),
     }
+
+
+def _link(name: str) -> str:
+    return f"{{ref}}`{name} <{name.replace('/', '-')}>`"

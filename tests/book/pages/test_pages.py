@@ -248,8 +248,8 @@ def test_what_changed_compares_with_the_edition_before(root):
     words = changes.changes(root, RECORDS)
     assert (words["revision"], words["date"], words["before"], words["now"]) == ("abc1234", "2026-01-02", "3", "7")
     assert words["summary"] == "5 claims are new in the ledger, 1 are gone, 1 have another verdict or bound, and 1 have the same."
-    assert "| `one/typo` | corrected → **slip** | at least 0.9 | a \\| b |" in words["changed"]
-    assert "`two/old`" in words["dropped"] and "`two/dear`" in words["added"]
+    assert "| {ref}`one/typo <one-typo>` | corrected → **slip**; at least 0.9 | a \\| b |" in words["changed"]
+    assert "| two/old |" in words["dropped"] and "{ref}`two/dear <two-dear>`" in words["added"]
 
 
 @pytest.mark.parametrize("spoilt", ["", "{}", '{"claims": [{}], "revision": "", "date": ""}', '{"claims": 3}', None])
