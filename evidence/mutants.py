@@ -70,7 +70,7 @@ class Change:
 def modules() -> list[str]:
     """Return the files with formulas."""
     theory = sorted(path.relative_to(table.ROOT).as_posix() for path in (table.ROOT / "lib/theory").glob("[!_]*.py"))
-    return [*theory, "lib/kernels.py", "lib/measures.py"]
+    return [*theory, "lib/kernels/tangent.py", "lib/kernels/layers.py", "lib/measures.py"]
 
 
 def rows() -> dict[str, str]:

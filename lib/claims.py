@@ -18,8 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lib import markdown
 from lib.checks import instance, limit, number, numbers, optional, real, takes, words
-from lib.markdown import escape
-from lib.plain import sentence
+from lib.markdown import escape, sentence
 
 REPRODUCED, CORRECTED, SLIP, NOT_REPRODUCED, NOT_DECIDED, NEW = VERDICTS = (
     "reproduced",

@@ -1,13 +1,39 @@
-"""Text and tables in Markdown."""
+"""Text and tables in Markdown, and its formulas, between dollars, in plain text."""
 
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
+
+FORMULA = re.compile(r"\$(.+?)\$")
+
+# Formulas in plain text, for places where nothing can be typeset.
+SYMBOLS = {
+    "top": "ᵀ", "dagger": "†", "infty": "∞", "sum": "∑", "prod": "∏", "int": "∫", "partial": "∂", "nabla": "∇", "times": "×",
+    "cdot": "·", "cdots": "…", "dots": "…", "ldots": "…", "le": "≤", "leq": "≤", "ge": "≥", "geq": "≥", "ne": "≠", "neq": "≠",
+    "ll": "≪", "gg": "≫", "approx": "≈", "sim": "~", "simeq": "≃", "equiv": "≡", "propto": "∝", "pm": "±", "mp": "∓", "in": "∈",
+    "longrightarrow": "→", "parallel": "∥",
+    "to": "→", "rightarrow": "→", "mapsto": "↦", "Rightarrow": "⇒", "odot": "⊙", "otimes": "⊗", "oplus": "⊕", "perp": "⊥",
+    "langle": "⟨", "rangle": "⟩", "lVert": "‖", "rVert": "‖", "Vert": "‖", "|": "‖", "lvert": "|", "rvert": "|", "mid": "|",
+    "ell": "ℓ", "star": "*", "ast": "*", "circ": "∘", "varepsilon": "ε", "varphi": "φ", "vartheta": "θ", "sqrt": "√",
+    "%": "%", "&": "&", "_": "_", "#": "#", "$": "$",
+}  # fmt: skip
+SPACES = {"left", "right", "middle", "big", "Big", "bigl", "bigr", "Bigl", "Bigr"}
+SPACES |= {"quad", "qquad", "displaystyle", "limits", "nonumber"}
+WRAPPERS = r"\\(?:text|textrm|textbf|operatorname\*?|math(?:rm|bf|bb|cal|sf|it|tt)|boldsymbol|underbrace|overbrace|mbox)\s*"
+MARKS = {"dot": "\u0307", "ddot": "\u0308", "hat": "\u0302", "tilde": "\u0303", "bar": "\u0304", "overline": "\u0304"}
+MARKS |= {f"wide{name}": MARKS[name] for name in ("hat", "tilde")}
+MARKED = r"\\(" + "|".join(MARKS) + r")(?![A-Za-z])\s*"
+ONE = r"(\\[A-Za-z]+|\w|\{[^{}]*\})"  # what a fraction takes
+OPEN, CLOSE, END = "\ue000", "\ue001", "\ue002"  # braces that are to be seen, and the end of a command
+RAISED = str.maketrans("0123456789+-n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ")
 
 
 def escape(text: str) -> str:
     """Write a text so that Markdown and HTML show it as it is, but for formulas between dollars, which are typeset."""
-    parts = re.split(r"(\$.+?\$)", text)
-    return "".join(part if number % 2 else re.sub(r"([\\`*_~$&<\[\]])", r"\\\1", part) for number, part in enumerate(parts))
+    parts = FORMULA.split(text)
+    return "".join(
+        f"${part}$" if number % 2 else re.sub(r"([\\`*_~$&<\[\]])", r"\\\1", part) for number, part in enumerate(parts)
+    )
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -18,3 +44,67 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 def _line(cells: Sequence[object]) -> str:
     return "| " + " | ".join(" ".join(str(cell).split()).replace("|", "\\|") for cell in cells) + " |"
+
+
+def plain(tex: str) -> str:
+    r"""Write a formula in one line of plain text.
+
+    >>> plain(r"\Delta = \eta_w AA^\top - \frac{1}{2}\lVert\beta_0\rVert^{2}")
+    'Δ = η_w AAᵀ - 1/2‖β_0‖²'
+    """
+    text = tex.replace(r"\{", OPEN).replace(r"\}", CLOSE)
+    text = re.sub(r"\\(?:begin|end|tag|label)\{[^{}]*\}|\\\\(?:\[[^]]*\])?|(?<!\\)&", " ", text)
+    text = re.sub(r"\\[,;:!> ]|~", " ", text)
+    text = re.sub(r"\\(lVert|lvert|langle)\s+", lambda m: f"\\{m[1]}{END}", text)
+    before = None
+    while before != text:  # from the innermost braces outwards
+        before = text
+        text = re.sub(WRAPPERS + r"\{([^{}]*)\}(?=([\w\\])?)", lambda m: f"{END} {m[1]}" + " " * bool(m[2]), text)
+        text = re.sub(rf"\\[dt]?frac\s*{ONE}\s*{ONE}", lambda m: f"{_group(m[1])}/{_group(m[2])}", text)
+        text = re.sub(r"\\sqrt\s*\{([^{}]*)\}", lambda m: f"√{_group(m[1])}", text)
+        text = re.sub(MARKED + r"\{([^{}]*)\}", lambda m: END + m[2] + MARKS[m[1]], text)
+        text = re.sub(r"\^\s*\{([^{}]*)\}", lambda m: _raised(m[1]), text)
+        text = re.sub(r"_\s*\{([^{}]*)\}(?=([A-Za-z\\])?)", lambda m: f"_{_group(m[1])}" + " " * bool(m[2]), text)
+    text = re.sub(MARKED + r"(\\[A-Za-z]+|\w)", lambda m: END + m[2] + MARKS[m[1]], text)
+    text = re.sub(r"\\math(?:bb|cal|bf|rm)(?![A-Za-z])", END, text)
+    text = re.sub(r"\\([A-Za-z]+|[^A-Za-z])", lambda m: _symbol(m[1]), text)
+    text = re.sub(r"\^ ?([0-9nᵀ])", lambda m: m[1].translate(RAISED), text)
+    text = re.sub(f"[{{}}{END}]", "", text).replace(OPEN, "{").replace(CLOSE, "}")
+    text = re.sub(r" +([,.;)])", r"\1", re.sub(r"\s+", " ", text)).strip()
+    return unicodedata.normalize("NFC", text)
+
+
+def sentence(text: str) -> str:
+    r"""Write the formulas of a text, which stand between dollars, in plain text.
+
+    >>> sentence(r"for $\delta \ge 0$ the angle is $\pi/2$")
+    'for δ ≥ 0 the angle is π/2'
+    """
+    return FORMULA.sub(lambda match: plain(match[1]), text)
+
+
+def _group(text: str) -> str:
+    """Put brackets around what is more than one thing."""
+    text = text.strip("{} " + END)
+    return text if re.fullmatch(r"\\?\w+|\W", text) else f"({text})"
+
+
+def _raised(text: str) -> str:
+    """Write an exponent."""
+    text = text.strip(" " + END)
+    if re.fullmatch(r"[0-9n+-]+", text):
+        return text.translate(RAISED)
+    return f"^{text}" if re.fullmatch(r"\\[A-Za-z]+|.", text) else f"^({text})"
+
+
+def _symbol(name: str) -> str:
+    """Write what TeX calls by a name."""
+    if name in SYMBOLS:
+        return SYMBOLS[name]
+    if name in SPACES:
+        return " "
+    size = "CAPITAL" if name[0].isupper() else "SMALL"
+    try:
+        return unicodedata.lookup(f"GREEK {size} LETTER {name.upper().replace('LAMBDA', 'LAMDA')}")
+    except KeyError:
+        return f" {name} "

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from lib.kernels import kernel_distance, ntk, two_layer_ntk
-from lib.networks import Convolutional, Dense
+from lib.networks import Committee, Convolutional, Dense, LeNet, SmallResNet
 from lib.theory import single_neuron as neuron
 
 seeds = st.integers(0, 2**32 - 1)
@@ -53,6 +53,8 @@ networks = st.sampled_from(
         Dense((4, 5, 1), "relu"),
         Dense((4, 3, 5, 3), "tanh"),
         Dense((4, 3, 3, 3, 2), "swish", skip=True),
+        Dense((4, 3, 2), "relu", bias=False),
+        Committee(4, 3, "elu", bias=True),
         Convolutional(4, 2, units=9, convolutions=2, channels=2, kernel=3),
     ]
 )
@@ -81,6 +83,55 @@ def test_ntk_is_the_gram_matrix_of_plain_gradients(seed, network, members, n, bl
         np.testing.assert_allclose(full[member], expected.reshape(n * c, n * c), rtol=1e-10, atol=1e-12)
         np.testing.assert_allclose(kernel[member], torch.einsum("icjc->ij", expected), rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(full, full.mT, rtol=1e-12, atol=1e-13)  # a product of matrices may round its halves differently
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_ntk_of_images_is_the_gram_matrix_of_plain_gradients(full):
+    rng, network = np.random.default_rng(0), LeNet(3)
+    parameters, images = drawn(rng, network, 1), torch.tensor(rng.normal(size=(5, 1, 28, 28)))
+    rows = plain_jacobian(network, parameters, 0, images)
+    expected = torch.einsum("icp,jdp->icjd", rows, rows)
+    expected = expected.reshape(15, 15) if full else torch.einsum("icjc->ij", expected)
+    for block, gradients in ((None, True), (2, False)):
+        with torch.set_grad_enabled(gradients):
+            kernel = ntk(network, parameters, images, full=full, block=block)[0]
+        np.testing.assert_allclose(kernel, expected, rtol=1e-12)
+
+
+@dataclass(frozen=True)
+class Odd(TwoLayers):
+    """Two layers in which parameters act in ways that have no factors."""
+
+    points_apart = True
+    way: str = "tied"
+
+    def __call__(self, parameters, inputs, layers=None):
+        w, a = parameters["weight1"], parameters["weight2"]
+        z = {
+            "tied": lambda: torch.tanh(inputs @ w.mT) @ w @ w.mT,
+            "left": lambda: (w @ inputs.mT).mT,
+            "squared": lambda: inputs @ (w * w).mT,
+            "doubled": lambda: torch.nn.functional.linear(inputs, torch.cat([w, w])[: self.h]),
+            "thrice": lambda: inputs.unsqueeze(1).expand(-1, 3, -1) @ w.mT,
+        }[self.way]()
+        hidden = torch.tanh(z if z.ndim == 2 else z.sum(1))
+        return hidden @ a.mT, [hidden]
+
+
+@pytest.mark.parametrize("way", ["tied", "left", "squared", "doubled", "thrice"])
+def test_parameters_that_act_in_other_ways_are_derived_as_a_whole(way):
+    rng, network = np.random.default_rng(0), Odd(3, 4, way=way)
+    parameters, inputs = drawn(rng, network, 2), torch.tensor(rng.normal(size=(5, 4)))
+    for member, kernel in enumerate(ntk(network, parameters, inputs)):
+        rows = plain_jacobian(network, parameters, member, inputs)[:, 0]
+        np.testing.assert_allclose(kernel, rows @ rows.T, rtol=1e-12)
+
+
+def test_points_that_would_see_each_other_pass_alone():
+    rng, network = np.random.default_rng(0), SmallResNet(2, 3, (1, 4, 4), 2)
+    parameters, images = drawn(rng, network, 1), torch.tensor(rng.normal(size=(3, 1, 4, 4)))
+    rows = torch.cat([plain_jacobian(network, parameters, 0, image[None]) for image in images]).flatten(1)
+    np.testing.assert_allclose(ntk(network, parameters, images)[0], rows @ rows.T, rtol=1e-10)
 
 
 @given(seed=seeds)
@@ -161,16 +212,22 @@ def test_ntk_on_the_gpu():
 def test_ntk_chooses_blocks_that_fit(monkeypatch):
     """A block's Jacobian takes no more than it may, and the kernel does not depend on it."""
     rng = np.random.default_rng(0)
-    network = Dense((4, 3, 2), "relu")
+    network = TwoLayers(3, 4)
     parameters, inputs = drawn(rng, network, 1), rng.normal(size=(7, 4))
     whole = ntk(network, parameters, inputs)
-    each = 2 * 8 * sum(value[0].numel() for value in parameters.values())
+    each = 8 * sum(value[0].numel() for value in parameters.values())
     sizes, split = [], torch.Tensor.split
-    monkeypatch.setattr(torch.Tensor, "split", lambda self, size, *rest: sizes.append(size) or split(self, size, *rest))
+
+    def watched(self, size, *rest):
+        if len(self) == len(inputs):
+            sizes.append(size)
+        return split(self, size, *rest)
+
+    monkeypatch.setattr(torch.Tensor, "split", watched)
     for budget, size in ((3 * each, 3), (4 * each - 1, 3), (1, 1)):
-        monkeypatch.setattr("lib.kernels.BLOCK_BYTES", budget)
+        monkeypatch.setattr("lib.kernels.tangent.BLOCK_BYTES", budget)
         np.testing.assert_allclose(ntk(network, parameters, inputs), whole, rtol=1e-12)
-        assert sizes[0] == size  # later ones are torch's own
+        assert sizes[0] == size
         sizes.clear()
 
 

@@ -11,7 +11,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from lib import claims
 from lib.claims import CORRECTED, SLIP
-from lib.plain import FORMULA, sentence
+from lib.markdown import FORMULA, sentence
 
 WIDTH, HEIGHT, MARGIN = 320, 18, 8  # of the axis, in units of its drawing
 WIDEST = 6.0  # decades on either side of the bound; what lies further out stands at the end

@@ -15,7 +15,7 @@ from sphinx.application import Sphinx
 from lib import files
 from lib.book import ledger, toc
 from lib.book.formulas import mathml
-from lib.plain import plain, sentence
+from lib.markdown import plain, sentence
 
 # What a place is, by the class of its element. Each is a place of its own, and not part of the text around it.
 KINDS = {"claim": "claim", "math": "equation", "exercise": "exercise", "solution": "solution", "proof": "theorem"}

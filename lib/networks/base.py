@@ -78,6 +78,7 @@ class Network:
     outputs: int
     tokens: int | None = None  # how many there are, if an input is made of tokens 0, 1, … instead of numbers
     broadcasts: ClassVar[bool] = False  # whether a call takes parameters and inputs of many members at once
+    points_apart: ClassVar[bool] = True  # whether each point passes alone, and not with means over the points of a call
 
     @property
     def depth(self) -> int:

@@ -82,6 +82,7 @@ class SmallResNet(Network):
 
     depth: ClassVar[int] = 5
     activation: ClassVar[str] = "relu"
+    points_apart: ClassVar[bool] = False
 
     channels: int = 64
     kernel: int = 15

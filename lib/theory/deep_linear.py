@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lib.checks import ascending, fit, gram, non_negative, nonzero, number, numbers, seed, squares, takes, vector, vectors, whole
-from lib.theory.common import best_interpolator, held, integrate, orthogonal
+from lib.theory.common import held, integrate, interpolators, orthogonal
 
 
 class DeepFlow(NamedTuple):
@@ -149,31 +149,42 @@ def deep_inductive_bias(beta: ArrayLike, beta0: ArrayLike, depth: int) -> NDArra
     """
     fit("(..., d), (d,)", beta=beta, beta0=beta0)
     power = (depth + 2) / (depth + 1)
-    return (depth + 1) / (depth + 2) * np.hypot.reduce(beta, axis=-1) ** power - beta @ _slope(beta0, depth)
+    return (depth + 1) / (depth + 2) * np.hypot.reduce(beta, axis=-1) ** power - beta @ (
+        beta0 / np.hypot.reduce(beta0) ** (depth / (depth + 1))
+    )
 
 
 @takes(xtx=gram, xty=vector, beta0=nonzero, depth=whole)
-def deep_argmin(xtx: ArrayLike, xty: ArrayLike, beta0: ArrayLike, depth: int) -> NDArray:
-    r"""Minimize `deep_inductive_bias` over the β that interpolate, numerically.
+def deep_interpolator(xtx: ArrayLike, xty: ArrayLike, beta0: ArrayLike, depth: int) -> NDArray:
+    r"""Return where the rich limit ends: the interpolator that minimizes `deep_inductive_bias`, (d,).
 
-    `xtx` and `xty`, in its range, are as in `deep_flow`, `beta0` and `depth` as in `deep_inductive_bias`. The minimizer (d,) has
-    about seven digits.
+    In the limit every layer has rank one, and gradients never enter the null space of the data, whose projector is P: thus
+    :math:`W_1P` is conserved, and with it :math:`P\beta/\|\beta\|^{L/(L+1)}`. With the shortest interpolator :math:`\beta_*`
 
-    Source: Theorem 15.
+    .. math:: \beta_\infty = \beta_* + \Bigl(\frac{\|\beta_\infty\|}{\|\beta_0\|}\Bigr)^{L/(L+1)} P\beta_0 .
+
+    Its squared norm u follows from :math:`u = \|\beta_*\|^2 + u^{L/(L+1)}\,\|P\beta_0\|^2/\|\beta_0\|^{2L/(L+1)}`, which has one
+    positive root.
+
+    Parameters
+    ----------
+    xtx, xty : XᵀX (d, d), symmetric and positive semidefinite, and Xᵀy (d,), in its range
+    beta0 : (d,) the function at time 0, not zero
+    depth : L, the number of matrices
+
+    Source: Theorem 15, in closed form.
     """
     fit("(d, d), (d,), (d,)", xtx=xtx, xty=xty, beta0=beta0)
-    slope0 = _slope(beta0, depth)
-
-    def objective(beta: NDArray) -> tuple[float, NDArray]:
-        return deep_inductive_bias(beta, beta0, depth), _slope(beta, depth) - slope0
-
-    return best_interpolator(objective, xtx, xty, beta0)
-
-
-def _slope(beta: NDArray, depth: int) -> NDArray:
-    """Return β / ‖β‖^(L/(L+1)), the gradient of the potential of Theorem 15, zero at β = 0."""
-    norm = np.hypot.reduce(beta)
-    return beta / norm ** (depth / (depth + 1)) if norm > 0 else np.zeros_like(beta)
+    shortest, null, _ = interpolators(xtx, xty)
+    unseen = null @ (null.T @ beta0)
+    size, least, power = np.hypot.reduce(beta0), np.hypot.reduce(shortest), depth / (depth + 1)
+    unit, kept = max(size, least), np.hypot.reduce(unseen) / size
+    start, seen = (size / unit) ** 2, (least / unit) ** 2
+    u = lower = max(seen, start * kept ** (2 * depth + 2))  # u = ‖β∞‖², in units
+    for _ in range(100 if lower > 0 else 0):  # Newton on a convex function: from the second step on it falls to the root
+        pulled = kept**2 * start ** (1 - power) * u**power
+        u = max(u - (u - seen - pulled) / (1 - power * pulled / u), lower)
+    return shortest + (np.sqrt(u) * unit / size) ** power * unseen
 
 
 def _direction(beta: NDArray) -> tuple[float, NDArray]:

@@ -1,4 +1,4 @@
-r"""Wide and deep linear networks: conserved matrices, preconditioners, isotropic initializations, singular values, depth.
+r"""Wide and deep linear networks: conserved matrices, preconditioners, isotropic initializations, the exact course, depth.
 
 Source: Kunin et al. (2024), "Get rich quick", section 4 and appendix B. Two layers compute :math:`f(x) = A^\top W x` with
 A (h, c), W (h, d) and :math:`\beta = W^\top A` (d, c). The loss is :math:`\tfrac12\|X\beta - Y\|^2`, its flow
@@ -12,15 +12,14 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import exprel
 
 from lib import checks
-from lib.checks import ascending, divisor, fit, gram, matrices, matrix, moments, number, numbers, positive, takes, vector, whole
+from lib.checks import ascending, divisor, fit, gram, matrices, matrix, number, numbers, positive, takes, vector, whole
 from lib.theory.common import held, integrate, orthogonal
 from lib.theory.deep_linear import (  # noqa: F401  the deep half, under the same name
-    deep_argmin,
     deep_flow,
     deep_inductive_bias,
+    deep_interpolator,
     deep_isotropic_initialization,
     deep_norm2,
     deep_outer,
@@ -28,6 +27,7 @@ from lib.theory.deep_linear import (  # noqa: F401  the deep half, under the sam
     rich_preconditioner,
     rich_preconditioner_inverse,
 )
+from lib.theory.linear_riccati import Course, course, kronecker_sum, singular_values, solve  # noqa: F401  the exact course
 
 
 class Flow(NamedTuple):
@@ -89,7 +89,7 @@ def preconditioner(a: ArrayLike, w: ArrayLike, eta_a: float = 1.0, eta_w: float 
     `a` has shape (..., h, c), `w` (..., h, d), the result (..., dc, dc). Source: section 4, "Wide linear networks".
     """  # noqa: D400
     fit("(..., h, c), (..., h, d)", a=a, w=w)
-    return _kronecker_sum(eta_w * a.mT @ a, eta_a * w.mT @ w)
+    return kronecker_sum(eta_w * a.mT @ a, eta_a * w.mT @ w)
 
 
 @takes(beta_k=matrix, delta_k=number, eta_a=positive, eta_w=positive)
@@ -112,7 +112,7 @@ def neuron_preconditioner(beta_k: ArrayLike, delta_k: float, eta_a: float = 1.0,
     if sigma[0] == 0 or np.any(sigma[1:] > 1e-8 * sigma[0]):
         raise ValueError("beta_k must have rank one: pass np.outer(w[k], a[k]) with neither of them zero")
     of_a, of_w = _split(np.sqrt(eta_a * eta_w) * sigma[0], delta_k)
-    return _kronecker_sum(of_a * np.outer(vt[0], vt[0]), of_w * np.outer(u[:, 0], u[:, 0]))
+    return kronecker_sum(of_a * np.outer(vt[0], vt[0]), of_w * np.outer(u[:, 0], u[:, 0]))
 
 
 @takes(beta=matrices, delta=number)
@@ -129,7 +129,7 @@ def preconditioner_isotropic(beta: ArrayLike, delta: float) -> NDArray:
     def root(sigma: NDArray) -> NDArray:
         return np.hypot(sigma, delta / 2)
 
-    return _kronecker_sum(_of_gram(beta.mT, root), _of_gram(beta, root))
+    return kronecker_sum(_of_gram(beta.mT, root), _of_gram(beta, root))
 
 
 @takes(beta=matrices, delta=number)
@@ -229,67 +229,6 @@ def hyperbolic_entropy_gradient(x: ArrayLike, delta: float) -> NDArray:
     return np.arcsinh(2 * x / np.abs(delta)) / 2
 
 
-@takes(beta0_values=vector, target_values=vector, delta=number, times=moments)
-def singular_values(beta0_values: ArrayLike, target_values: ArrayLike, delta: float, times: ArrayLike) -> NDArray:
-    r"""Solve :math:`\dot\lambda = \sqrt{\delta^2+4\lambda^2}\,(s-\lambda)`, the aligned modes on white data, exactly.
-
-    With :math:`z = \sqrt{\delta^2+4\lambda^2} + 2\lambda` this is the Riccati equation
-    :math:`\dot z = \tfrac12(\delta^2 + 4sz - z^2)`. For :math:`s \ge 0`, :math:`\kappa = \sqrt{\delta^2+4s^2}`,
-    :math:`e = \exp(-\kappa t)`, :math:`\varphi = (1-e)/\kappa` and :math:`p, q = 1 \pm 2s/\kappa`, its solution is
-
-    .. math:: z = \frac{(p + qe)\,z_0 + \delta^2\varphi}{q + pe + z_0\varphi}, \qquad
-              y = \frac{\delta^2}{z} = \frac{(q + pe)\,y_0 + \delta^2\varphi}{p + qe + y_0\varphi}, \qquad
-              \lambda = \frac{z-y}{4},
-
-    where z - y is collected into terms that do not cancel, so that small λ keep their digits.
-    For δ = 0 and :math:`\lambda_0, s > 0` it is Saxe et al.'s sigmoid. Negative s mirror this.
-
-    >>> singular_values([0.001, 0.001], [2, 1], delta=0, times=[0, 3, 8]).round(2)  # the strong mode is learned first
-    array([[0.  , 0.  ],
-           [1.98, 0.29],
-           [2.  , 1.  ]])
-
-    Parameters
-    ----------
-    beta0_values : (r,) the modes at time 0; a mode of either sign keeps its singular vectors and may pass through zero
-    target_values : (r,) their targets s
-    delta : the conserved quantity, 0 or at least 1e-150 in size
-    times : (T,) non-negative
-
-    Returns (T, r); for δ = 0 a mode does not leave or cross zero.
-
-    Source: Lemma 10, with signed values (the singular values themselves, :math:`|\lambda|`, reflect at zero).
-    """
-    fit("(r,), (r,)", beta0_values=beta0_values, target_values=target_values)
-    if 0 < np.abs(delta) < 1e-150:
-        raise ValueError(f"delta is {delta:g}: want 0, or at least 1e-150 in size: its square decides when a mode crosses zero")
-    # The sign of a target is taken out: from here on s ≥ 0, and only the start may be negative. So is that of δ.
-    flip = np.where(target_values < 0, -1.0, 1.0)
-    s, start, t = np.abs(target_values), beta0_values * flip, times[:, None]
-    delta, h, kappa = np.abs(delta), np.hypot(delta, 2 * start), np.hypot(delta, 2 * s)
-    # z₀ = h + 2λ₀ and y₀ = h - 2λ₀ multiply to δ²: the smaller of them comes from the larger, without cancellation.
-    larger = h + 2 * np.abs(start)
-    smaller = delta * np.divide(delta, larger, out=np.zeros_like(larger), where=larger > 0)
-    z0, y0 = np.where(start >= 0, larger, smaller), np.where(start >= 0, smaller, larger)
-    # p = 1 + 2s/κ and q = 1 - 2s/κ, where the mode ends and where it would go backwards; their product is (δ/κ)².
-    safe = np.where(kappa > 0, kappa, 1.0)
-    p = 1 + 2 * s / safe
-    q = np.where(kappa > 0, (delta / safe) ** 2 / p, 1.0)
-    with np.errstate(over="ignore"):  # κt = ∞ is the end
-        past = kappa * t
-    # All is divided by the growing exponential e^κt; what is left is e^-κt and φ = (1 - e^-κt)/κ, which is t for κ = 0.
-    e = np.exp(-past)
-    phi = np.where(past > 1, -np.expm1(-past) / safe, t * exprel(-past))
-    # z - y with its terms collected, so that none cancels unless λ passes through zero; start < 0 takes h as z₀ - 2λ₀
-    grown, spread = 2 * s * phi, delta * phi
-    above = grown * (h * (1 + e) + delta * spread) + start * (4 * e + 2 * grown**2)
-    below = grown * (z0 * (1 + e) + delta * spread - 2 * start * q * (1 - e))
-    rest = q + p * e + z0 * phi
-    safe = np.where(rest > 0, rest, 1.0)  # 0 once a balanced mode of the wrong sign has decayed to zero
-    lost = 4 * start * e * ((e + q * (1 - e)) / safe)
-    return flip * np.where(start >= 0, above / safe, below / safe + lost) / (p + q * e + y0 * phi)
-
-
 @takes(mu=vector, phi=vector, q=matrix, delta=vector, target_norm=positive)
 def mu_phi_velocity(mu: ArrayLike, phi: ArrayLike, q: ArrayLike, delta: ArrayLike, target_norm: float) -> tuple[NDArray, NDArray]:
     r"""Return the velocities of :math:`\mu_k = a_k\|w_k\|` and :math:`\phi_k = \hat w_k^\top\hat\beta_*`, white data, one output:
@@ -341,10 +280,3 @@ def _of_gram(beta: NDArray, function: Callable[[NDArray], NDArray]) -> NDArray:
     padded = np.zeros(u.shape[:-1])
     padded[..., : sigma.shape[-1]] = sigma
     return u * function(padded)[..., None, :] @ u.mT
-
-
-def _kronecker_sum(first: NDArray, second: NDArray) -> NDArray:
-    """Return first ⊗ I + I ⊗ second for (..., c, c) and (..., d, d)."""
-    c, d = first.shape[-1], second.shape[-1]
-    total = np.einsum("...ij,kl->...ikjl", first, np.eye(d)) + np.einsum("ij,...kl->...ikjl", np.eye(c), second)
-    return total.reshape(*first.shape[:-2], c * d, c * d)

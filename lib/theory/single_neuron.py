@@ -33,7 +33,7 @@ class Trajectory(NamedTuple):
 
 
 class _Modes(NamedTuple):
-    """The linear flow behind the nonlinear one: N(t) = p exp(λ₊t) + m exp(λ₋t), with λ₊ > 0 > λ₋."""
+    """The linear flow behind the nonlinear one: N(t) = p exp(λ₊t) + m exp(λ₋t), with λ₊ ≥ 0 ≥ λ₋."""
 
     delta: float
     rise: float  # λ₊
@@ -66,7 +66,7 @@ def initialize(beta0: ArrayLike, delta: float) -> tuple[float, NDArray]:
     return float(plus), beta0 / plus if delta >= 0 else beta0 / norm * minus
 
 
-@takes(a0=number, w0=vector, beta_star=nonzero, times=moments, eta_a=positive, eta_w=positive)
+@takes(a0=number, w0=vector, beta_star=vector, times=moments, eta_a=positive, eta_w=positive)
 def trajectory(
     a0: float, w0: ArrayLike, beta_star: ArrayLike, times: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0
 ) -> Trajectory:
@@ -86,7 +86,7 @@ def trajectory(
     Parameters
     ----------
     a0, w0 : output weight and input weights (d,) at time 0
-    beta_star : (d,) the least-squares solution, not zero
+    beta_star : (d,) the least-squares solution; it may be zero
     times : (T,) non-negative, in units of 1/(learning rate)
     eta_a, eta_w : learning rates, positive
 
@@ -136,6 +136,8 @@ def _modes(a0: float, w0: NDArray, beta_star: NDArray) -> _Modes:
     size, s = a0**2 + w0 @ w0, np.linalg.norm(beta_star)
     delta = float(_conserved(np.longdouble(a0), w0.astype(np.longdouble)))  # a difference of squares that may nearly agree
     gap = np.hypot(delta, 2 * s)  # λ₊ - λ₋
+    if gap == 0:  # β* = 0 and δ = 0: N stays
+        return _Modes(delta, 0.0, 0.0, a0, 0.0)
     larger = (gap + np.abs(delta)) / 2
     rise, fall = (larger, -s * (s / larger)) if delta >= 0 else (s * (s / larger), -larger)
     omega = w0 @ beta_star
@@ -150,7 +152,7 @@ def _modes(a0: float, w0: NDArray, beta_star: NDArray) -> _Modes:
     return _Modes(delta, rise, fall, p, m)
 
 
-@takes(a0=number, w0=vector, xtx=gram, xty=nonzero, times=ascending, eta_a=positive, eta_w=positive)
+@takes(a0=number, w0=vector, xtx=gram, xty=vector, times=ascending, eta_a=positive, eta_w=positive)
 def flow(
     a0: float, w0: ArrayLike, xtx: ArrayLike, xty: ArrayLike, times: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0
 ) -> Trajectory:
@@ -261,38 +263,51 @@ def nearest_in_bregman(xtx: ArrayLike, xty: ArrayLike, beta0: ArrayLike, delta: 
     return best_interpolator(objective, xtx, xty, beta0)
 
 
-@takes(xtx=gram, xty=nonzero, a0=number, w0=vector)
+@takes(xtx=gram, xty=vector, a0=number, w0=vector)
 def interpolator(xtx: ArrayLike, xty: ArrayLike, a0: float, w0: ArrayLike) -> NDArray:
-    r"""Where the flow ends when the data leave one direction v undetermined: :math:`\beta(\infty) = \beta_* + \alpha v`.
+    r"""Where the flow ends on any data: :math:`\beta(\infty) = \beta_* + a_\infty P_N w_0`, with the shortest interpolator β*.
 
-    The overlap :math:`k = v^\top w_0` is conserved, so :math:`\alpha = k\,a_\infty` with
-    :math:`a_\infty^2 = \tfrac{k^2+\delta}{2} + \sqrt{(\tfrac{k^2+\delta}{2})^2 + \|\beta_*\|^2}`. The sign of :math:`a_\infty` is
-    that of :math:`a_0` if :math:`\delta + k^2 > 0`, since then a cannot vanish. Else it is that of the neuron's basin in the
-    visible directions: in closed form if the data are equally strong in all of them, by integration if not.
+    The data never push along their null space N, so that :math:`P_N w_0` is conserved, and so is δ. With
+    :math:`k = \|P_N w_0\|` the two leave
 
-    Arguments as in `flow`; returns the function β (d,) at the end, for :math:`\eta_a = \eta_w = 1`. Raises ValueError if the null
-    space of `xtx` is not one-dimensional, or the flow ends in a saddle.
+    .. math:: a_\infty^2 = \tfrac{k^2+\delta}{2} + \sqrt{\bigl(\tfrac{k^2+\delta}{2}\bigr)^2 + \|\beta_*\|^2}.
 
-    Source: "Exact solution when interpolating manifold is one-dimensional", completed for runs in which a changes sign.
+    The sign of :math:`a_\infty` is that of :math:`a_0` if :math:`\delta + k^2 > 0`, since then a cannot vanish. Else it is that
+    of the neuron's basin in the visible directions: in closed form if the data are equally strong in all of them, by integration
+    if not.
+
+    Parameters
+    ----------
+    xtx : (d, d) with a null space of any dimension, 0 and d included
+    xty : (d,), in the range of `xtx`; it may be zero
+    a0, w0 : as in `flow`, for :math:`\eta_a = \eta_w = 1`
+
+    Returns
+    -------
+    (d,) the function β at the end
+
+    Raises
+    ------
+    ValueError
+        If nothing interpolates these data, or the start lies on the separatrix: its flow ends in a saddle.
+
+    Source: new; contains "Exact solution when interpolating manifold is one-dimensional".
     """
     check_data(xtx, xty, w0.shape, "w0")
     base, null, strengths = interpolators(xtx, xty)
-    if null.shape[1] != 1:
-        raise ValueError(f"the null space of xtx has dimension {null.shape[1]}: want 1")
-    v = null[:, 0]
-    k = w0 @ v
-    half = _conserved(a0, w0 - k * v) / 2  # δ + k², of which δ may nearly be -k²
+    hidden = null @ (null.T @ w0)
+    half = float(_conserved(a0, w0 - hidden)) / 2  # of δ + k², of which δ may nearly be -k²
     root = np.hypot(half, np.linalg.norm(base))
-    a_end = np.sqrt(half + root if half >= 0 else base @ base / (root - half))
     if half > 0:
-        sign = np.sign(a0)
-    elif np.ptp(strengths) <= 1e-9 * strengths.max():
-        sign = basin(a0, w0 - k * v, base)
-    else:
-        sign = _settled_sign(a0, w0, xtx, xty)
+        return base + np.sign(a0) * np.sqrt(half + root) * hidden
+    a_end = np.linalg.norm(base) / np.sqrt(root - half) if root > 0 else 0.0
+    if a_end == 0:
+        return base
+    white = np.ptp(strengths) <= 1e-9 * strengths.max()
+    sign = basin(a0, w0 - hidden, base) if white else _settled_sign(a0, w0, xtx, xty)
     if sign == 0:
-        raise ValueError("this initialization ends in a saddle, where nothing is interpolated")
-    return base + sign * a_end * k * v
+        raise ValueError("a0 and w0 lie on the separatrix: the flow ends in a saddle, where nothing is interpolated")
+    return base + sign * a_end * hidden
 
 
 def _settled_sign(a0: float, w0: NDArray, xtx: NDArray, xty: NDArray) -> float:

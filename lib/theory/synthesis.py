@@ -1,11 +1,12 @@
-r"""One conserved quantity in the models of three documents: the symmetry behind it, the maps between them, and their plane.
+r"""One conserved quantity in the models of three documents: its symmetry and drift, the maps between them, and their plane.
 
 Sources: the product-depth note; Kunin et al. (2024), "Get rich quick"; van Rossem & Saxe (2024), "When representations align".
 That a rescaling symmetry conserves an imbalance is known (Du et al., 2018; Kunin et al., 2021); the maps and the plane are new.
 
 A neuron is :math:`\beta = aw` with targets :math:`\beta_*` on white data, as in `lib.theory.single_neuron`. Its two numbers are
 the balance :math:`b = \delta/(2\sqrt{\eta_a\eta_w}\,\|\beta_*\|)` and the size :math:`r = \|\beta_0\|/\|\beta_*\|`. For many
-neurons δ and :math:`\|\beta\|` are sums over neurons.
+neurons δ and :math:`\|\beta\|` are sums over neurons. Lengths are in units of :math:`s = \|\beta_*\|`, times T and learning
+rates in units of the clock :math:`\sqrt{\eta_a\eta_w}\,s`.
 """
 
 from collections.abc import Sequence
@@ -17,13 +18,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lib import checks
-from lib.checks import arrays, broadcastable, fit, matrix, nonzero, number, numbers, positive, positives, takes, vector, whole
+from lib.checks import arrays, fit, matrix, nonzero, number, numbers, positive, positives, takes, vector
 from lib.theory import single_neuron
+from lib.theory.balance import (  # noqa: F401  what follows, under the same name
+    COSINE,
+    half_time,
+    largest_balance,
+    neuron_kernel_distance,
+    sharpness,
+    strengths,
+    twin_kernel_distance,
+)
 from lib.theory.common import held
 from lib.theory.two_point import SINGLE_CONSTANTS, Product
 
 GENERATORS, RATES = partial(arrays, check=checks.squares), partial(positives, ndim=1)
-COSINE = partial(number, low=-1, high=1)
+PART = partial(number, low=0, high=np.nextafter(1, 0))
+VECTOR = partial(numbers, ndim=1)
 
 
 class Neuron(NamedTuple):
@@ -58,17 +69,17 @@ def _neuron(name: str, value: Neuron) -> Neuron:
 
 @takes(parameters=arrays, generators=GENERATORS, rates=RATES)
 def charge(parameters: Sequence[ArrayLike], generators: Sequence[ArrayLike], rates: Sequence[float]) -> float:
-    r"""Return what gradient flow conserves if :math:`\theta_i \to e^{\epsilon S_i}\theta_i` leaves the loss as it is,
+    r"""Return what gradient flow conserves if :math:`\theta_i \to e^{\epsilon G_i}\theta_i` leaves the loss as it is,
 
-    .. math:: Q = \sum_i \frac{1}{\eta_i}\,\langle\theta_i, S_i\theta_i\rangle .
+    .. math:: Q = \sum_i \frac{1}{\eta_i}\,\langle\theta_i, G_i\theta_i\rangle .
 
-    With :math:`\dot\theta_i = -\eta_i\nabla_iL`, :math:`\dot Q = -\sum_i\langle\nabla_iL, (S_i + S_i^\top)\theta_i\rangle`, which
-    for symmetric :math:`S_i` is twice the change of L under the symmetry. An antisymmetric part adds nothing to Q.
+    With :math:`\dot\theta_i = -\eta_i\nabla_iL`, :math:`\dot Q = -\sum_i\langle\nabla_iL, (G_i + G_i^\top)\theta_i\rangle`, which
+    for symmetric :math:`G_i` is twice the change of L under the symmetry. An antisymmetric part adds nothing to Q.
 
     Parameters
     ----------
     parameters : arrays :math:`\theta_i` (n_i,) or (n_i, m_i)
-    generators : matrices :math:`S_i` (n_i, n_i)
+    generators : matrices :math:`G_i` (n_i, n_i)
     rates : learning rates :math:`\eta_i`, positive
 
     Source: Kunin et al. (2021), there for one learning rate.
@@ -81,9 +92,9 @@ def charge(parameters: Sequence[ArrayLike], generators: Sequence[ArrayLike], rat
 def charge_step(gradients: Sequence[ArrayLike], generators: Sequence[ArrayLike], rates: Sequence[float]) -> float:
     r"""Return by how much one step :math:`\theta_i \leftarrow \theta_i - \eta_i g_i` changes `charge`, exactly:
 
-    .. math:: Q' - Q = \sum_i \eta_i\,\langle g_i, S_ig_i\rangle
+    .. math:: Q' - Q = \sum_i \eta_i\,\langle g_i, G_ig_i\rangle
 
-    for symmetric :math:`S_i` and gradients `gradients` of a loss with this symmetry, on all data or on a batch.
+    for symmetric :math:`G_i` and gradients `gradients` of a loss with this symmetry, on all data or on a batch.
     Shapes as in `charge`.
 
     Source: new in this form; Kunin et al. (2021) have the rate of the modified flow.
@@ -93,15 +104,43 @@ def charge_step(gradients: Sequence[ArrayLike], generators: Sequence[ArrayLike],
 
 
 def _charge(vectors: list[NDArray], generators: list[NDArray], rates: NDArray) -> float:
-    return float(sum(np.sum(v * (s @ v)) / rate for v, s, rate in zip(vectors, generators, rates, strict=True)))
+    return float(sum(np.sum(v * (g @ v)) / rate for v, g, rate in zip(vectors, generators, rates, strict=True)))
 
 
 def _check_each(name: str, vectors: list[NDArray], generators: list[NDArray], rates: NDArray) -> None:
     """Raise ValueError unless each of the vectors has a generator that fits, and a rate."""
     if not len(vectors) == len(generators) == len(rates):
         raise ValueError(f"{len(vectors)} {name}, {len(generators)} generators, {len(rates)} rates: want as many of each")
-    for v, s in zip(vectors, generators, strict=True):
-        fit("(n,), (n, n)" if v.ndim == 1 else "(n, m), (n, n)", **{name: v, "generators": s})
+    for v, g in zip(vectors, generators, strict=True):
+        fit("(n,), (n, n)" if v.ndim == 1 else "(n, m), (n, n)", **{name: v, "generators": g})
+
+
+@takes(start=number, kinetic=VECTOR, momentum=PART, decay=PART)
+def drift(start: float, kinetic: ArrayLike, momentum: float = 0.0, decay: float = 0.0) -> NDArray:
+    r"""Return `charge` along gradient descent with momentum μ and decay ν, from rest and exactly, given the updates' own charges.
+
+    With :math:`u_k = \mu u_{k-1} - g_k` and :math:`\theta_i \leftarrow (1-\nu)\theta_i + \eta_iu_{i,k}`, the charge Q, the
+    charge of the motion :math:`P = \sum_i\langle u_i, G_i\theta_i\rangle` and that of the update
+    :math:`U = \sum_i\eta_i\langle u_i, G_iu_i\rangle` obey
+
+    .. math:: Q_{k+1} = (1-\nu)^2Q_k + 2(1-\nu)P_k + U_k, \qquad P_{k+1} = \mu\,[(1-\nu)P_k + U_k], \qquad P_0 = 0,
+
+    because the gradient's part of P vanishes by the symmetry. Without decay
+    :math:`Q_\infty - Q_0 = \frac{1+\mu}{1-\mu}\sum_kU_k`; with μ = ν = 0 each step adds `charge_step`.
+
+    Parameters
+    ----------
+    start : Q at step 0
+    kinetic : U (n,), one for each step
+    momentum, decay : μ and ν, in [0, 1)
+
+    Returns (n + 1,). Source: new; Tanaka & Kunin (2021) have the laws of the continuous limits.
+    """
+    charges, motion = [start], 0.0
+    for update in kinetic:
+        charges.append((1 - decay) ** 2 * charges[-1] + 2 * (1 - decay) * motion + update)
+        motion = momentum * ((1 - decay) * motion + update)
+    return np.array(charges)
 
 
 @takes(points=matrix, velocities=matrix)
@@ -120,8 +159,8 @@ def quadratic_invariants(points: ArrayLike, velocities: ArrayLike) -> NDArray:
     products = points[:, rows] * velocities[:, columns] + points[:, columns] * velocities[:, rows]
     products *= np.where(rows == columns, 0.5, np.sqrt(0.5))  # the basis of symmetric matrices is orthonormal
     products /= np.linalg.norm(products, axis=1, keepdims=True).clip(np.finfo(float).tiny)
-    _, strengths, modes = np.linalg.svd(products, full_matrices=False)
-    found = modes[strengths < 1e-9 * strengths[0]]
+    _, singular, modes = np.linalg.svd(products, full_matrices=False)
+    found = modes[singular < 1e-9 * singular[0]]
     basis = np.zeros((len(found), size, size))
     basis[:, rows, columns] = basis[:, columns, rows] = found * np.where(rows == columns, 1, np.sqrt(0.5))
     return basis
@@ -237,61 +276,3 @@ def course(balance: float, size: float, cosine: float, times: ArrayLike) -> NDAr
     start = size * np.array([cosine, np.sqrt(1 - cosine**2)])
     a, w = single_neuron.initialize(start, 2 * balance)
     return single_neuron.trajectory(a, w, [1.0, 0.0], times).beta
-
-
-# --- the plane of balance and size
-
-
-@takes(balance=numbers, size=positives, cosine=COSINE, dimension=whole)
-def neuron_kernel_distance(balance: ArrayLike, size: ArrayLike, cosine: float = 0.0, dimension: int = 2) -> NDArray:
-    r"""Return how far the tangent kernel of one neuron has turned when it has learned, :math:`S(0, \infty)`, on white data.
-
-    The kernel is :math:`A\,I + B\,\hat\beta\hat\beta^\top` with :math:`A, B = \sqrt{b^2 + r^2} \pm b`, and r = 1 at the end.
-
-    Parameters
-    ----------
-    balance, size : b and r > 0, which broadcast to (...)
-    cosine : between β₀ and β*; unless it is -1, with b = 0, the neuron does reach β*
-    dimension : of the inputs
-
-    Returns (...). Source: extends the kernel distances of Kunin et al. (2024), section 3, to any size, angle and dimension.
-    """
-    broadcastable(balance=balance, size=size)
-    (a0, b0), (a1, b1) = (_normalized(*_split(balance, r), dimension) for r in (size, 1.0))
-    apart, along = a0 - a1, b0 - b1
-    return (dimension * apart**2 + 2 * apart * along + along**2 + 2 * b0 * b1 * (1 - cosine**2)) / 2
-
-
-@takes(balance=numbers, size=positives, dimension=partial(whole, least=2))
-def twin_kernel_distance(balance: ArrayLike, size: ArrayLike, dimension: int = 2) -> NDArray:
-    r"""Return :math:`S(0, \infty)` for a neuron with a twin, the same w and the opposite a, so that :math:`\beta_0 = 0`.
-
-    For w ⊥ β* only the mean a and the difference of the two w move, as one neuron that starts with w = 0 and
-    :math:`\delta = \sum_ka_k^2`: with :math:`A, B = \sqrt{b^2 + r^2} \pm b`, the kernel turns from
-    :math:`A\,I + B\,\hat w\hat w^\top` to :math:`A'I + B\,\hat w\hat w^\top + B'\hat\beta_*\hat\beta_*^\top`, where
-    :math:`A', B' = \sqrt{A^2/4 + 1} \pm A/2`.
-
-    Arguments as in `neuron_kernel_distance`, of both neurons together, in at least two dimensions. Source: new.
-    """
-    broadcastable(balance=balance, size=size)
-    a, b = _split(balance, size)
-    a_end, b_end = _split(a / 2, 1.0)
-    multiplicity = np.array([1, 1, dimension - 2])
-    start, end = (
-        np.stack(np.broadcast_arrays(*values), axis=-1) for values in ((a + b, a, a), (a_end + b, a_end + b_end, a_end))
-    )
-    start, end = (m / np.sqrt(np.sum(multiplicity * m**2, axis=-1, keepdims=True)) for m in (start, end))
-    return np.sum(multiplicity * (start - end) ** 2, axis=-1) / 2
-
-
-def _split(balance: NDArray, size: NDArray) -> tuple[NDArray, NDArray]:
-    """Return √(b² + r²) ± b without cancellation; their product is r²."""
-    larger = np.hypot(balance, size) + np.abs(balance)
-    smaller = np.square(size) / larger
-    return np.where(balance >= 0, larger, smaller), np.where(balance >= 0, smaller, larger)
-
-
-def _normalized(a: NDArray, b: NDArray, dimension: int) -> tuple[NDArray, NDArray]:
-    """Divide A and B by the norm of A I + B ββᵀ."""
-    norm = np.sqrt(dimension * a**2 + 2 * a * b + b**2)
-    return a / norm, b / norm

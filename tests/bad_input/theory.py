@@ -25,6 +25,7 @@ BROADCAST = "tau_y tau_h target_distance input_distance dh2 dy2"
 INNER = "shared by modules of lib.theory, called in loops by public functions that have checked its arguments"
 
 EXEMPT = {
+    "lib.theory.linear_riccati.kronecker_sum": INNER,
     "lib.theory.two_point_curves.path": INNER,
     "lib.theory.two_point_curves.pair_loss": INNER,
     "lib.theory.two_point_curves.dataset": INNER,
@@ -38,6 +39,23 @@ CALLS = {
         descend=call(weights=[0.5, 0.4], target=1.0, learning_rate=0.1, steps=3, exponents=[1, 2], positive="learning_rate"),
         conserved=call(weights=ROWS, exponents=[1, 2], may={"weights": "deeper"}),
         final_pair=call(weights=ROWS + 1, target=1.0, positive="weights target", may={"weights": "deeper"}),
+        weights_at=call(
+            weights=[0.5, 0.4], product=[0.2, 0.5], exponents=[1, 2], positive="weights product", may={"product": ANY_SHAPE}
+        ),
+        time_from=call(
+            weights=[0.5, 0.4],
+            target=1.0,
+            product=[0.2, 0.5],
+            exponents=[1, 2],
+            positive="weights target product",
+            may={"product": ANY_SHAPE},
+        ),
+        pair=call(
+            weights=[0.5, 0.4], target=1.0, times=TIMES, positive="target", may={"times": ANY_TIMES}, also={"times": (TIMES - 1,)}
+        ),
+        matrix_flow=call(
+            layers=[EYE / 2, EYE / 3], target=EYE, times=TIMES, may={"times": ANY_TIMES}, also={"times": (TIMES[::-1], TIMES - 1)}
+        ),
         time_to_reach=call(
             product=0.5,
             target=1.0,
@@ -90,6 +108,12 @@ CALLS = {
         unbalanced_initialization=call(d=2, c=1, h=3, delta=0.5, scale=1.0, seed=0, positive="scale", may={"seed": "zero"}),
         hyperbolic_entropy=call(x=0.5, delta=0.5, also={"delta": (0.0,)}),
         hyperbolic_entropy_gradient=call(x=0.5, delta=0.5, also={"delta": (0.0,)}),
+        mu_phi_velocity=call(mu=[1.0, 0.5], phi=[0.1, 0.2], q=SIGMA, delta=[0.5, 0.4], target_norm=1.0, positive="target_norm"),
+    ),
+    **room(
+        "theory.linear_riccati",
+        solve=call(a=EYE, w=EYE, beta_star=SIGMA, times=TIMES, may={"times": ANY_TIMES}, also={"times": (-1.0,)}),
+        course=call(a=EYE, w=EYE, beta_star=SIGMA, times=TIMES, may={"times": ANY_TIMES}, also={"times": (-1.0,)}),
         singular_values=call(
             beta0_values=[0.1, 0.2],
             target_values=[1.0, 2.0],
@@ -98,7 +122,6 @@ CALLS = {
             may={"times": ANY_TIMES},
             also={"times": (-1.0,)},
         ),
-        mu_phi_velocity=call(mu=[1.0, 0.5], phi=[0.1, 0.2], q=SIGMA, delta=[0.5, 0.4], target_norm=1.0, positive="target_norm"),
     ),
     **room(
         "theory.deep_linear",
@@ -112,7 +135,7 @@ CALLS = {
         rich_preconditioner=call(beta=[1.0, 0.5], depth=2, may={"beta": "longer"}),
         rich_preconditioner_inverse=call(beta=[1.0, 0.5], depth=2, may={"beta": "longer"}),
         deep_inductive_bias=call(beta=[1.0, 0.5], beta0=[0.5, 0.5], depth=2, may={"beta": "deeper"}),
-        deep_argmin=call(xtx=EYE * [1, 0], xty=[1.0, 0.0], beta0=[0.5, 0.5], depth=2),
+        deep_interpolator=call(xtx=EYE * [1, 0], xty=[1.0, 0.0], beta0=[0.5, 0.5], depth=2),
     ),
     **room(
         "theory.activation_regions",
@@ -222,6 +245,14 @@ CALLS = {
         "theory.synthesis",
         charge=call(parameters=[[1.0, 2.0], ROWS], generators=[EYE, EYE], rates=[1.0, 2.0], positive="rates"),
         charge_step=call(gradients=[[1.0, 2.0], ROWS], generators=[EYE, EYE], rates=[1.0, 2.0], positive="rates"),
+        drift=call(
+            start=1.0,
+            kinetic=[0.1, -0.2],
+            momentum=0.5,
+            decay=0.1,
+            also={"momentum": (1.0,), "decay": (1.0,)},
+            may={"kinetic": "longer"},
+        ),
         quadratic_invariants=call(points=np.arange(12.0).reshape(6, 2) ** 0.5, velocities=np.arange(12.0).reshape(6, 2)),
         deep_imbalances=call(weights=[ROWS, ROWS], rates=[1.0, 2.0], positive="rates"),
         pair_as_neuron=call(weights=[1.0, 2.0], target=1.0, also={"target": (0.0,)}),
@@ -231,6 +262,13 @@ CALLS = {
         course=call(
             balance=0.5, size=0.1, cosine=0.5, times=TIMES, positive="size", also={"cosine": (1.5,)}, may={"times": ANY_TIMES}
         ),
+    ),
+    **room(
+        "theory.balance",
+        strengths=call(balance=0.5, size=0.1, broadcast="balance size"),
+        half_time=call(balance=0.5, size=0.1, broadcast="balance size"),
+        sharpness=call(balance=0.5),
+        largest_balance=call(rate=0.5, positive="rate", also={"rate": (1.5,)}),
         neuron_kernel_distance=call(
             balance=0.5, size=0.1, cosine=0.5, dimension=2, positive="size", broadcast="balance size", also={"cosine": (1.5,)}
         ),

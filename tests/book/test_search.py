@@ -7,7 +7,7 @@ import pytest
 
 from lib.book import search
 from lib.book.formulas import mathml
-from lib.plain import plain
+from lib.markdown import plain
 
 PAGE = r"""<nav>Elsewhere</nav><article class="bd-article"><section id="two-neurons">
 <h1><span class="section-number">3. </span>Two neurons<a class="headerlink" href="#two-neurons">#</a></h1>

@@ -19,6 +19,10 @@ FLOWS = {
     "products, two weights": lambda times: products.flow([1.0, 2.0], 1, times),
     "products, five weights": lambda times: products.flow([0.5, 0.4, 0.6, 0.3, 0.7], 1.2, times),
     "products, exponents": lambda times: products.flow([0.05, 0.03], 1.5, times, (2, 1)),
+    "products, one large weight": lambda times: products.flow([1.0, 1e-3, 1e-3], 1.0, times),
+    "products, matrices": lambda times: np.concatenate(
+        [w.reshape(len(w), -1) for w in products.matrix_flow([TO_H, np.eye(2), TO_Y[:, :2]], XTX[:2], times)], axis=1
+    ),
     "single_neuron": lambda times: neuron.flow(0.3, [0.4, -0.5, 0.1], XTX, XTX @ [1, 1, 0.5], times),
     "linear_networks": lambda times: linear_networks.flow(TO_Y[:, :2], TO_H, XTX, XTX[:, :2], times),
     "deep_linear": lambda times: deep_linear.deep_flow([0.5, 0.2, -0.3], [np.eye(3) / 2] * 2, XTX, XTX[0], times),
@@ -86,6 +90,27 @@ def test_between_its_steps_too_a_stiff_flow_has_its_digits():
     times, rates = np.linspace(0, 1000, 3001), np.array([-1, -0.01])
     path = common.integrate(lambda _, y: rates * (y - 1), np.full(2, 2.0), times)
     np.testing.assert_allclose(path, 1 + np.exp(np.outer(times, rates)), rtol=2e-10)
+
+
+@pytest.mark.parametrize("d", range(1, 9))
+@pytest.mark.parametrize("size", [1e-3, 0.1, 30])
+def test_products_of_every_degree_rest_at_late_times(d, size):
+    """Imbalanced and stiff: half of the weights are 0.3, the others small or large. The conserved numbers say where it ends."""
+    weights = np.where(np.arange(d) < d // 2, 0.3, size)
+    end, later = products.flow(weights, 1.3, [1e12, 1e15])
+    np.testing.assert_allclose(end, products.weights_at(weights, 1.3), rtol=1e-9, atol=1e-9 * weights.max())
+    assert np.array_equal(end, later)
+
+
+@pytest.mark.parametrize("d", range(2, 9))
+def test_a_product_leaves_its_saddle_when_it_must(d):
+    """All weights small, after waits up to 1e9: half-way when the closed form says so, and at rest for ever after."""
+    size = min(10 ** (-9 / max(d - 2, 0.9)), 0.05)
+    half = products.time_from(np.full(d, size), 1.0, 0.5)
+    path = products.flow(np.full(d, size), 1.0, [0.9 * half, half, 100 * half, 1e12])
+    p = path.prod(axis=1)
+    np.testing.assert_allclose(products.time_from(np.full(d, size), 1.0, p[:2]), [0.9 * half, half], rtol=1e-10)
+    np.testing.assert_allclose(p[2:], 1, rtol=1e-9)
 
 
 # --- slow, and beside saddles

@@ -5,6 +5,7 @@ import pytest
 import torch
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
+from scipy.integrate import quad
 
 from lib.kernels import kernel_distance
 from lib.theory import linear_networks, products, single_neuron, synthesis, two_point
@@ -149,6 +150,47 @@ def test_a_step_of_a_pair_is_that_of_products(w1, w2, target, eta):
     pull = target - w1 * w2
     step = synthesis.charge_step([np.array([-pull * w2]), np.array([-pull * w1])], [np.eye(1), -np.eye(1)], [eta, eta])
     assert np.isclose(step * eta, change, rtol=1e-9, atol=1e-12)
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    seed=seeds,
+    etas=st.tuples(rates, rates),
+    momentum=st.one_of(st.just(0.0), st.floats(0, 0.95)),
+    decay=st.one_of(st.just(0.0), st.floats(0, 0.2)),
+    h=st.integers(1, 4),
+    d=st.integers(1, 4),
+)
+def test_drift_is_the_charge_along_descent(seed, etas, momentum, decay, h, d):
+    rng = np.random.default_rng(seed)
+    weights, mix = [rng.normal(size=(h, d)) / 2, rng.normal(size=(2, h)) / 2], symmetric(rng, h)
+    turn = np.triu(rng.normal(size=(h, h)), 1)
+    turn -= turn.T
+    etas = 0.02 * np.array(etas)
+    loss = linear_loss([w.shape for w in weights], rng)
+
+    def charge(pair, by):
+        return synthesis.charge([pair[0], pair[1].T], [mix, -mix], by)
+
+    moves, charges, kinetic, momenta = [0 * w for w in weights], [charge(weights, etas)], [], []
+    for _ in range(12):
+        moves = [momentum * u - g for u, g in zip(moves, gradients(loss, weights), strict=True)]
+        momenta.append(np.sum(moves[0] * (turn @ weights[0])) + np.sum(moves[1] * (weights[1] @ turn.T)))
+        kinetic.append(charge(moves, 1 / etas))
+        weights = [(1 - decay) * w + eta * u for w, eta, u in zip(weights, etas, moves, strict=True)]
+        charges.append(charge(weights, etas))
+    found = synthesis.drift(charges[0], kinetic, momentum, decay)
+    np.testing.assert_allclose(found, charges, rtol=0, atol=1e-9 * (1 + np.max(np.abs(charges))))
+    assert np.max(np.abs(momenta)) < 1e-9 * (1 + np.max(np.abs(charges)))  # a rotation has no motion from rest
+
+
+def test_drift_written_out():
+    np.testing.assert_allclose(synthesis.drift(1.0, [0.5, -0.2]), [1, 1.5, 1.3], rtol=1e-15)
+    half = synthesis.drift(1.0, [0.5, 0.0, 0.0], 0.5)
+    np.testing.assert_allclose(half, [1, 1.5, 2.0, 2.25])  # P: 0, ¼, ⅛
+    assert np.isclose(synthesis.drift(0.0, [1.0] + [0.0] * 60, 0.5)[-1], 1.5 / 0.5)
+    np.testing.assert_allclose(synthesis.drift(1.0, [0.0, 0.0], 0.9, 0.1), [1, 0.81, 0.81**2])
+    np.testing.assert_allclose(synthesis.drift(0.0, [1.0, 0.0, 0.0], 0.5, 0.2), [0, 1, 0.64 + 0.8, 0.64 * 1.44 + 1.6 * 0.2])
 
 
 # --- all quadratic invariants
@@ -342,6 +384,92 @@ def test_coordinates_written_out():
     assert found == pytest.approx(((9 * 4 - 4 * 9) / 60, 6 / 5, 4 / 5, 30))
     found = synthesis.coordinates(Neuron(2.0, np.zeros(2), np.array([3.0, 4.0]), 1.0, 1.0))
     assert found == pytest.approx((0.4, 0, 0, 5))
+
+
+# --- what balance and size decide
+
+
+@given(seed=seeds, eta_a=rates, eta_w=rates, d=st.integers(1, 6))
+def test_strengths_are_those_of_the_layers(seed, eta_a, eta_w, d):
+    rng = np.random.default_rng(seed)
+    neuron = Neuron(rng.normal(), rng.normal(size=d), rng.normal(size=d), eta_a, eta_w)
+    found = synthesis.coordinates(neuron)
+    plus, minus = synthesis.strengths(found.balance, found.size)
+    assert np.isclose(plus, eta_w * neuron.a**2 / found.clock, rtol=1e-9, atol=1e-12)
+    assert np.isclose(minus, eta_a * neuron.w @ neuron.w / found.clock, rtol=1e-9, atol=1e-12)
+
+
+def test_strengths_at_the_edges():
+    plus, minus = synthesis.strengths([0.0, 2.0, -2.0, 1e80, 1e-90], [0.0, 0.0, 0.0, 1e-80, 1e90])
+    np.testing.assert_allclose(plus, [0, 4, 0, 2e80, 1e90], rtol=1e-12)
+    np.testing.assert_allclose(minus, [0, 0, 4, 5e-241, 1e90], rtol=1e-12)
+
+
+@settings(deadline=None)
+@given(
+    balance=st.one_of(st.sampled_from([0.0, 1e-8, -1e-8, 30.0, -30.0]), st.floats(-5, 5)),
+    size=st.one_of(st.sampled_from([1e-6, 0.5 - 1e-9]), st.floats(1e-4, 0.49)),
+)
+def test_half_time_is_the_integral_and_the_course(balance, size):
+    found = synthesis.half_time(balance, size)
+    whole = quad(
+        lambda u: np.exp(u) / ((1 - np.exp(u)) * 2 * np.hypot(balance, np.exp(u))), np.log(size), np.log(0.5), epsabs=1e-13
+    )
+    assert np.isclose(found, whole[0], rtol=1e-9, atol=1e-12)
+    assert np.isclose(synthesis.course(balance, size, 1.0, [found])[0, 0], 0.5, atol=1e-9)
+
+
+def test_half_time_at_the_edges():
+    found = synthesis.half_time([1e90, -1e90, 0.0, 0.7, 2.0], [0.0, 1e-90, 1e-90, 0.5, 3.0])
+    np.testing.assert_allclose(found, [np.log(2) / 2e90, np.log(2) / 2e90, np.log(1e90) / 2, 0, 0], rtol=1e-12)
+    with pytest.raises(ValueError, match="never starts"):
+        synthesis.half_time([1.0, 0.0], [0.0, 0.0])
+    a, w = np.sqrt(1.4), np.zeros(3)  # from w = 0, in three dimensions
+    beta = single_neuron.flow(a, w, np.eye(3), np.eye(3)[1], [0.0, float(synthesis.half_time(0.7, 0.0))]).beta
+    np.testing.assert_allclose(beta[-1], [0, 0.5, 0], atol=1e-8)
+
+
+@settings(deadline=None, max_examples=40)
+@given(seed=seeds, d=st.integers(1, 6), eta_a=rates, eta_w=rates, copies=st.integers(1, 3))
+def test_sharpness_is_the_largest_curvature(seed, d, eta_a, eta_w, copies):
+    """Of a linear network of copies, by autograd, at a random minimum; one copy is the neuron."""
+    rng = np.random.default_rng(seed)
+    target, a, unit = rng.normal(size=d), rng.uniform(0.2, 3), rng.normal(size=copies)
+    unit /= np.linalg.norm(unit)
+    layers = np.concatenate([a * unit, np.outer(unit, target / a).ravel()])
+
+    def loss(theta):
+        return ((theta[:copies] @ theta[copies:].reshape(copies, d) - torch.tensor(target)) ** 2).sum() / 2
+
+    scale = np.sqrt(np.repeat([eta_a, eta_w], [copies, copies * d]))
+    hessian = torch.autograd.functional.hessian(loss, torch.tensor(layers)).numpy() * np.outer(scale, scale)
+    place = synthesis.coordinates(Neuron(a, target / a, target, eta_a, eta_w))
+    assert np.isclose(np.linalg.eigvalsh(hessian)[-1], synthesis.sharpness(place.balance) * place.clock, rtol=1e-9)
+
+
+def test_sharpness_at_the_edges():
+    np.testing.assert_allclose(synthesis.sharpness([[0.0, 3.0], [-1e99, 1e-9]]), [[2, 2 * np.sqrt(10)], [2e99, 2]], rtol=1e-14)
+
+
+@given(rate=st.floats(1e-3, 0.999), sign=signs)
+def test_the_largest_balance_is_at_the_edge_of_stability(rate, sign):
+    """Of gradient descent near the minimum: the error of a pair grows just above it and shrinks just below."""
+    edge = float(synthesis.largest_balance(rate))
+    assert np.isclose(rate * synthesis.sharpness(edge), 2, rtol=1e-12)
+    for factor, grows in ((0.98, False), (1.02, True)):
+        plus, minus = synthesis.strengths(sign * factor * edge, 1.0)
+        path = products.descend(np.sqrt([plus, minus]) * (1 + 1e-9), 1.0, rate, 1)
+        errors = np.abs(path.prod(axis=1) - 1)
+        assert (errors[1] > errors[0]) == grows
+
+
+def test_the_largest_balance_at_the_edges():
+    np.testing.assert_allclose(
+        synthesis.largest_balance([[1.0, 0.5], [1e-99, 0.6]]), [[0, np.sqrt(3)], [1e99, 4 / 3]], rtol=1e-14
+    )
+    assert np.isclose(synthesis.largest_balance(1 - 1e-12), np.sqrt(2e-12), rtol=1e-4)
+    with pytest.raises(ValueError, match="at most 1"):
+        synthesis.largest_balance([0.5, 1.1])
 
 
 # --- the plane

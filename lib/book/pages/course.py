@@ -7,8 +7,7 @@ from typing import NamedTuple
 import yaml
 
 from lib.book.toc import chapters, source, title
-from lib.markdown import table
-from lib.plain import sentence
+from lib.markdown import sentence, table
 
 EXERCISE = re.compile(r"^`{3,}\{exercise\} (.+)\n:label: (\S+)\n(:class: problem\n)?\n\*(.+?)\.\*", re.MULTILINE)
 GRADES = ("Easy", "Medium", "Hard", "Research level")

@@ -7,8 +7,7 @@ from pathlib import Path
 from lib import claims
 from lib.book.toc import chapters, source, title
 from lib.claims import CORRECTED, NEW, SLIP, VERDICTS
-from lib.markdown import escape, table
-from lib.plain import sentence
+from lib.markdown import escape, sentence, table
 
 ADMONITION = re.compile(r"^([:`]{3,})\{admonition\} (Printed.*)\n(?::.*\n)*\n?([\s\S]*?)^\1$", re.MULTILINE)
 

@@ -2,7 +2,8 @@
 
 import matplotlib.pyplot as plt
 import pytest
-from browsing import ROOT
+from axe_playwright_python.base import AXE_SCRIPT
+from browsing import LAPTOP, PHONE, ROOT, serious
 
 from lib import moving
 from lib.book import toc
@@ -19,9 +20,10 @@ def with_moving_figures():
     return [name for name in (front, *chapters) if name]
 
 
+@pytest.mark.parametrize("theme, viewport", [("light", LAPTOP), ("dark", PHONE)], ids=["laptop", "phone"])
 @pytest.mark.parametrize("name", with_moving_figures())
-def test_sliders_move_their_pictures_by_keyboard(visit, name):
-    page = visit(f"{name}.html")
+def test_sliders_move_their_pictures_by_keyboard(visit, name, theme, viewport):
+    page = visit(f"{name}.html", viewport, color_scheme=theme)
     figures = page.locator("div.moving").all()
     assert figures
     for figure in figures:
@@ -74,26 +76,57 @@ def test_where_less_motion_is_wanted_nothing_plays(visit):
     assert not page.locator(".moving-play").first.is_visible()
 
 
-def test_two_sliders_play_each_in_its_own_direction(visit):
+@pytest.fixture(params=[("light", LAPTOP), ("dark", PHONE)], ids=["light-laptop", "dark-phone"])
+def plane(request, visit):
+    """A page with a figure of two sliders, whose dot follows both."""
     fig, axes = plt.subplots()
     (dot,) = axes.plot([0], [0], "o")
     axes.set(xlim=(-1, 3), ylim=(-1, 3))
-    plane = moving.plane(
+    made = moving.plane(
         fig, lambda *place: dot.set_data(*([one] for one in place)), [0, 1, 2], [0, 1], labels=("δ", "scale"), alt="a dot"
     )
-    page = visit("book/index.html")
-    styles = "".join(f'<link rel="stylesheet" href="_static/{name}.css">' for name in ("book", "reading"))
-    body = f"<!doctype html><meta charset=utf-8>{styles}<script defer src=_static/play.js></script>{plane.html}"
-    page.route("**/plane.html", lambda route: route.fulfill(body=body, content_type="text/html"))
-    page.goto(page.url.replace("book/index.html", "plane.html"))
-    dot = "(use => [use.x.baseVal.value, use.y.baseVal.value])(document.querySelector('use[data-part]'))"
-    start = page.evaluate(dot)
-    page.get_by_label("Play δ").click()
-    page.wait_for_function("document.querySelector('.moving-slider input').value === '2'")
-    right = page.evaluate(dot)
+    theme, viewport = request.param
+    page = visit(f"{with_moving_figures()[-1]}.html", viewport, color_scheme=theme)
+
+    def beside(route):
+        answer = route.fetch()
+        route.fulfill(response=answer, body=answer.text().replace('<div class="moving">', f'{made.html}<div class="moving">', 1))
+
+    page.route(page.url, beside)
+    page.reload()
+    return page
+
+
+DOT = "(use => [use.x.baseVal.value, use.y.baseVal.value])(document.querySelector('.moving use[data-part]'))"
+
+
+def test_two_sliders_play_each_in_its_own_direction(plane):
+    start = plane.evaluate(DOT)
+    figure = plane.locator("div.moving").first
+    figure.get_by_label("Play δ").click()
+    plane.wait_for_function("document.querySelector('.moving-slider input').value === '2'")
+    right = plane.evaluate(DOT)
     assert right[0] > start[0] and right[1] == start[1]
-    page.get_by_label("Play scale").click()
-    page.wait_for_function("document.querySelectorAll('.moving-slider input')[1].value === '1'")
-    up = page.evaluate(dot)
+    figure.get_by_label("Play scale").click()
+    plane.wait_for_function("document.querySelectorAll('.moving-slider input')[1].value === '1'")
+    up = plane.evaluate(DOT)
     assert up[0] == right[0] and up[1] < right[1]
-    assert [slider.get_attribute("aria-valuetext") for slider in page.locator("input").all()] == ["2", "1"]
+    assert [slider.get_attribute("aria-valuetext") for slider in figure.locator("input").all()] == ["2", "1"]
+
+
+def test_two_sliders_are_moved_by_keyboard_and_fit(plane):
+    start, figure = plane.evaluate(DOT), plane.locator("div.moving").first
+    first, second = figure.locator("input").all()
+    first.focus()
+    plane.keyboard.press("ArrowRight")
+    for key in ("Tab", "Tab", "ArrowRight"):  # over the second's play button
+        plane.keyboard.press(key)
+    assert second.evaluate("slider => slider === document.activeElement")
+    place = plane.evaluate(DOT)
+    assert place[0] > start[0] and place[1] < start[1]
+    assert [slider.get_attribute("aria-valuetext") for slider in (first, second)] == ["1", "1"]
+    for slider in (first, second):
+        row = slider.bounding_box()
+        assert row["width"] > 150 and row["x"] + row["width"] < plane.viewport_size["width"]
+    plane.evaluate(AXE_SCRIPT)
+    assert serious(plane.evaluate("axe.run('.moving', {resultTypes: ['violations'], preload: false})")) == []

@@ -1,6 +1,8 @@
 """Pictures: at their full size, and in the dark."""
 
-from browsing import PHONE, ROOT
+import pytest
+from axe_playwright_python.base import AXE_SCRIPT
+from browsing import PHONE, ROOT, serious
 
 from lib.book import toc
 
@@ -37,3 +39,54 @@ def test_drawings_follow_the_dark_theme_and_maps_keep_their_colours(visit):
     page.emulate_media(color_scheme="light")
     page.wait_for_function("document.documentElement.dataset.theme === 'light'")
     assert set(page.locator("a.zoom img").evaluate_all(treated)) == {"none"}
+
+
+# The scale at which each figure is drawn, the size of its smallest letters where they are text, and whether it opens.
+SMALL = """figures => figures.map(figure => {
+    const drawing = figure.querySelector("svg[aria-label]"), image = figure.querySelector("img[width]");
+    const letters = drawing && [...drawing.querySelectorAll("text")].map(text => parseFloat(getComputedStyle(text).fontSize));
+    const scale = drawing ? drawing.getScreenCTM().a : image.clientWidth / image.getAttribute("width");
+    const opener = figure.querySelector(drawing ? ".enlarge" : "a.zoom");
+    return {name: figure.id, scale, letters: letters && scale * Math.min(...letters), opens: Boolean(opener?.offsetHeight)};
+})"""
+SMALLEST = 9  # pixels, of letters that can be read
+
+
+@pytest.mark.parametrize("name", toc.chapters(ROOT))
+def test_on_a_phone_a_figure_with_small_letters_opens(visit, name):
+    found = visit(f"book/{name}.html", PHONE).locator("article figure").evaluate_all(SMALL)
+    assert found
+    for figure in found:
+        assert figure["opens"] or (figure["letters"] or 0) >= SMALLEST or figure["scale"] == 1, figure
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_figure_that_moves_opens_with_its_slider_and_goes_back(visit, theme):
+    page = visit("book/products.html", PHONE, has_touch=True, color_scheme=theme)
+    figure, box = page.locator("figure div.moving"), page.locator("dialog.zoomed")
+    place = "figure => [figure.getBoundingClientRect().y, document.documentElement.scrollHeight, figure.parentElement.localName]"
+    figure.scroll_into_view_if_needed()
+    before = figure.evaluate(place)
+    figure.get_by_role("button", name="Enlarge").tap()
+    (opened,) = box.evaluate_all(SMALL)
+    assert opened["letters"] >= SMALLEST
+    slider, drawing = box.locator("input[type=range]"), box.locator("svg[aria-label]")
+    shown, words = drawing.inner_html(), slider.get_attribute("aria-valuetext")
+    slider.press("ArrowRight")
+    assert drawing.inner_html() != shown and slider.get_attribute("aria-valuetext") != words
+    row = slider.bounding_box()
+    assert row["x"] >= 0 and row["x"] + row["width"] <= PHONE["width"]
+    assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+    page.evaluate(AXE_SCRIPT)
+    assert serious(page.evaluate("axe.run('dialog', {resultTypes: ['violations'], preload: false})")) == []
+    page.keyboard.press("Escape")
+    box.wait_for(state="hidden")
+    after = figure.evaluate(place)
+    assert after[1:] == before[1:] and after[0] == pytest.approx(before[0], abs=2)
+    assert page.evaluate("document.activeElement.className") == "enlarge"
+
+
+def test_on_a_laptop_a_figure_that_moves_needs_no_opening(visit):
+    page = visit("book/products.html")
+    assert page.locator("figure div.moving").is_visible()
+    assert not page.get_by_role("button", name="Enlarge").is_visible()

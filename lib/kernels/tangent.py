@@ -41,8 +41,10 @@ def ntk(
 ) -> "Tensor":
     r"""Return each member's tangent kernel, :math:`K_{ij} = \sum_o \nabla_\theta f_o(x_i)^\top\,\nabla_\theta f_o(x_j)`.
 
-    Each point passes through the network alone. Memory holds the kernels and the Jacobians of two blocks of points. Training may
-    bring neurons to rest at a kink of their nonlinearity; there rounding decides their slopes, and the kernel with them.
+    Each point passes through the network alone. A network of dense layers and convolutions of images, one that says that its
+    `points_apart` do not see each other, is taken layer by layer (`lib.kernels.layers`), any other by its Jacobian. Memory holds
+    the kernels and the derivatives of two blocks of points. Training may bring neurons to rest at a kink of their nonlinearity;
+    there rounding decides their slopes, and the kernel with them.
 
     Parameters
     ----------
@@ -62,6 +64,8 @@ def ntk(
     import torch  # not needed for what is below
     from torch.func import jacrev, vmap
 
+    from lib.kernels import layers
+
     counts = {len(value) if value.ndim else 0 for value in parameters.values()}
     if len(counts) != 1 or counts == {0}:
         raise ValueError("parameters must start with one and the same member axis, (members, ...)")
@@ -79,20 +83,31 @@ def ntk(
 
     jacobian = vmap(jacrev(outputs), in_dims=(None, 0))  # by name, (points, c, ...)
 
-    def rows(one: dict[str, "Tensor"], points: "Tensor") -> list["Tensor"]:
-        parts = [part.flatten(2) if part.ndim > 2 else part[..., None] for part in jacobian(one, points).values()]
-        return [part.flatten(0, 1) if full else part.flatten(1) for part in parts]
+    def written_out(one: dict[str, "Tensor"], points: "Tensor") -> list[layers.Whole]:
+        parts = jacobian(one, points).values()
+        return [layers.Whole(part if part.ndim > 2 else part[..., None]) for part in parts]
+
+    def way(one: dict[str, "Tensor"], point: "Tensor") -> Callable:
+        """Return how factors are found: by layer, if the network is made of layers."""
+        if not getattr(network, "points_apart", False):
+            return written_out
+        try:
+            layers.factors(network, one, point)
+        except layers.UnknownUse:
+            return written_out
+        return partial(layers.factors, network)
 
     kernels = []
     for one, points in zip(({name: value[m] for name, value in parameters.items()} for m in range(members)), inputs, strict=True):
-        bytes_each = len(outputs(one, points[0])) * sum(value.nbytes for value in one.values())
+        factors = way(one, points[:1])
+        bytes_each = sum(part.nbytes for factor in factors(one, points[:1]) for part in factor)
         blocks = points.split(block or max(1, BLOCK_BYTES // bytes_each))
         tiles = [[None] * len(blocks) for _ in blocks]
         for i, these in enumerate(blocks):
-            left = rows(one, these)
+            left = factors(one, these)
             for j, those in enumerate(blocks[: i + 1]):
-                right = left if i == j else rows(one, those)
-                tiles[i][j] = sum(u @ v.mT for u, v in zip(left, right, strict=True))
+                right = left if i == j else factors(one, those)
+                tiles[i][j] = sum(u.tile(v, full) for u, v in zip(left, right, strict=True))
                 tiles[j][i] = tiles[i][j].mT
         kernels.append(torch.cat([torch.cat(row, dim=1) for row in tiles]))
     return torch.stack(kernels)
