@@ -81,8 +81,16 @@ def parser() -> argparse.ArgumentParser:
     )
     pdf.add_argument("--output", type=Path, metavar="FILE", default=Path("_build/book.pdf"), help="default: _build/book.pdf")
 
-    report = commands.add_parser("report", help="collect the claims into _build/claims.json")
+    report = commands.add_parser(
+        "report",
+        help="collect the claims into _build/claims.json",
+        description="Collect the claims into _build/claims.json; or say which were added or dropped since a tag or commit, and"
+        " which have another verdict or bound.",
+        epilog="example: python -m lib report --since v0.1.0 > changes.md",
+    )
     report.add_argument("--notebooks", type=Path, metavar="DIR", help="read executed notebooks from DIR")
+    report.add_argument("--since", metavar="TAG", help="print what changed since this tag or commit, as Markdown")
+    report.add_argument("--keep", action="store_true", help='with --since: compare with it on the page "What changed"')
 
     store = commands.add_parser(
         "store",
@@ -170,9 +178,15 @@ def print_site(options: argparse.Namespace) -> int:
 
 def report_claims(options: argparse.Namespace) -> int:
     """Collect the claims."""
-    from lib.book import ledger
+    from lib.book import changes, ledger
 
-    print(f"{len(ledger.report(Path.cwd(), options.notebooks))} claims in _build/claims.json")
+    if options.keep and options.since is None:
+        raise ValueError("--keep: say with --since what to keep")
+    before = changes.edition(Path.cwd(), options.since) if options.since is not None else None
+    records = ledger.report(Path.cwd(), options.notebooks)
+    print(changes.report(Path.cwd(), before, records) if before else f"{len(records)} claims in _build/claims.json")
+    if options.keep:
+        changes.keep(Path.cwd(), before)
     return 0
 
 

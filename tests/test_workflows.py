@@ -31,7 +31,8 @@ def test_a_workflow_may_read_and_nothing_else_but_for_the_publication(path):
     workflow = yaml.safe_load(path.read_text(encoding="utf-8"))
     assert workflow["permissions"] == {"contents": "read"}
     wider = {name: job["permissions"] for name, job in workflow["jobs"].items() if "permissions" in job}
-    assert wider == ({"publish": {"pages": "write", "id-token": "write"}} if path.stem == "site" else {})
+    site = {"publish": {"pages": "write", "id-token": "write"}, "launch": {"contents": "write"}}
+    assert wider == (site if path.stem == "site" else {})
 
 
 @each_workflow

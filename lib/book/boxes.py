@@ -138,7 +138,7 @@ def register(app: Sphinx, doctree: nodes.document) -> None:
     """Make each claim's anchor a label, so that `{ref}` finds it from every page."""
     labels = app.env.get_domain("std")
     for part in doctree.findall(nodes.container):
-        if "claim" in part["classes"]:
+        if "claim" in part["classes"] and part["ids"]:
             name = part["ids"][0]
             labels.labels[name] = (app.env.docname, name, part["claim"])
             labels.anonlabels[name] = (app.env.docname, name)

@@ -21,6 +21,7 @@ from lib.book import fonts
 # What the converter does not know, in words that it knows; both are drawn alike, or nearly.
 SPLIT = re.compile(r"\\(begin|end)\{split\}")
 SMALL = re.compile(r"\\begin\{smallmatrix\}(.*?)\\end\{smallmatrix\}", re.DOTALL)
+LINES = re.compile(r"\\substack\{((?:[^{}]|\{[^{}]*\})*)\}")
 LONG = 25  # signs: a longer formula may be wider than a phone, and then is scrolled, by keyboard, too
 
 logger = logging.getLogger(__name__)
@@ -33,7 +34,8 @@ def _converter() -> LatexToMathML:
 
 def mathml(latex: str, block: bool = False) -> str:
     """Write a formula as MathML; a ValueError if that is not possible."""
-    latex = SMALL.sub(r"{\\scriptstyle\\begin{matrix}\1\\end{matrix}}", SPLIT.sub(r"\\\1{aligned}", latex.strip()))
+    latex = LINES.sub(r"{\\begin{smallmatrix}\1\\end{smallmatrix}}", SPLIT.sub(r"\\\1{aligned}", latex.strip()))
+    latex = SMALL.sub(r"{\\scriptstyle\\begin{matrix}\1\\end{matrix}}", latex)
     if block and r"\\" in latex and not re.match(r"\\begin\{(align|gather|equation|multline)", latex):
         latex = rf"\begin{{aligned}}{latex}\end{{aligned}}"  # as Sphinx does
     try:

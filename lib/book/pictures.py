@@ -21,8 +21,13 @@ PAPER = 0.8  # the share of white above which a picture is a drawing: lines and 
 def look(path: Path) -> tuple[int, int, bool]:
     """Return a picture's width and height and whether it is a drawing on white, which the dark theme may turn over."""
     with Image.open(path) as image:
-        shades = image.convert("L").histogram()
-        return *image.size, sum(shades[246:]) > PAPER * sum(shades)
+        return *image.size, on_white(image)
+
+
+def on_white(image: Image.Image) -> bool:
+    """Say whether a picture is a drawing on white."""
+    shades = image.convert("L").histogram()
+    return sum(shades[246:]) > PAPER * sum(shades)
 
 
 def place(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:

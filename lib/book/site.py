@@ -1,10 +1,7 @@
-"""What the site needs beyond Jupyter Book: the front page's figure and numbers, launch buttons, repairs."""
+"""What the site needs beyond Jupyter Book: the front page's figure and claim, what pages take from the ledger, repairs."""
 
 import json
-import os
 import re
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,37 +10,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.util.docutils import SphinxDirective
 
-from lib.book import boxes, formulas, ledger, pages, pictures, previews, reading, search
-
-REPOSITORY = "BOOK_REPOSITORY"  # environment variable with the repository's web address
-
-
-def repository_address(folder: Path) -> str:
-    """Return the web address of the book's repository, or "" if none is known.
-
-    The environment variable BOOK_REPOSITORY comes first, then the git origin, if it is a GitHub or GitLab address.
-    """
-    address = os.environ.get(REPOSITORY, "")
-    if not address and shutil.which("git"):
-        origin = subprocess.run(
-            ["git", "-C", str(folder), "remote", "get-url", "origin"], capture_output=True, text=True, check=False
-        ).stdout.strip()
-        match = re.search(r"(?://|@)(github\.com|gitlab\.com)(?::\d+/|[:/])(.+?)(\.git)?/?$", origin)
-        address = f"https://{match[1]}/{match[2]}" if match else ""
-    return address.rstrip("/")
-
-
-def configure(app: Sphinx, config: Config) -> None:
-    """Switch launch buttons on where there is a repository to launch; then pages show what is `{only} launchable`."""
-    address = repository_address(Path(app.srcdir))
-    if address:
-        app.tags.add("launchable")
-        config.html_theme_options |= {
-            "repository_url": address,
-            "repository_branch": "main",
-            "use_repository_button": True,
-            "launch_buttons": {"binderhub_url": "https://mybinder.org", "colab_url": "https://colab.research.google.com"},
-        }
+from lib.book import boxes, citing, formulas, launch, ledger, pages, pictures, previews, reading, search, thumbnails
 
 
 def fill(app: Sphinx, config: Config) -> None:
@@ -72,17 +39,22 @@ class MovingFigure(SphinxDirective):
         raise self.error(f"no figure {name} in book/{chapter}.ipynb")
 
 
-def say_how_to_run(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
-    """Say on a chapter's page how to run it here, if it cannot be launched elsewhere."""
-    chapter = re.fullmatch(r"book/(\w+)", page)
-    source = Path(app.srcdir, f"{page}.ipynb")
-    launchable = app.config.html_theme_options["use_repository_button"]
-    if chapter and source.is_file() and not launchable:
-        context["body"] += (
-            '<aside class="admonition tip"><p class="admonition-title">Run this chapter</p>'
-            f"<p>In a clone of the book: <code>make chapter NAME={chapter[1]}</code>. Then change a line of"
-            f" <code>book/{chapter[1]}.md</code>, run it again and see what happens.</p></aside>"
-        )
+class ClaimBox(SphinxDirective):
+    """Show a claim of a chapter on another page: `{claim-box} ID`. It has no anchor there, so its place stays the chapter."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return the claim's box, from the record in the executed notebook."""
+        (name,) = self.arguments
+        for record in ledger.read(Path(self.env.srcdir)):
+            if record["id"] == name:
+                whole = boxes.box(record)
+                whole["ids"].clear()
+                for link in whole.findall(lambda node: "headerlink" in getattr(node, "attributes", {}).get("classes", [])):
+                    link.parent.remove(link)
+                return [whole]
+        raise self.error(f"no chapter has the claim {name}")
 
 
 def mend(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
@@ -101,14 +73,16 @@ def _is_thebe(script: Any) -> bool:
 def setup(app: Sphinx) -> dict:
     """Register with Sphinx."""
     app.add_directive("moving-figure", MovingFigure)
+    app.add_directive("claim-box", ClaimBox)
     boxes.setup(app)
     search.setup(app)
     previews.setup(app)
     reading.setup(app)
     formulas.setup(app)
     pictures.setup(app)
-    app.connect("config-inited", configure)
+    launch.setup(app)
+    citing.setup(app)
+    thumbnails.setup(app)
     app.connect("config-inited", fill)
-    app.connect("html-page-context", say_how_to_run)
     app.connect("html-page-context", mend)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

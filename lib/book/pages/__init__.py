@@ -8,14 +8,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lib.book import toc
-from lib.book.pages import cite, course, extremes, faults, ledger, margins, mutants, speed
+from lib.book.pages import changes, cite, course, extremes, faults, front, ledger, margins, mutants, speed
 
 Words = dict[str, str]
 
 FROM_CLAIMS: dict[str, Callable[[Path, list[dict]], Words]] = {
-    "index": ledger.index,
+    "index": front.front,
     "what_replicates": ledger.what_replicates,
     "errata": ledger.errata,
+    "changes": changes.changes,
 }
 FROM_FILES: dict[str, Callable[[Path], Words]] = {
     "course": course.course,

@@ -1,10 +1,8 @@
-"""What the front page, the ledger and the errata take from the claims."""
+"""What the ledger and the errata take from the claims."""
 
 import re
 from collections import Counter
 from pathlib import Path
-
-import yaml
 
 from lib import claims
 from lib.book.toc import chapters, source, title
@@ -16,24 +14,10 @@ ADMONITION = re.compile(r"^([:`]{3,})\{admonition\} (Printed.*)\n(?::.*\n)*\n?([
 HEADS = ("claim", "statement", "measured", "verdict")
 
 
-def index(root: Path, records: list[dict]) -> dict[str, str]:
-    """Return for the front page the counts, a link to the first chapter, and a line for each chapter with what came of it."""
-    guide = root / "book" / "course.yml"
-    entries = yaml.safe_load(guide.read_text(encoding="utf-8"))["chapters"] if guide.is_file() else {}
-    lines = []
-    for chapter, rows in _by_chapter(records).items():
-        tally = Counter(row["verdict"] for row in rows)
-        verdicts = ", ".join(f"{tally[verdict]} {verdict}" for verdict in VERDICTS if tally[verdict])
-        about = entries.get(chapter, {}).get("about", "").strip()
-        lines.append(f"- {{doc}}`/book/{chapter}`. {about} *{verdicts}.*")
-    first = f"{{doc}}`/book/{chapters(root)[0]}`"
-    return _counts(records) | {"first_chapter": first, "chapters": "\n".join(lines)}
-
-
 def what_replicates(root: Path, records: list[dict]) -> dict[str, str]:
     """Return the counts and a table for each chapter, in which each row is linked to its cell."""
-    sections = [f"## {title(root, chapter)}\n\n{table(HEADS, map(_row, rows))}" for chapter, rows in _by_chapter(records).items()]
-    return _counts(records) | {"chapters": "\n\n".join(sections)}
+    sections = [f"## {title(root, chapter)}\n\n{table(HEADS, map(_row, rows))}" for chapter, rows in by_chapter(records).items()]
+    return counts(records) | {"chapters": "\n\n".join(sections)}
 
 
 def _row(record: dict) -> list[str]:
@@ -48,7 +32,7 @@ def _row(record: dict) -> list[str]:
 
 def errata(root: Path, records: list[dict]) -> dict[str, str]:
     """Return how many statements are corrected or slips, and by chapter what is wrong, as printed and as it should be."""
-    mended = _by_chapter([record for record in records if record["verdict"] in (CORRECTED, SLIP)])
+    mended = by_chapter([record for record in records if record["verdict"] in (CORRECTED, SLIP)])
     sections = []
     for chapter in chapters(root):
         notes = ADMONITION.findall(source(root, chapter))
@@ -60,7 +44,7 @@ def errata(root: Path, records: list[dict]) -> dict[str, str]:
             sections.append("> " + (lead + note.strip()).replace("\n", "\n> "))
         if rows:
             sections.append(table(["place", "what holds", "verdict", "bound", "as printed", "measured"], map(_erratum, rows)))
-    count = _counts(records)
+    count = counts(records)
     return {"corrected": count[CORRECTED], "slip": count[SLIP], "chapters": "\n\n".join(sections)}
 
 
@@ -72,7 +56,7 @@ def _erratum(row: dict) -> list[str]:
     return [place, escape(row["statement"]), row["verdict"], str(bound), *numbers]
 
 
-def _counts(records: list[dict]) -> dict[str, str]:
+def counts(records: list[dict]) -> dict[str, str]:
     """Count the statements of the documents, the claims with rivals, the rivals, and the claims of each verdict."""
     count = Counter(record["verdict"] for record in records)
     numbers = {
@@ -83,7 +67,8 @@ def _counts(records: list[dict]) -> dict[str, str]:
     return {name: str(number) for name, number in numbers.items()}
 
 
-def _by_chapter(records: list[dict]) -> dict[str, list[dict]]:
+def by_chapter(records: list[dict]) -> dict[str, list[dict]]:
+    """Group claims by chapter."""
     groups: dict[str, list[dict]] = {}
     for record in records:
         groups.setdefault(record["chapter"], []).append(record)

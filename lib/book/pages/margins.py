@@ -33,7 +33,8 @@ def margins(root: Path) -> dict[str, str]:
     rows = [row for row in all_rows if row["code"] == codes.get(row["id"].split("/")[0])]
     moving = [row for row in rows if len(set(row["measured"])) > 1]
     hanging = [row for row in rows if len(set(row["verdict"])) > 1 or passing(row)]
-    closest = sorted((row for row in moving if deviations(row) is not None), key=deviations)[:CLOSEST]
+    inside = [row for row in moving if row["verdict"][0] not in (NOT_REPRODUCED, NOT_DECIDED) and used(row) is not None]
+    closest = sorted(inside, key=used, reverse=True)[:CLOSEST]
     counts = sorted({len(row["measured"]) for row in rows})
     return {
         "claims": str(len(rows)),

@@ -142,13 +142,6 @@ def test_the_front_page_counts_as_the_ledger_does_and_leads_there(visit):
         page.go_back()
 
 
-def test_the_front_page_fits_a_screen(visit):
-    page = visit("book/index.html")
-    for part in (".verdict-tiles", ".moving svg", ".moving input", "text=BibTeX"):
-        box = page.locator(part).first.bounding_box()
-        assert box["y"] + box["height"] < LAPTOP["height"], part
-
-
 def test_a_row_of_the_ledger_leads_to_its_claim(visit):
     record = ledger.read(ROOT)[-1]
     page = visit("book/what_replicates.html")

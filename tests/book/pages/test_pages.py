@@ -1,10 +1,13 @@
 """What the pages take: on a small book with made-up claims."""
 
+import json
+
 import pytest
 import yaml
 
 from lib.book import pages
-from lib.book.pages import cite, course, ledger
+from lib.book.pages import changes, cite, course, front, ledger
+from lib.book.pages.tables import place
 
 CFF = """\
 cff-version: 1.2.0
@@ -187,16 +190,71 @@ def test_a_person_is_cited_by_a_name_that_bibtex_can_sort(root):
     assert "author = {Ada Lovelace and {Others}}," in words["bibtex"] and "Ada Lovelace, Others (2026)" in words["apa"]
 
 
-def test_the_front_page_gets_numbers_and_a_list(root):
-    words = ledger.index(root, RECORDS)
+def test_the_front_page_gets_numbers_cards_and_a_list(root):
+    words = front.front(root, RECORDS)
     assert counts(words) == ["6", "1", "2", "1", "2", "1", "1", "1", "1"]
-    assert words["first_chapter"] == "{doc}`/book/one`"
+    assert words["start"] == "[{doc}`Start reading </book/one>`]{.start}"
     assert words["chapters"] == (
         "- {doc}`/book/one`. About one. *1 reproduced, 2 corrected, 1 slip, 1 new.*\n"
         "- {doc}`/book/two`. About two. *1 not reproduced, 1 not decided.*"
     )
+    assert '<a href="two.html"><span>2. Chapter two</span></a>' in words["cards"]
+    assert (words["findings"], words["claim"]) == ("", "")
 
 
 def test_a_book_without_a_course_has_a_front_page_all_the_same(root):
     (root / "book" / "course.yml").unlink()
-    assert ledger.index(root, RECORDS)["chapters"].startswith("- {doc}`/book/one`.")
+    assert front.front(root, RECORDS)["chapters"].startswith("- {doc}`/book/one`.")
+
+
+def findings(root, *found):
+    (root / "book" / "findings.yml").write_text(yaml.safe_dump([{"claim": name, "text": text} for name, text in found]))
+    return front.findings(root, RECORDS)
+
+
+def test_a_finding_takes_its_numbers_from_the_claim_and_links_to_it(root):
+    words = findings(root, ("one/wrong", "From {printed:.0%} to {measured:.2f}."), ("two/lost", "It is {measured:.1f}."))
+    assert words["findings"] == (
+        "- From 12% to 0.99. [{ref}`Corrected <one-wrong>`]{.corrected}\n"
+        "- It is 1.0. [{ref}`Not reproduced <two-lost>`]{.not-reproduced}"
+    )
+    assert words["claim"] == "```{claim-box} one/wrong\n```"
+
+
+@pytest.mark.parametrize(
+    "name, text, said",
+    [
+        ("one/gone", "It is {measured}.", r"findings\.yml: no chapter has the claim one/gone"),
+        ("one/right", "It is {printed}.", r"findings\.yml: the finding of one/right takes a number .* 'printed'"),
+        ("one/right", "It is {measured:.2q}.", r"the finding of one/right takes a number"),
+    ],
+)
+def test_a_finding_without_its_claim_or_number_ends_the_build_in_a_line(root, name, text, said):
+    with pytest.raises(ValueError, match=said):
+        findings(root, (name, text))
+
+
+BEFORE = {"revision": "abc1234", "date": "2026-01-02"}
+
+
+def edition(root, claims):
+    (root / "book" / "evidence").mkdir()
+    place(root, "edition").write_text(json.dumps(BEFORE | {"claims": claims}))
+
+
+def test_what_changed_compares_with_the_edition_before(root):
+    kept = {"id": "one/right", "verdict": "reproduced", "bound": "at least 0.9", "statement": "a | b"}
+    edition(root, [kept, kept | {"id": "one/typo", "verdict": "corrected"}, kept | {"id": "two/old"}])
+    words = changes.changes(root, RECORDS)
+    assert (words["revision"], words["date"], words["before"], words["now"]) == ("abc1234", "2026-01-02", "3", "7")
+    assert words["summary"] == "5 claims are new in the ledger, 1 are gone, 1 have another verdict or bound, and 1 have the same."
+    assert "| {ref}`one/typo <one-typo>` | corrected → **slip**; at least 0.9 | a \\| b |" in words["changed"]
+    assert "| two/old |" in words["dropped"] and "{ref}`two/dear <two-dear>`" in words["added"]
+
+
+@pytest.mark.parametrize("spoilt", ["", "{}", '{"claims": [{}], "revision": "", "date": ""}', '{"claims": 3}', None])
+def test_an_edition_that_is_not_whole_is_named_with_its_command(root, spoilt):
+    edition(root, [])
+    place(root, "edition").unlink() if spoilt is None else place(root, "edition").write_text(spoilt)
+    with pytest.raises(ValueError, match=r"edition\.json .*report --since TAG --keep"):
+        changes.changes(root, RECORDS)

@@ -1,0 +1,123 @@
+"""How to cite the book, a chapter and a claim: from `CITATION.cff`, the one place of version, authors and repository."""
+
+import re
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import yaml
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.transforms.post_transforms import SphinxPostTransform
+
+NAME = "executable_learning_dynamics"  # of the entries
+CHAPTER = re.compile(r"book/(\w+)")
+
+
+@dataclass(frozen=True)
+class Citation:
+    """What `CITATION.cff` says.
+
+    Attributes
+    ----------
+    title, version, date : of the book; the date as YYYY-MM-DD
+    authors : as they are shown
+    sorted_authors : as BibTeX can sort them: a name that is no person's is in braces
+    repository : its web address, https://github.com/OWNER/NAME, or "" while there is none
+    """
+
+    title: str
+    version: str
+    date: str
+    authors: tuple[str, ...]
+    sorted_authors: tuple[str, ...]
+    repository: str
+
+    @property
+    def tag(self) -> str:
+        """The tag of this version in git."""
+        return f"v{self.version}"
+
+    def bibtex(self, title: str = "", note: str = "", key: str = "") -> str:
+        """Write the entry of the book, or of a part of it with a title, a note and a key of its own."""
+        year, month, _ = self.date.split("-")
+        version = f"Version {self.version}"
+        fields = {
+            "author": " and ".join(self.sorted_authors),
+            "month": month,
+            "title": title or self.title,
+            "note": f"{note}. In: {self.title}. {version}" if note else version,
+            "year": year,
+        } | ({"url": self.repository} if self.repository else {})
+        lines = ",\n".join(f"{name} = {{{value}}}" for name, value in fields.items())
+        return f"@misc{{{NAME}{key},\n{lines}\n}}"
+
+
+def read(root: Path) -> Citation:
+    """Read `CITATION.cff`.
+
+    Raises
+    ------
+    ValueError
+        If the file is missing or lacks an entry, or if the repository is none on GitHub.
+    """
+    path = root / "CITATION.cff"
+    try:
+        facts = yaml.safe_load(path.read_text(encoding="utf-8"))
+        names = [one.get("name") or f"{one['given-names']} {one['family-names']}" for one in facts["authors"]]
+        braced = [f"{{{name}}}" if "name" in one else name for name, one in zip(names, facts["authors"], strict=True)]
+        texts = [str(facts[name]) for name in ("title", "version", "date-released")]
+        repository = facts.get("repository-code", "")
+    except (OSError, yaml.YAMLError, LookupError, TypeError, AttributeError) as problem:
+        raise ValueError(f"{path} cannot be read ({problem}): it needs title, version, date-released and authors") from problem
+    if repository and not re.fullmatch(r"https://github\.com/[\w.-]+/[\w.-]+", repository):
+        raise ValueError(f"{path}: repository-code is {repository}, want https://github.com/OWNER/NAME, or no such line")
+    return Citation(*texts, tuple(names), tuple(braced), repository)
+
+
+class CiteClaims(SphinxPostTransform):
+    """Give each claim of a chapter a fold with its entry."""
+
+    default_priority = 190
+    formats = ("html",)
+
+    def run(self, **_: Any) -> None:
+        """Append the folds."""
+        chapter = CHAPTER.fullmatch(self.env.docname)
+        citation = read(Path(self.env.srcdir))
+        for box in list(self.document.findall(nodes.container)):
+            if chapter and "claim" in box["classes"] and box["ids"]:
+                box += nodes.raw("", claim(citation, chapter[1], box["ids"][0]), format="html")
+
+
+def claim(citation: Citation, chapter: str, anchor: str) -> str:
+    """Write the fold of a claim, whose anchor is CHAPTER-NAME."""
+    name = anchor.removeprefix(f"{chapter}-")
+    return _fold("Cite this claim", citation.bibtex(f"Claim {chapter}/{name}", f"Chapter {chapter}", f"_{chapter}_{name}"))
+
+
+def _fold(summary: str, entry: str) -> str:
+    """Write a fold with an entry; the copy button comes with the highlighting of code."""
+    code = f'<div class="highlight"><pre>{escape(entry)}</pre></div>'
+    return f'<details class="cite"><summary>{summary}</summary>{code}</details>'
+
+
+def close(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
+    """End each page with the version, and a chapter with its entry."""
+    if doctree is None:
+        return
+    citation, chapter = read(Path(app.srcdir)), CHAPTER.fullmatch(page)
+    words = f'Version {citation.version}, {citation.date} · <a href="{context["pathto"]("book/cite")}">how to cite</a>'
+    fold = ""
+    if chapter and Path(app.srcdir, f"{page}.ipynb").is_file():
+        title = re.sub(r"<[^>]*>|\d+\. ", "", context["title"])
+        fold = _fold("Cite this chapter", citation.bibtex(title, f"Chapter {chapter[1]}", f"_{chapter[1]}"))
+    context["body"] += f'<aside class="citing" aria-label="Version and citation"><p>{words}</p>{fold}</aside>'
+
+
+def setup(app: Sphinx) -> None:
+    """Register with Sphinx."""
+    app.add_css_file("frame.css")
+    app.add_post_transform(CiteClaims)
+    app.connect("html-page-context", close, priority=700)
