@@ -116,7 +116,8 @@ def fold(cell: nodes.container) -> None:
     The table of all claims, which is long, is folded as a whole.
     """
     if cell[0].astext().strip() == "claims.table()":
-        cell.attributes |= {"hide_mode": "all", "prompt_show": "Show all claims of this chapter", "prompt_hide": "Hide the claims"}
+        prompts = {"prompt_show": "Show all claims of this chapter", "prompt_hide": "Hide the claims"}
+        cell.attributes |= {"hide_mode": "all", **prompts}
         return
     boxes = [part for part in cell.findall(nodes.container) if "claim" in part["classes"]]
     if boxes:
