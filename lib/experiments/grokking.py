@@ -21,14 +21,14 @@ from lib.networks import Dense, Transformer
 from lib.networks.base import check_device
 from lib.results import Growing, Run
 from lib.sweeps import Sweep
-from lib.training import cross_entropy, train
+from lib.training import cross_entropy, log_steps, train
 from lib.training.schedules import warm_up
 
 POSITIVES = partial(positives, ndim=1)
 REACHED = 0.99  # the accuracy at which a network has fitted, or generalized
 
 
-@takes(alpha=POSITIVES, tau=POSITIVES, seeds=wholes)
+@takes(alpha=POSITIVES, tau=POSITIVES, seeds=wholes, steps=size, every=size)
 def transformers(
     alpha: Sequence[float],
     tau: Sequence[float],
@@ -46,7 +46,8 @@ def transformers(
     Parameters
     ----------
     alpha, tau : > 0; every pair of the two is trained with every seed
-    steps, every, p, operation, fraction : as of `transformer_clocks`
+    every : steps between looks
+    steps, p, operation, fraction : as of `transformer_clocks`
 
     Returns
     -------
@@ -56,18 +57,19 @@ def transformers(
     """
     over = {"alpha": list(alpha), "tau": list(tau), "seed": seeds}
     members = [np.array(values) for values in zip(*product(*over.values()), strict=True)]
-    found = _train(*members, steps=steps, every=every, p=p, operation=operation, fraction=fraction, device=device)
+    record = np.arange(0, steps + 1, every)
+    found = _train(*members, steps, record, p=p, operation=operation, fraction=fraction, device=device)
     return _accuracies(found, over)
 
 
-@takes(alpha=POSITIVES, tau=POSITIVES, seed=wholes)
+@takes(alpha=POSITIVES, tau=POSITIVES, seed=wholes, steps=size, looks=size)
 def transformer_clocks(
     alpha: ArrayLike,
     tau: ArrayLike,
     seed: ArrayLike,
     *,
     steps: int,
-    every: int = 25,
+    looks: int = 300,
     p: int = 97,
     operation: str = "division",
     fraction: float = 0.5,
@@ -83,7 +85,7 @@ def transformer_clocks(
     ----------
     alpha, tau, seed : (m,), one entry for each network
     steps : updates at most, by Adam on batches of 512
-    every : steps between looks
+    looks : about how many, evenly spaced on a logarithmic scale: times are known to 1 / `looks` of ln(`steps`)
     p : a prime
     operation : as in `lib.data.arithmetic.modular`
     fraction : which part of the equations is learned from; the paper has a half
@@ -99,18 +101,18 @@ def transformer_clocks(
     """
     members = np.broadcast_arrays(*np.atleast_1d(alpha, tau, seed))
     options = {"p": p, "operation": operation, "fraction": fraction, "weight_decay": weight_decay, "device": device}
-    found = _train(*members, steps=steps, every=every, stop_when=_generalized, **options)
+    found = _train(*members, steps, log_steps(steps, looks), stop_when=_generalized, **options)
     return _clocks(found)
 
 
-@takes(steps=size, every=size, fraction=partial(number, low=0, high=1))
+@takes(fraction=partial(number, low=0, high=1))
 def _train(
     alpha: NDArray,
     tau: NDArray,
     seed: NDArray,
-    *,
     steps: int,
-    every: int,
+    record: NDArray,
+    *,
     p: int,
     operation: str,
     fraction: float,
@@ -142,7 +144,7 @@ def _train(
         loss=lambda outputs, targets: cross_entropy(targets[..., 1:] * outputs, targets[..., 0].long()),
         metrics={"accuracy": lambda outputs, targets: accuracy(outputs, targets[..., 0].long())},
         test=(tokens[others], targets[1]),
-        record=np.arange(0, steps + 1, every),
+        record=record,
         seed=seed.tolist(),
         progress=True,
         **options,
@@ -168,7 +170,7 @@ def _drawn(network: Transformer, seed: int, count: int, first: int, device: str)
     return weights, *split((seed, 0), count, first)
 
 
-@takes(alpha=POSITIVES, scale=POSITIVES, seeds=wholes)
+@takes(alpha=POSITIVES, scale=POSITIVES, seeds=wholes, steps=size, every=size)
 def two_layers(
     alpha: Sequence[float],
     scale: Sequence[float],
@@ -186,7 +188,8 @@ def two_layers(
     Parameters
     ----------
     alpha, scale : > 0; every pair of the two is trained with every seed
-    steps, every, p, operation, width : as of `two_layer_clocks`
+    every : steps between looks
+    steps, p, operation, width : as of `two_layer_clocks`
 
     Returns
     -------
@@ -196,18 +199,19 @@ def two_layers(
     """
     over = {"alpha": list(alpha), "scale": list(scale), "seed": seeds}
     members = [np.array(values) for values in zip(*product(*over.values()), strict=True)]
-    found = _train_two_layers(*members, steps=steps, every=every, p=p, operation=operation, width=width, device=device)
+    record = np.arange(0, steps + 1, every)
+    found = _train_two_layers(*members, steps, record, p=p, operation=operation, width=width, device=device)
     return _accuracies(found, over)
 
 
-@takes(alpha=POSITIVES, scale=POSITIVES, seed=wholes)
+@takes(alpha=POSITIVES, scale=POSITIVES, seed=wholes, steps=size, looks=size)
 def two_layer_clocks(
     alpha: ArrayLike,
     scale: ArrayLike,
     seed: ArrayLike,
     *,
     steps: int,
-    every: int = 2,
+    looks: int = 300,
     p: int = 31,
     operation: str = "division",
     width: int = 128,
@@ -225,7 +229,7 @@ def two_layer_clocks(
     scale : (m,), > 0, c
     seed : (m,)
     steps : updates at most
-    every : steps between looks
+    looks : about how many, evenly spaced on a logarithmic scale: times are known to 1 / `looks` of ln(`steps`)
     p : a prime
     operation : as in `lib.data.arithmetic.one_hot_pairs`
 
@@ -237,17 +241,17 @@ def two_layer_clocks(
     """
     members = np.broadcast_arrays(*np.atleast_1d(alpha, scale, seed))
     options = {"p": p, "operation": operation, "width": width, "device": device, "stop_when": _generalized}
-    return _clocks(_train_two_layers(*members, steps=steps, every=every, **options))
+    return _clocks(_train_two_layers(*members, steps, log_steps(steps, looks), **options))
 
 
-@takes(steps=size, every=size, width=size, device=check_device)
+@takes(width=size, device=check_device)
 def _train_two_layers(
     alpha: NDArray,
     scale: NDArray,
     seed: NDArray,
-    *,
     steps: int,
-    every: int,
+    record: NDArray,
+    *,
     p: int,
     operation: str,
     width: int,
@@ -274,7 +278,7 @@ def _train_two_layers(
         betas=(0.9, 0.98),
         metrics={"accuracy": lambda outputs, targets: accuracy(outputs, targets.argmax(-1))},
         test=(inputs[others], targets[others]),
-        record=np.arange(0, steps + 1, every),
+        record=record,
         progress=True,
         **options,
     )

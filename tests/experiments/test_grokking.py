@@ -8,6 +8,7 @@ from torch.nn import functional
 from lib.data.arithmetic import modular, one_hot_pairs, split
 from lib.experiments import grokking
 from lib.networks.transformer import Transformer
+from lib.training import log_steps
 
 
 def test_two_layers_learn_as_a_plain_loop_does():
@@ -88,10 +89,10 @@ def test_steps_until_a_threshold():
 
 def test_clocks_of_two_layers_are_those_of_the_course():
     """Networks that have generalized leave the stack; the others, and their times, are as if nobody had left."""
-    alpha, seeds = [1, 10**0.5], [0, 1]
-    course = grokking.two_layers(alpha, [0.1], seeds, steps=300, every=5).isel(scale=0)
+    alpha, seeds, looks = [1, 10**0.5], [0, 1], log_steps(300, 40)
+    course = grokking.two_layers(alpha, [0.1], seeds, steps=300, every=1).isel(scale=0).sel(step=looks)
     a, s = (np.ravel(x) for x in np.meshgrid(alpha, seeds, indexing="ij"))
-    found = grokking.two_layer_clocks(a, np.full(4, 0.1), s, steps=300, every=5)
+    found = grokking.two_layer_clocks(a, np.full(4, 0.1), s, steps=300, looks=40)
     for name, accuracies in (("fit", course.train), ("grok", course.validation)):
         assert found[name].values.tolist() == np.ravel(grokking.steps_until(accuracies)).tolist()
     assert np.isfinite(found.grok).sum() >= 2
@@ -100,7 +101,7 @@ def test_clocks_of_two_layers_are_those_of_the_course():
 
 def test_a_transformer_that_leaves_the_stack_leaves_the_others_as_they_are(monkeypatch):
     monkeypatch.setattr(grokking, "REACHED", 0.05)
-    members, options = ([1.0, 10.0, 1.0], [1.0, 0.5, 1.5], [0, 1, 2]), {"steps": 60, "every": 1, "p": 11, "weight_decay": 1.0}
+    members, options = ([1.0, 10.0, 1.0], [1.0, 0.5, 1.5], [0, 1, 2]), {"steps": 60, "p": 11, "weight_decay": 1.0}
     together = grokking.transformer_clocks(*members, **options)
     assert len(set(together.grok.values.tolist())) > 1
     for m, member in enumerate(zip(*members, strict=True)):
