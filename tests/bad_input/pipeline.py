@@ -64,6 +64,7 @@ EXEMPT = {
 
 MNIST = "needs the digits; tests/experiments run it"
 TRAINS = "trains for seconds; tests/experiments run it"
+LATE = "a network that has not fitted after a step gives infinity"
 
 CALLS = {
     **room(
@@ -226,6 +227,36 @@ CALLS = {
             positive="alpha tau",
             may={"alpha": "longer", "tau": "longer", "seeds": "longer"},
             also={"fraction": (1.5, -0.5)},
+        ),
+        transformer_clocks=call(
+            alpha=[1.0],
+            tau=[1.0],
+            seed=[0],
+            steps=1,
+            looks=1,
+            p=3,
+            operation="division",
+            fraction=0.5,
+            weight_decay=0.1,
+            device="cpu",
+            positive="alpha tau",
+            may={"alpha": "longer", "tau": "longer", "seed": "longer"},
+            also={"fraction": (1.5, -0.5), "weight_decay": (-1.0,)},
+            untried=LATE,
+        ),
+        two_layer_clocks=call(
+            alpha=[1.0],
+            scale=[1.0],
+            seed=[0],
+            steps=1,
+            looks=1,
+            p=3,
+            operation="division",
+            width=2,
+            device="cpu",
+            positive="alpha scale",
+            may={"alpha": "longer", "scale": "longer", "seed": "longer"},
+            untried=LATE,
         ),
         two_layers=call(
             alpha=[1.0],
