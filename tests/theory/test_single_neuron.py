@@ -123,6 +123,7 @@ TARGET = np.array([0.6, -1.2, 0.3])
         (np.sqrt(1001), [0.6, -0.8, 0.0]),  # δ = ±1000
         (-0.5, np.sqrt(1000.25) * np.array([0.6, 0.0, 0.8])),
         (0.5, np.sqrt(1000.25) * TARGET / np.linalg.norm(TARGET)),
+        (2.0, 1.4 / 1.89 * TARGET + np.sqrt((2 - 1.96 / 1.89) / 5) * np.array([2.0, 1.0, 0.0])),  # m = 0: ν stays
     ],
 )
 def test_trajectory_matches_the_ode_at_the_edges(a0, w0):
