@@ -9,7 +9,7 @@ so that :math:`ZZ^\top = e^{Ft}Z_0\,(I + Z_0^\top\!\int_0^t\!e^{2Fs}ds\,Z_0)^{-1
 :math:`W^\top W`, :math:`\beta` and :math:`A^\top A`. The loss is :math:`\tfrac12\|\beta - \beta_*\|^2`, all learning rates are 1.
 
 Source: Braun et al. (2022), after Fukumizu (1998), for δ = 0 and many starts; Dominé et al. (2025), with this F, for δ ≠ 0,
-h = min(d, c) and an invertible block of the start. Ours: no inverse of F or of the start, hence every rank and width; the program.
+h = min(d, c) and an invertible block of the start. Ours: no inverse of F or of the start, so every rank and width; the program.
 """
 
 from typing import NamedTuple
