@@ -8,7 +8,8 @@ Where :math:`AA^\top - WW^\top = \delta I`, the stacked layers :math:`Z = (W^\to
 so that :math:`ZZ^\top = e^{Ft}Z_0\,(I + Z_0^\top\!\int_0^t\!e^{2Fs}ds\,Z_0)^{-1}Z_0^\top e^{Ft}`; its blocks are
 :math:`W^\top W`, :math:`\beta` and :math:`A^\top A`. The loss is :math:`\tfrac12\|\beta - \beta_*\|^2`, all learning rates are 1.
 
-Source: new for every δ and shape; for δ = 0 Fukumizu (1998), with conditions Braun et al. (2022) and Dominé et al. (2025).
+Source: Braun et al. (2022), after Fukumizu (1998), for δ = 0 and many starts; Dominé et al. (2025), with this F, for δ ≠ 0,
+h = min(d, c) and an invertible block of the start. Ours: no inverse of F or of the start, so every rank and width; the program.
 """
 
 from typing import NamedTuple
@@ -73,9 +74,10 @@ def course(a: ArrayLike, w: ArrayLike, beta_star: ArrayLike, times: ArrayLike) -
     beta_star : (d, c) the least-squares solution, of any rank
     times : (T,) non-negative
 
-    Raises ValueError if the layers are not isotropic to 1e-8 of their size.
+    Raises ValueError if the layers are not isotropic to 1e-8 of their size. This bounds Δ, not the map: near a saddle,
+    layers that are isotropic to 1e-9 only may leave it at another time than the answer for Δ = δI does.
 
-    Source: new; see the module.
+    Source: see the module.
     """
     fit("(h, c), (h, d), (d, c)", a=a, w=w, beta_star=beta_star)
     delta = _isotropic_delta(a, w)
