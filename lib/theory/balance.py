@@ -66,8 +66,8 @@ def sharpness(balance: ArrayLike) -> NDArray:
 
     λ is the largest eigenvalue of the Hessian of :math:`\tfrac12\|\beta-\beta_*\|^2` in the parameters (a, w), for one learning
     rate η, where :math:`b = (a^2-\|w\|^2)/2s`. For two rates it is that of :math:`H_{ij}\sqrt{\eta_i\eta_j}` in units of
-    :math:`\sqrt{\eta_a\eta_w}\,s`. Gradient descent of rate η is stable at the minimum if :math:`\eta\lambda < 2`. It holds for one
-    active direction on white data of strength one, not for neurons that point elsewhere.
+    :math:`\sqrt{\eta_a\eta_w}\,s`. Gradient descent of rate η is stable at the minimum if :math:`\eta\lambda < 2`. It holds for
+    one active direction on white data of strength one, not for neurons that point elsewhere.
 
     `balance` b and the result have shape (...). Source: new in these units; Zhao et al. (2023) relate sharpness to the charge.
     """  # noqa: D400

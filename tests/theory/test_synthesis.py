@@ -493,7 +493,7 @@ def test_the_largest_balance_at_the_edges():
     assert synthesis.largest_balance(1.5, 0.5) == 0
     with pytest.raises(ValueError, match="at most 1"):
         synthesis.largest_balance([0.5, 1.1])
-    with pytest.raises(ValueError, match="at most 1.5"):
+    with pytest.raises(ValueError, match=r"at most 1\.5"):
         synthesis.largest_balance([0.5, 1.6], 0.5)
 
 
