@@ -66,22 +66,29 @@ def sharpness(balance: ArrayLike) -> NDArray:
 
     λ is the largest eigenvalue of the Hessian of :math:`\tfrac12\|\beta-\beta_*\|^2` in the parameters (a, w), for one learning
     rate η, where :math:`b = (a^2-\|w\|^2)/2s`. For two rates it is that of :math:`H_{ij}\sqrt{\eta_i\eta_j}` in units of
-    :math:`\sqrt{\eta_a\eta_w}\,s`. Gradient descent of rate η is stable at the minimum if :math:`\eta\lambda < 2`.
+    :math:`\sqrt{\eta_a\eta_w}\,s`. Gradient descent of rate η is stable at the minimum if :math:`\eta\lambda < 2`. It holds for
+    one active direction on white data of strength one, not for neurons that point elsewhere.
 
     `balance` b and the result have shape (...). Source: new in these units; Zhao et al. (2023) relate sharpness to the charge.
     """  # noqa: D400
     return 2 * np.hypot(1, balance)
 
 
-@takes(rate=positives)
-def largest_balance(rate: ArrayLike) -> NDArray:
-    r"""Return the largest |b| at which gradient descent is stable at the minimum, :math:`|b| < \sqrt{1/(\eta s)^2 - 1}`.
+@takes(rate=positives, momentum=partial(number, low=0, high=np.nextafter(1, 0)))
+def largest_balance(rate: ArrayLike, momentum: float = 0.0) -> NDArray:
+    r"""Return the largest |b| at which gradient descent is stable at the minimum that one neuron reaches on white data,
 
-    `rate` (...) is ηs in (0, 1], :math:`\sqrt{\eta_a\eta_w}\,s` for two rates; above 1 no minimum is stable. Source: new.
-    """
-    if np.any(rate > 1):
-        raise ValueError(f"rate is up to {np.max(rate):g}: want at most 1, beyond which no minimum is stable")
-    return np.sqrt((1 - rate) * (1 + rate)) / rate
+    .. math:: |b| < \sqrt{\Big(\frac{1 + \mu}{\eta s}\Big)^2 - 1},
+
+    for heavy-ball momentum μ in [0, 1), which is stable up to :math:`\eta\lambda = 2(1 + \mu)`.
+
+    `rate` (...) is ηs in (0, 1 + μ], :math:`\sqrt{\eta_a\eta_w}\,s` for two rates, times the strength of the data; above it no
+    minimum is stable. Source: new in these units.
+    """  # noqa: D400
+    most = 1 + momentum
+    if np.any(rate > most):
+        raise ValueError(f"rate is up to {np.max(rate):g}: want at most {most:g}, beyond which no minimum is stable")
+    return np.sqrt((most - rate) * (most + rate)) / rate
 
 
 # --- the plane of balance and size

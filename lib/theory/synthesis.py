@@ -244,7 +244,8 @@ def two_points_as_neuron(
 def coordinates(neuron: Neuron) -> Coordinates:
     r"""Return the balance b, the size r and the cosine of a neuron, which decide its course, and its clock.
 
-    The cosine is 0 where :math:`\beta_0 = 0`.
+    Where :math:`\beta_0 = 0`, balance and size alone do not decide. The cosine is then that of w, with the sign of a (+ for
+    a = 0, where :math:`w` and :math:`-w` have mirrored courses), or 0 for w = 0, which starts straight towards β*.
 
     >>> coordinates(pair_as_neuron([3, 1], target=2))
     Coordinates(balance=2.0, size=1.5, cosine=1.0, clock=2.0)
@@ -254,7 +255,7 @@ def coordinates(neuron: Neuron) -> Coordinates:
     a, w, target, eta_a, eta_w = neuron
     s, length = np.hypot.reduce(nonzero("neuron.beta_star", target)), np.hypot.reduce(w)
     clock = np.sqrt(eta_a * eta_w) * s
-    cosine = float(np.sign(a) * (w / length) @ (target / s)) if length > 0 else 0.0
+    cosine = float((-1 if a < 0 else 1) * (w / length) @ (target / s)) if length > 0 else 0.0
     with np.errstate(over="ignore"):
         balance = held("the balance", single_neuron.conserved(a, w, eta_a, eta_w) / (2 * clock))
         size = held("the size", np.abs(a) * length / s)

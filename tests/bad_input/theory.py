@@ -268,7 +268,7 @@ CALLS = {
         strengths=call(balance=0.5, size=0.1, broadcast="balance size"),
         half_time=call(balance=0.5, size=0.1, broadcast="balance size"),
         sharpness=call(balance=0.5),
-        largest_balance=call(rate=0.5, positive="rate", also={"rate": (1.5,)}),
+        largest_balance=call(rate=0.5, momentum=0.5, positive="rate", also={"rate": (1.6,), "momentum": (-0.1, 1.0)}),
         neuron_kernel_distance=call(
             balance=0.5, size=0.1, cosine=0.5, dimension=2, positive="size", broadcast="balance size", also={"cosine": (1.5,)}
         ),

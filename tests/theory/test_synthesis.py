@@ -384,6 +384,16 @@ def test_coordinates_written_out():
     assert found == pytest.approx(((9 * 4 - 4 * 9) / 60, 6 / 5, 4 / 5, 30))
     found = synthesis.coordinates(Neuron(2.0, np.zeros(2), np.array([3.0, 4.0]), 1.0, 1.0))
     assert found == pytest.approx((0.4, 0, 0, 5))
+    found = synthesis.coordinates(Neuron(0.0, np.array([0.0, 3.0]), np.array([3.0, 4.0]), 1.0, 1.0))
+    assert found == pytest.approx((-0.9, 0, 4 / 5, 5))  # β₀ = 0, yet w has its angle
+
+
+@given(angle=st.floats(0, np.pi), length=st.floats(0.3, 2))
+def test_without_a_readout_the_angle_of_w_decides_and_its_sign_is_free(angle, length):
+    w, target = length * np.array([np.cos(angle), np.sin(angle)]), np.array([1.0, 0.0])
+    assert synthesis.coordinates(Neuron(0.0, w, target, 1.0, 1.0)).cosine == pytest.approx(np.cos(angle), abs=1e-12)
+    one, other = (single_neuron.flow(0.0, sign * w, np.eye(2), target, [0.0, 1.0]).beta[-1] for sign in (1, -1))
+    np.testing.assert_allclose(one, other, atol=1e-9)
 
 
 # --- what balance and size decide
@@ -463,13 +473,28 @@ def test_the_largest_balance_is_at_the_edge_of_stability(rate, sign):
         assert (errors[1] > errors[0]) == grows
 
 
+@given(rate=st.floats(0.05, 0.95), momentum=st.floats(0, 0.95), sign=signs)
+def test_momentum_raises_the_largest_balance(rate, momentum, sign):
+    """The heavy ball θ' = θ + μ(θ - θ₋) - η∇L, linear at the minimum, has the matrix [[(1 + μ)I - ηH, -μI], [I, 0]]."""
+    edge = float(synthesis.largest_balance(rate, momentum))
+    for factor, grows in ((0.99, False), (1.01, True)):
+        first, second = np.sqrt(synthesis.strengths(sign * factor * edge, 1.0))
+        hessian = np.outer([second, first], [second, first])
+        bulk = (1 + momentum) * np.eye(2) - rate * hessian
+        modes = np.linalg.eigvals(np.block([[bulk, -momentum * np.eye(2)], [np.eye(2), np.zeros((2, 2))]]))
+        assert (np.max(np.abs(modes)) > 1 + 1e-9) == grows
+
+
 def test_the_largest_balance_at_the_edges():
     np.testing.assert_allclose(
         synthesis.largest_balance([[1.0, 0.5], [1e-99, 0.6]]), [[0, np.sqrt(3)], [1e99, 4 / 3]], rtol=1e-14
     )
     assert np.isclose(synthesis.largest_balance(1 - 1e-12), np.sqrt(2e-12), rtol=1e-4)
+    assert synthesis.largest_balance(1.5, 0.5) == 0
     with pytest.raises(ValueError, match="at most 1"):
         synthesis.largest_balance([0.5, 1.1])
+    with pytest.raises(ValueError, match=r"at most 1\.5"):
+        synthesis.largest_balance([0.5, 1.6], 0.5)
 
 
 # --- the plane
