@@ -63,7 +63,7 @@ def test_on_a_phone_a_figure_with_small_letters_opens(visit, name):
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_figure_that_moves_opens_with_its_slider_and_goes_back(visit, theme):
     page = visit("book/products.html", PHONE, has_touch=True, color_scheme=theme)
-    figure, box = page.locator("figure div.moving"), page.locator("dialog.zoomed")
+    figure, box = page.locator("figure div.moving").first, page.locator("dialog.zoomed")
     place = "figure => [figure.getBoundingClientRect().y, document.documentElement.scrollHeight, figure.parentElement.localName]"
     figure.scroll_into_view_if_needed()
     before = figure.evaluate(place)
@@ -88,5 +88,5 @@ def test_a_figure_that_moves_opens_with_its_slider_and_goes_back(visit, theme):
 
 def test_on_a_laptop_a_figure_that_moves_needs_no_opening(visit):
     page = visit("book/products.html")
-    assert page.locator("figure div.moving").is_visible()
+    assert page.locator("figure div.moving").first.is_visible()
     assert not page.get_by_role("button", name="Enlarge").is_visible()

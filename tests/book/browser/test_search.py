@@ -23,7 +23,7 @@ def test_search_finds_a_theorem(visit):
 
 # What one asks for, and what must come among the first three: a pattern for "kind number title | source | page#anchor".
 ASKED = {
-    "silent alignment": "section .*alignment.* piecewise_linear",
+    "silent alignment": "section .*silent alignment",
     "early alignment": "section .*alignment.* piecewise_linear",
     "balanced": "(claim|section) .*balance",
     "conserved": "section .*conserved",
