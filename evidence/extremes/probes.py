@@ -736,7 +736,7 @@ def of_rest():
         (1e-160, [0, 1e-160], [3, 4], (0, 0, 0.8, 5)),
         (1e90, [1e90], [1e-50], (0, 1e230, 1, 1e-50)),
         (-1, [3e-200, 4e-200], [3e-200, 4e-200], (1e199, 1, -1, 5e-200)),
-        (0, [1], [1], (-0.5, 0, 0, 1)),
+        (0, [1], [1], (-0.5, 0, 1, 1)),
     ]:
         value = lambda n=synthesis.Neuron(a, np.array(w, float), np.array(target, float), 1, 1): synthesis.coordinates(n)
         yield "synthesis.coordinates", f"a {a:g}, w {w}, β* {target}", "by hand", value, lambda e=expected: e
