@@ -1,13 +1,13 @@
 """Problem sets: notebooks for students, without solutions, and for teachers.
 
-They come from the problems of a chapter and from `book/problems/NAME.md`, whose section `## LABEL` solves the exercise LABEL: its words
-are the model answer, the list below `**Rubric.**` says what earns points, a code cell tagged `answer` computes (what stands between
-`### BEGIN SOLUTION` and `### END SOLUTION` students do not get), and one tagged `check` asserts that it is right. Points that are
-`(checked)` belong to the check, the others to the words.
+They come from the problems of a chapter and from `book/problems/NAME.md`, whose section `## LABEL` solves the exercise LABEL:
+its words are the model answer, the list below `**Rubric.**` says what earns points, a code cell tagged `answer` computes
+(what stands between `### BEGIN SOLUTION` and `### END SOLUTION` students do not get), and one tagged `check` asserts that it
+is right. Points that are `(checked)` belong to the check, the others to the words.
 
-The cells carry the metadata of nbgrader (https://nbgrader.readthedocs.io), which Jupyter ignores where it is not installed: a set
-can be handed out as it is, and collected and graded on any JupyterHub. The teachers' notebook is what nbgrader calls the source
-version, the students' one the release version.
+The cells carry the metadata of nbgrader (https://nbgrader.readthedocs.io), which Jupyter ignores where it is not installed: a
+set can be handed out as it is, and collected and graded on any JupyterHub. The teachers' notebook is what nbgrader calls the
+source version, the students' one the release version.
 """
 
 import re
@@ -28,7 +28,7 @@ RUBRIC = re.compile(r"\*\*Rubric\.\*\*\n\n((?:- .+\n?)+)")
 POINTS = re.compile(r"^- (\d+) points?( \(checked\))?: ", re.MULTILINE)
 SOLUTION = re.compile(r"^( *)### BEGIN SOLUTION\n.*?^ *### END SOLUTION$", re.MULTILINE | re.DOTALL)
 STUB = r"\1# YOUR CODE HERE\n\1raise NotImplementedError()"
-EQUATION = r"^\$\$\n(.*?)\n\$\$ \(%s\)$"
+EQUATION = r"^\$\$\n((?:(?!\$\$).)*)\n\$\$ \(%s\)$"
 INTRODUCTION = """\
 # Problems: {title}
 

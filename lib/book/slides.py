@@ -1,12 +1,13 @@
 """Slides: each deck `book/slides/NAME.md` as a page of its own, `slides/NAME.html`, that needs no server and no network.
 
-A deck is Markdown with formulas between dollars. Each heading of the second level begins a slide; what stands before the first is
-on the title slide. It copies nothing of the book: a paragraph `![](#LABEL)` is the equation, figure, claim, theorem or exercise of
-that label as the built chapter shows it, `[](#LABEL)` is a link that says its number, and in `[{measured:.2f}](#CLAIM)` stands what
-the claim has measured, or `{printed}`. A label that the book does not have is an error, and so the end of the build.
+A deck is Markdown with formulas between dollars. Each heading of the second level begins a slide; what stands before the
+first is on the title slide. It copies nothing of the book: a paragraph `![](#LABEL)` is the equation, figure, claim, theorem
+or exercise of that label as the built chapter shows it, `[](#LABEL)` is a link that says its number, and in
+`[{measured:.2f}](#CLAIM)` stands what the claim has measured, or `{printed}`. A label that the book does not have is an
+error, and so the end of the build.
 
-On paper, on a phone and without scripts a deck is a document; elsewhere reveal.js (`_static/vendor/reveal`, MIT) shows one slide
-at a time.
+On paper, on a phone and without scripts a deck is a document; elsewhere reveal.js (`_static/vendor/reveal`, MIT) shows one
+slide at a time.
 """
 
 import json
@@ -16,6 +17,7 @@ from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
+from docutils import nodes
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from mdit_py_plugins.dollarmath import dollarmath_plugin
@@ -145,9 +147,10 @@ def _filled(tokens: list[Token], known: Mapping[str, Part], records: Mapping[str
 
 
 def _part(known: Mapping[str, Part], address: str) -> Part:
-    if address[1:] not in known:
-        raise ValueError(f"no chapter has an equation, a figure, a claim, a theorem or an exercise {address[1:]}")
-    return known[address[1:]]
+    for label in (address[1:], nodes.make_id(address[1:])):  # the second is what docutils makes of a name with _
+        if label in known:
+            return known[label]
+    raise ValueError(f"no chapter has an equation, a figure, a claim, a theorem or an exercise {address[1:]}")
 
 
 def name(part: Part) -> str:
