@@ -112,7 +112,14 @@ def slides(text: str, known: Mapping[str, Part], records: Mapping[str, dict]) ->
             starts.append(number)
     pieces = [tokens[start:end] for start, end in zip(starts, [*starts[1:], None], strict=True)]
     written = [markdown.renderer.render(piece, markdown.options, {}).strip() for piece in pieces]
-    return [re.sub("<table.*?</table>", r'<div class="scrolling" tabindex="0">\g<0></div>', one, flags=re.S) for one in written]
+    return [_finished(one) for one in written]
+
+
+def _finished(slide: str) -> str:
+    """Let tables scroll, and a picture that stands still wait for a key where the slide asks to decide first."""
+    slide = re.sub("<table.*?</table>", r'<div class="scrolling" tabindex="0">\g<0></div>', slide, flags=re.DOTALL)
+    asks = "<strong>Decide" in slide and '<div class="moving">' not in slide
+    return slide.replace('<figure class="', '<figure class="fragment ', 1) if asks else slide
 
 
 def _formula(latex: str, block: bool) -> str:
