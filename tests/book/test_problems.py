@@ -4,6 +4,7 @@ import nbformat
 import pytest
 import small_book
 
+from lib.__main__ import main
 from lib.book import problems
 
 EXERCISES = r"""
@@ -118,6 +119,14 @@ def test_sets_are_written_for_chapters_that_have_one(root, tmp_path):
     assert problems.write(root, tmp_path / "out", solved=False) == [tmp_path / "out" / "one.ipynb"]
     spoil(root, "[check]", "[other]")
     assert problems.write(root, tmp_path / "none", solved=False) == []
+
+
+def test_the_command_keeps_solutions_in_a_folder_of_their_own(root, monkeypatch, capsys):
+    monkeypatch.chdir(root)
+    assert main(["course"]) == 0
+    assert capsys.readouterr().out == "_build/course/one.ipynb\n_build/solutions/one.ipynb\n"
+    without, whole = ((root / "_build" / name / "one.ipynb").read_text() for name in ("course", "solutions"))
+    assert "math.exp" not in without and "math.exp" in whole
 
 
 @pytest.mark.parametrize(

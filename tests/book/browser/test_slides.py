@@ -10,14 +10,13 @@ DECKS = slides.decks(ROOT)
 PRESENT = "section.present"
 OVER = """() => [...document.querySelectorAll("section")].map((slide, number) => {
     Reveal.slide(number, 0, 99);
-    const frame = slide.getBoundingClientRect(), parts = [...slide.querySelectorAll(":scope > *, .formula, figure img, .moving > svg")];
-    const boxes = parts.map(part => part.getBoundingClientRect());
+    const frame = slide.getBoundingClientRect();
+    const inside = [...slide.children, ...slide.querySelectorAll("figure img, .moving > svg")];
+    const below = inside.map(part => part.getBoundingClientRect().bottom - frame.bottom);
+    const wide = [slide, ...slide.querySelectorAll(".formula")].map(part => part.scrollWidth - part.clientWidth);
     const pictures = [...slide.querySelectorAll("figure img, .moving > svg")].map(one => one.getBoundingClientRect().height);
-    return [
-        slide.innerText.split("\\n")[0],
-        Math.max(slide.scrollWidth - slide.clientWidth, slide.scrollHeight - slide.clientHeight, ...boxes.map(box => box.bottom - frame.bottom)),
-        Math.min(...pictures.map(height => height / frame.height), 1),
-    ];
+    const share = Math.min(1, ...pictures.map(height => height / frame.height));
+    return [slide.innerText.split("\\n")[0], Math.max(slide.scrollHeight - slide.clientHeight, ...wide, ...below), share];
 })"""
 
 
@@ -51,7 +50,7 @@ def test_keys_turn_the_slides_and_the_address_follows(visit, name):
     page = deck(visit, name)
     page.keyboard.press("ArrowRight")
     page.wait_for_function("Reveal.getState().indexh === 1")
-    assert page.url.endswith("#/1")
+    page.wait_for_url("**/*#/1")
     page.reload()
     page.wait_for_function("window.Reveal && Reveal.isReady()")
     assert page.evaluate("Reveal.getState().indexh") == 1
@@ -66,7 +65,8 @@ def test_keys_turn_the_slides_and_the_address_follows(visit, name):
 def test_a_picture_waits_until_one_has_decided(visit, name):
     page = deck(visit, name)
     figure = page.locator("figure.fragment").first
-    figure.wait_for(state="attached")
+    if not figure.count():
+        pytest.skip("this deck asks on slides of their own")
     number = figure.evaluate("figure => [...document.querySelectorAll('section')].indexOf(figure.closest('section'))")
     page.evaluate(f"Reveal.slide({number})")
     assert not figure.is_visible()
@@ -107,7 +107,7 @@ def test_a_chapter_leads_to_what_there_is_to_teach_with_and_back(visit, name):
     page = visit(f"book/{name}.html")
     links = page.locator("aside.materials a")
     assert links.all_inner_texts() == ["Teaching plan", "Slides", "Problem set"]
-    links.get_by_text("Slides").or_(page.get_by_role("link", name="Slides", exact=True)).first.click()
+    links.nth(1).click()
     page.wait_for_url("**/slides/*")
     page.get_by_role("link", name="Plan", exact=True).click()
     page.wait_for_url("**/course/*")
