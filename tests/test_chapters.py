@@ -227,6 +227,26 @@ def test_two_problems_have_their_solutions_elsewhere_and_one_exercise_is_hard(ch
     assert "Hard" in [exercise.grade for exercise in pages.course.exercises(ROOT, chapter)]
 
 
+@cache
+def labels():
+    """Name what the chapters' equations, figures, claims and exercises are called: links from decks and plans lead there."""
+    texts = "".join(source(chapter) for chapter in chapters(ROOT))
+    named = set(re.findall(r"^\$\$ \(([\w-]+)\)$|^:label: ([\w-]+)$|^\(([\w-]+)\)=$", texts, re.MULTILINE))
+    figures = {
+        cell.metadata.get("mystnb", {}).get("figure", {}).get("name") for name in chapters(ROOT) for cell in code_cells(name)
+    }
+    return {name for names in named for name in names} | figures | {label(record) for record in read(ROOT)}
+
+
+@taught
+@pytest.mark.parametrize("place", ["slides", "course"])
+def test_a_deck_and_a_plan_lead_to_what_there_is(chapter, place):
+    """The build says so, too, but at its end."""
+    text = (ROOT / "book" / place / f"{chapter}.md").read_text(encoding="utf-8")
+    wanted = re.findall(r"\]\(#([\w-]+)\)", text) + re.findall(r"\{(?:eq|numref|ref)\}`(?:[^`<]*<)?([\w-]+)>?`", text)
+    assert wanted and not set(wanted) - labels()
+
+
 @taught
 def test_a_deck_shows_the_chapters_own_equations_figures_and_claims(chapter):
     deck = (ROOT / "book" / "slides" / f"{chapter}.md").read_text(encoding="utf-8")

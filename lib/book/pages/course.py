@@ -55,11 +55,11 @@ def syllabus(root: Path) -> dict[str, str]:
     """Return a table of the weeks: what they are about, what to read before, and what there is to teach with."""
     listed, entries = weeks(root)
     rows = [
-        [number, f"**{week['title']}.** {week['text']}", entries[name]["reading"], teaching.links(root, name, "book/syllabus")]
+        [number, f"**{week['title']}.** {week['text']}", teaching.links(root, name, "book/syllabus"), entries[name]["reading"]]
         for number, week in enumerate(listed, start=1)
         for name in week["chapters"]
     ]
-    return {"weeks": table(["week", "theme", "to read", "materials"], rows)}
+    return {"weeks": table(["week", "theme", "materials", "to read"], rows)}
 
 
 def _chapter(root: Path, name: str, entry: dict) -> list[str]:

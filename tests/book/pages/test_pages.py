@@ -169,7 +169,7 @@ def test_the_syllabus_has_a_line_for_each_week_with_what_there_is(root):
     (root / "book" / "slides" / "one.md").write_text("A deck")
     lines = course.syllabus(root)["weeks"].splitlines()
     materials = '<a href="../book/one.html">Chapter</a> · <a href="../slides/one.html">Slides</a>'
-    assert lines[2] == f"| 1 | **Start.** First things. | It. | {materials} |"
+    assert lines[2] == f"| 1 | **Start.** First things. | {materials} | It. |"
     assert [line.split(" | ")[0] for line in lines[3:]] == ["| 2", "| 2"]
     assert course.course(root)["count"] == "2"
 
