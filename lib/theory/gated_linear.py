@@ -1,7 +1,7 @@
 r"""Gated deep linear networks with one layer and fixed gates: moments, gradient flow, its limit, and which gating wins.
 
-Source: section 4 of the localization notes. The model is :math:`\hat y = \frac1K\sum_k g_k(x)\,w_k^\top x` (Eq. 80), its loss
-:math:`\tfrac12 E(\hat y - y)^2`. With :math:`\tilde x = g \otimes x`, :math:`A = E\tilde x\tilde x^\top` and
+Source: sections 3.1 and 4 of the localization notes. The model is :math:`\hat y = \frac1K\sum_k g_k(x)\,w_k^\top x` (Eq. 80),
+its loss :math:`\tfrac12 E(\hat y - y)^2`. With :math:`\tilde x = g \otimes x`, :math:`A = E\tilde x\tilde x^\top` and
 :math:`b = E\tilde x y` the flow is :math:`K\tau\dot w = b - Aw/K`: the notes' Eqs. 82 and 85 miss the last 1/K.
 Classes are balanced and y is 0 or 1. The stacked w (Kn,) holds w₁ first, then w₂, and so on.
 """
@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import exprel
+from scipy.special import exprel, ndtr
 
-from lib.checks import ascending, binary, fit, gram, matrices, matrix, positive, takes, vector
+from lib.checks import ascending, binary, broadcastable, fit, gram, matrices, matrix, numbers, positive, positives, takes, vector
 from lib.theory.orthants import EPS, _compare, _gated_covariance, _root, gated_mean
 
 
@@ -120,6 +120,24 @@ def gdln_limit(weights0: ArrayLike, a: ArrayLike, b: ArrayLike) -> NDArray:
     alive = modes.eigenvalues > 0
     settled = len(w) * modes.drive / np.where(alive, modes.eigenvalues, 1)
     return (modes.vectors @ np.where(alive, settled, modes.vectors.T @ w.ravel())).reshape(w.shape)
+
+
+@takes(margins=numbers, moves=numbers, spreads=positives)
+def flip_probability(margins: ArrayLike, moves: ArrayLike, spreads: ArrayLike) -> NDArray:
+    r"""Return the probability that a gate flips, :math:`\Phi\bigl(-(|S| + m\,\mathrm{sign}\,S)/s\bigr)`.
+
+    A signal lies at the distance S = ⟨w, x⟩ from the gate's edge (`margins`, (...)). The weights' change δ moves it by ⟨δ, x⟩,
+    which is Gaussian with mean m (`moves`) and standard deviation s (`spreads`), both (...); all broadcast. For descent
+    along a mean velocity v with gradient noise of covariance C, at the learning rate η with batches of B, L steps have
+    :math:`m = L\langle v, x\rangle` and :math:`s^2 = L\,(\eta^2/B)\,x^\top Cx`, as long as nothing pulls back.
+
+    Over Gaussian signals, S of standard deviation σ, and m = 0 the mean is :math:`\tfrac1\pi\arctan(s/\sigma)`: a quarter where
+    noise and signal are equal.
+
+    Source: ours, for Eq. 78 of the localization notes.
+    """
+    broadcastable(margins=margins, moves=moves, spreads=spreads)
+    return ndtr(-(np.abs(margins) + moves * np.where(margins < 0, -1, 1)) / spreads)
 
 
 @takes(weights=matrices, a=matrix, b=vector)
