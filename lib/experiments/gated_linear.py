@@ -19,6 +19,7 @@ from lib.theory.gated_linear import Moments, gdln_moments
 from lib.training import train
 from lib.training.schedules import piecewise
 
+CLASSES = (1.0, 0.0)  # what the network is to say of the first and the second length
 PAUSE = 50  # steps from a record to its twin: the authors' script looks at gates every 50 steps
 
 
@@ -66,7 +67,7 @@ def gates_to_rest(
     over (trial, step): loss, the error without ½ on 10,000 signals; w (…, neuron, site), and its ipr (…, neuron)
     """
     network = Committee(sites, neurons)
-    inputs, wanted = signals(kind, sites, xi, gain, 10_000, seed)(trials, 0)  # a member's number that no trial has
+    inputs, wanted = signals(kind, sites, xi, gain, 10_000, seed, CLASSES)(trials, 0)  # a member's number that no trial has
     found = train(
         network,
         network.initialize(seed, trials, dtype=torch.float32, device=device),
@@ -75,7 +76,7 @@ def gates_to_rest(
         learning_rate=2 * learning_rate,  # `train` halves the error
         steps=steps + cooling,
         schedule=piecewise([steps, steps + cooling], [1, 0.01]),
-        draw=signals(kind, sites, xi, gain, batch, seed),
+        draw=signals(kind, sites, xi, gain, batch, seed, CLASSES),
         record=np.append(twins(steps, pairs), steps + cooling),
         observe=lambda parameters, outputs, hidden: {"w": (("neuron", "site"), parameters["weight1"])},
         progress=True,
@@ -125,20 +126,75 @@ def _moments(inputs: np.ndarray, labels: np.ndarray, opened: np.ndarray) -> Mome
     return Moments(*(sum(share * part for share, part in zip(shares, kind, strict=True)) for kind in zip(*found, strict=True)))
 
 
-@takes(weights=matrix, inputs=matrix, labels=vector)
-def gradient_noise(weights: np.ndarray, inputs: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return mean (K, n) and covariance (K, n, n) of a single sample's gradient of (ŷ − y)², for each of K rectifiers.
+class Rest(NamedTuple):
+    """What the noise of descent on E(ŷ − y)² meets near a network's weights, stacked as w₁, w₂ and so on."""
 
-    Shapes as `behind_own_gates`. A batch of B has the covariance of its mean over B.
+    linear: np.ndarray  # (Kn, Kn) 2A/K², the curvature of the linear network behind the gates
+    edge: np.ndarray  # (Kn, Kn) a block for each neuron, what signals at the gate's edge add to it
+    noise: np.ndarray  # (Kn, Kn) the covariance of a single sample's gradient
+
+
+@takes(weights=matrix, inputs=matrix, labels=vector, share=positive, window=positive)
+def around(weights: np.ndarray, inputs: np.ndarray, labels: np.ndarray, share: float = 0.1, window: float = 0.15) -> Rest:
+    r"""Measure curvature and gradient noise of the mean of rectifiers.
+
+    The gradient of :math:`E(\hat y - y)^2` by w_k is :math:`\tfrac2KE[(\hat y-y)\,g_kx]`. Its derivative has two parts: behind
+    fixed gates :math:`2A_{kl}/K^2`, and, as the gate's edge moves, :math:`\tfrac2KE[(\hat y-y)\,\delta(S_k)\,xx^\top]` for l = k.
+
+    Parameters
+    ----------
+    weights, inputs, labels : as in `behind_own_gates`
+    share : of the samples, taken for the two large matrices; the edge needs all
+    window : the edge's half width, in standard deviations of :math:`S_k = \langle w_k, x\rangle`
     """
     fit("(k, n), (s, n), (s,)", weights=weights, inputs=inputs, labels=labels)
+    count, n = weights.shape
     projections = inputs @ weights.T
-    errors = 2 * (np.maximum(projections, 0).mean(axis=1) - labels) / len(weights)
-    pull = errors[:, None] * (projections > 0)  # (s, k): a sample's gradient is pull · x
-    mean = pull.T @ inputs / len(inputs)
-    second = np.stack([(inputs * own[:, None] ** 2).T @ inputs for own in pull.T]) / len(inputs)
-    return mean, second - mean[:, :, None] * mean[:, None, :]
+    errors = 2 / count * (np.maximum(projections, 0).mean(axis=1) - labels)
+    some = slice(max(1, round(share * len(inputs))))
+    opened, pull = projections[some] > 0, np.abs(errors[some])
+    noise = _moments(inputs[some] * pull[:, None], np.sign(errors[some]), opened)  # b: the mean gradient
+    edge = np.zeros((count, n, count, n))
+    for k, own in enumerate(projections.T):
+        width = window * own.std()
+        near = np.abs(own) < width
+        edge[k, :, k] = (inputs[near] * errors[near, None]).T @ inputs[near] / (2 * width * len(inputs))
+    linear = 2 / count**2 * _moments(inputs[some], labels[some], opened).a
+    return Rest(linear, edge.reshape(linear.shape), noise.a - np.outer(noise.b, noise.b))
 
+
+@takes(weights=matrix, record=vector, learning_rate=positive)
+def descend(
+    weights: np.ndarray,
+    record: np.ndarray,
+    *,
+    learning_rate: float = 4.0,
+    batch: int = 1000,
+    xi: tuple = (2.0, 1.0),
+    gain: float = 3.0,
+    seed: int = 0,
+) -> np.ndarray:
+    """Go on from weights (K, n), as `gates_to_rest` does, and return those at the recorded steps, (T, K, n)."""
+    neurons, sites = weights.shape
+    inputs, wanted = signals("nlgp", sites, xi, gain, 1, seed, CLASSES)(1, 0)
+    return (
+        train(
+            Committee(sites, neurons),
+            {"weight1": torch.tensor(weights[None], dtype=torch.float32)},
+            inputs,
+            wanted,
+            learning_rate=2 * learning_rate,
+            steps=int(record[-1]),
+            draw=signals("nlgp", sites, xi, gain, batch, seed, CLASSES),
+            record=record,
+            observe=lambda parameters, outputs, hidden: {"w": (("neuron", "site"), parameters["weight1"])},
+        )
+        .w.values[0]
+        .astype(float)
+    )
+
+
+WIDTHS = (3, 6, 12, 24, 48)
 
 RUNS = [
     Run(
@@ -146,5 +202,24 @@ RUNS = [
         gates_to_rest,
         "run",
         {f"seed {seed}": {"steps": 16_000, "cooling": 8_000, "pairs": 28, "seed": seed} for seed in (0, 1)},
-    )
+        source={"neurons": 40, "sites": 40},
+    ),
+    Run(
+        "gated_linear/widths",
+        gates_to_rest,
+        "width",
+        {
+            f"{count} neurons": {
+                "neurons": count,
+                "sites": 20,
+                "learning_rate": count / 10,
+                "steps": 2400,
+                "cooling": 1200,
+                "batch": 500,
+                "trials": 3,
+                "pairs": 2,
+            }
+            for count in WIDTHS
+        },
+    ),
 ]

@@ -140,6 +140,40 @@ def flip_probability(margins: ArrayLike, moves: ArrayLike, spreads: ArrayLike) -
     return ndtr(-(np.abs(margins) + moves * np.where(margins < 0, -1, 1)) / spreads)
 
 
+@takes(hessian=matrix, noise=matrix, learning_rate=positive, steps=positives)
+def jitter(hessian: ArrayLike, noise: ArrayLike, learning_rate: float, steps: ArrayLike) -> NDArray:
+    r"""Return the covariance of what descent moves in some steps while it only trembles about a minimum, (T, d, d).
+
+    Near the minimum :math:`w \leftarrow w - \eta(Hw + \zeta)` with fresh noise ζ of covariance C. In the eigenmodes of H, with
+    :math:`q_i = 1 - \eta h_i`, the stationary covariance is :math:`\Sigma_{ij} = \eta^2C_{ij}/(1 - q_iq_j)`, and what lies
+    between the weights L steps apart has the covariance
+
+    .. math:: \Sigma_{ij}\,(2 - q_i^L - q_j^L),
+
+    which is :math:`\eta^2LC_{ij}` where H is 0: without a pull, noise adds up.
+
+    Parameters
+    ----------
+    hessian, noise : H and C, symmetric (d, d); a negative eigenvalue of H, which a measured one has by noise, counts as 0
+    learning_rate : η, positive and below 1 over the largest eigenvalue of H
+    steps : L (T,), positive
+
+    Source: ours, for section 3.3 of the localization notes; the autoregressive process of order one.
+    """
+    fit("(d, d), (d, d), (t,)", hessian=hessian, noise=noise, steps=steps)
+    curvatures, modes = np.linalg.eigh(hessian)
+    h = learning_rate * np.maximum(curvatures, 0)
+    if h[-1] >= 1:
+        raise ValueError(
+            f"learning_rate is {learning_rate}: want less than {1 / curvatures[-1]:g}, so that steps do not overshoot"
+        )
+    gone = -np.expm1(np.multiply.outer(steps, np.log1p(-h)))  # 1 - qᴸ
+    once = h[:, None] + h - h[:, None] * h  # 1 - q_i q_j
+    still = once <= 0
+    grown = np.where(still, steps[:, None, None], (gone[:, :, None] + gone[:, None, :]) / np.where(still, 1, once))
+    return learning_rate**2 * modes @ (modes.T @ noise @ modes * grown) @ modes.T
+
+
 @takes(weights=matrices, a=matrix, b=vector)
 def gdln_loss(weights: ArrayLike, a: ArrayLike, b: ArrayLike) -> NDArray:
     r"""Return :math:`\tfrac12 E(\hat y - y)^2 = \tfrac12[w^\top Aw/K^2 - 2b^\top w/K + \tfrac12]`, for weights (..., K, n).
