@@ -135,7 +135,7 @@ def fold(cell: nodes.container) -> None:
     cell += behind
     mode = cell.attributes.pop("hide_mode", None)
     if boxes and mode and "output" in mode:
-        further = HideCodeCellNode(**further_words(boxes), classes=["further"])
+        further = HideCodeCellNode(**further_words(boxes), classes=["above-input", "further"])
         further.extend(cell.children)
         cell.children = []
         cell += further
