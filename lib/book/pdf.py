@@ -28,7 +28,7 @@ HREF = re.compile(r'href="([^"]*\.html)?#([^"]+)"')
 PAPER = {"format": "A4", "scale": 0.8, "margin": {"top": "18mm", "bottom": "18mm", "left": "16mm", "right": "16mm"}}
 READY = """async anchors => {
     await document.fonts.ready;
-    for (const part of document.querySelectorAll("details:not(.hide)")) part.open = true;
+    for (const part of document.querySelectorAll("details:not(.hide), details.further")) part.open = true;
     for (const image of document.images) image.loading = "eager";
     for (const link of document.querySelectorAll("a.zoom")) link.replaceWith(...link.childNodes);
     const links = document.createElement("div");
