@@ -40,7 +40,7 @@ def mark_problems(app: Sphinx, doctree: nodes.document) -> None:
         if {"exercise", "problem"} <= set(exercise["classes"]):
             said = [nodes.inline(text="Problem"), nodes.Text(": its solution is not on this site.")]
             if checked:
-                notebook = nodes.reference("", "problem set", refuri=f"../problems/{chapter}.ipynb")
+                notebook = nodes.reference("", "problem set", refuri=f"../problems/{chapter}.ipynb", internal=True)
                 said += [nodes.Text(" The "), notebook, nodes.Text(" checks yours.")]
             exercise += nodes.paragraph("", "", *said, classes=["problem-mark"])
 
