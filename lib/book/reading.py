@@ -1,15 +1,18 @@
 """What makes a long page pleasant to read: numbers that stay whole, the ledger's tables as cards on a phone, and scripts.
 
-A problem, an exercise of the class `problem`, says that it has no solution here.
+A problem, an exercise of the class `problem`, says that it has no solution here, and which notebook checks one.
 
 `code.js` opens all folded code of a page, `play.js` gives each slider a play button, and `contents.js` lets the contents follow
 the reader. Without them a page lacks nothing but that.
 """
 
 import re
+from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
+
+from lib.book import problems
 
 # Kept as they are: tags, formulas, and what is no text.
 LEAVE = r"<(script|style|svg|math)\b.*?</\1>|<[^>]*>"
@@ -30,10 +33,15 @@ def ledger_tables(body: str) -> str:
 
 
 def mark_problems(app: Sphinx, doctree: nodes.document) -> None:
-    """Say under each problem where its solution is not."""
+    """Say under each problem where its solution is not, and which notebook checks a reader's own, where the chapter has one."""
+    chapter = app.env.docname.rpartition("/")[2]
+    checked = chapter in problems.sets(Path(app.srcdir))
     for exercise in doctree.findall(nodes.Admonition):
         if {"exercise", "problem"} <= set(exercise["classes"]):
-            said = nodes.inline(text="Problem"), nodes.Text(": its solution is not on this site.")
+            said = [nodes.inline(text="Problem"), nodes.Text(": its solution is not on this site.")]
+            if checked:
+                notebook = nodes.reference("", "problem set", refuri=f"../problems/{chapter}.ipynb", internal=True)
+                said += [nodes.Text(" The "), notebook, nodes.Text(" checks yours.")]
             exercise += nodes.paragraph("", "", *said, classes=["problem-mark"])
 
 

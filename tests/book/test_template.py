@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = ("book", "lib", "tests")
 FILES = ("_config.yml", "_toc.yml", "CITATION.cff", "README.md", "jupytext.toml", "pyproject.toml", "requirements.txt")
 NAME = "a_new_topic"
-PROBLEM = "Problem: its solution is not on this site."
+PROBLEM = "Problem: its solution is not on this site. The problem set checks yours."
 
 
 def copy(folder):
