@@ -101,7 +101,7 @@ def teacher_student(device: str, members: int, width: int, points: int) -> Case:
 def receptive_fields(device: str, members: int, width: int, points: int) -> Case:
     """Train neurons on a ring of 40 sites on a fresh batch at each step: the localization notes, with biases."""
     network, rate = Committee(40, width, "relu", bias=True), 10.0
-    draw = localization.signals("nlgp", 40, (2.0, 1.0), 3.0, points, 0)
+    draw = localization.signals("nlgp", 40, (2.0, 1.0), 3.0, points, 0, dtype="float32")
     parameters = network.initialize(0, members, device=device)
 
     def stack() -> Stack:
@@ -229,7 +229,7 @@ def _parts(make: Callable[[], Stack]) -> dict[str, Callable[[], Loop]]:
 
     def update() -> Loop:
         stack = make()
-        gradients = {name: torch.randn_like(value) for name, value in stack.parameters.items()}
-        return Repeated(lambda: stack._update(gradients)).advance
+        stack.update.gradients.flat.normal_()
+        return Repeated(lambda: stack.update.take(0)).advance
 
     return {"taking the batch": batch, "the optimizer": update}
