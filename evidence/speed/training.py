@@ -108,11 +108,13 @@ def receptive_fields(device: str, members: int, width: int, points: int) -> Case
         nothing = Data(torch.zeros(1, 40, device=device), torch.zeros(1, 1, device=device), False)
         return Stack(network, parameters, nothing, _rates(parameters, 2 * rate), _method(half_squared_error, draw=draw))
 
-    def batch(step: int) -> tuple[Tensor, Tensor]:
-        x, y = (torch.tensor(values, dtype=torch.float32, device=device) for values in draw(0, step))
-        return x, y
-
     def reader() -> plain.Descent:
+        signals = plain.Signals(40, (2.0, 1.0), 3.0)
+
+        def batch(step: int) -> tuple[Tensor, Tensor]:
+            x, y = (torch.tensor(values, dtype=torch.float32, device=device) for values in signals.draw((0, 0, step), points))
+            return x, y
+
         model = plain.Average(network, parameters)
         return plain.Descent(model, torch.optim.SGD(model.parameters(), rate), torch.nn.functional.mse_loss, batch)
 

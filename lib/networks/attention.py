@@ -26,7 +26,10 @@ class Attention(torch.autograd.Function):
     def forward(ctx, queries: Tensor, table: Tensor, last: Tensor, rows: Tensor, heads: int) -> Tensor:
         """Attend: `last` (members or 1, n) says which query asks, `rows` (members or 1, n, place) what it sees."""
         members, points = len(queries), last.shape[1]
-        weights, mixed = queries.new_empty(members, points, heads, rows.shape[2]), queries.new_empty(members, points, table.shape[2] // 2)
+        weights, mixed = (
+            queries.new_empty(members, points, heads, rows.shape[2]),
+            queries.new_empty(members, points, table.shape[2] // 2),
+        )
         arrays = [value.detach().contiguous().numpy() for value in (queries, table, last, rows)]
         _attend(*arrays, weights.numpy(), mixed.numpy())
         ctx.save_for_backward(queries, table, last, rows, weights)

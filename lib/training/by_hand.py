@@ -52,23 +52,19 @@ class Gradients:
         self.forward, self.backward = IN_PLACE[network.activation]
 
     @torch.no_grad()
-    def __call__(
-        self, parameters: Mapping[str, Tensor], data: "descent.Data", out: Mapping[str, Tensor], keep: float = 0.0
-    ) -> None:
-        """Write to `out`, by name, the gradients of the parameters (members, ...), plus `keep` times what is there."""
+    def __call__(self, parameters: Mapping[str, Tensor], data: "descent.Data", out: Mapping[str, Tensor]) -> None:
+        """Write the gradients of the parameters (members, ...) to `out`, by name."""
         like = next(iter(parameters.values()))
         if len(like) == 1 and like.dtype == torch.float64:  # gets a twin, as in `descent.call`
             twins = {name: value.expand(2, *value.shape[1:]) for name, value in parameters.items()}
-            both = {name: value.repeat(2, *[1] * (value.ndim - 1)) for name, value in out.items()}
-            self._differentiate(twins, data, both, keep)
+            both = {name: torch.empty_like(value) for name, value in twins.items()}
+            self._differentiate(twins, data, both)
             for name, value in out.items():
                 value.copy_(both[name][:1])
         else:
-            self._differentiate(parameters, data, out, keep)
+            self._differentiate(parameters, data, out)
 
-    def _differentiate(
-        self, parameters: Mapping[str, Tensor], data: "descent.Data", out: Mapping[str, Tensor], keep: float
-    ) -> None:
+    def _differentiate(self, parameters: Mapping[str, Tensor], data: "descent.Data", out: Mapping[str, Tensor]) -> None:
         members, layers = len(parameters["weight1"]), sum(name.startswith("weight") for name in parameters)
         x = data.inputs if data.own else data.inputs.unsqueeze(0)
         averaged = isinstance(self.network, Committee)  # the last layer's units, instead of a readout
@@ -82,9 +78,9 @@ class Gradients:
         if averaged:
             errors = self.backward((errors / hidden[-1].shape[-1]).expand_as(hidden[-1]), hidden[-1], hidden[-1])
         for i in range(layers, 0, -1):
-            out[f"weight{i}"].baddbmm_(errors.mT, hidden[i - 1], beta=keep)
+            torch.bmm(errors.mT, hidden[i - 1], out=out[f"weight{i}"])
             if self.network.bias:
-                out[f"bias{i}"].mul_(keep).add_(errors.sum(1))
+                torch.sum(errors, 1, out=out[f"bias{i}"])
             if i > 1:
                 back = self.arrays.take("back", hidden[i - 1].shape, errors)
                 torch.bmm(errors, parameters[f"weight{i}"], out=back)
