@@ -13,7 +13,8 @@ from lib import data
 from lib.experiments import hierarchies, localization, piecewise_linear, two_point
 from lib.networks import Committee, Dense, Transformer
 from lib.training import fused, two_layer
-from lib.training.descent import Data, Method, Stack, cross_entropy, half_squared_error
+from lib.training.descent import Data, Method, Stack
+from lib.training.losses import cross_entropy, half_squared_error
 from lib.training.schedules import cosine, warm_up
 
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from lib import data
 from lib.checks import fit, matrix, numbers, one_of, positive, seed, size, takes, vector
-from lib.data.signals import FIELDS
+from lib.data.signals import DTYPES, FIELDS
 from lib.measures import inverse_participation_ratio
 from lib.networks import Committee
 from lib.results import Run
@@ -23,7 +23,15 @@ SIGNALS = ("nlgp", "clone", "pulse", *FIELDS)
 WIDTHS = np.geomspace(0.3, 8, 40)  # of bumps, in sites
 
 
-@takes(kind=partial(one_of, allowed=SIGNALS), sites=size, gain=positive, batch=size, seed=seed, targets=vector)
+@takes(
+    kind=partial(one_of, allowed=SIGNALS),
+    sites=size,
+    gain=positive,
+    batch=size,
+    seed=seed,
+    targets=vector,
+    dtype=partial(one_of, allowed=DTYPES),
+)
 def signals(
     kind: str,
     sites: int,

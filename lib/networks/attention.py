@@ -13,12 +13,6 @@ from torch.autograd.function import once_differentiable
 _REORDER = {"reassoc", "contract", "nsz", "arcp"}  # sums may be reordered; NaN and infinity keep their meaning
 
 
-def fits(*tensors: Tensor) -> bool:
-    """Say whether these are plain tensors on a CPU, not mapped over anything."""
-    wrapped = torch._C._functorch.is_functorch_wrapped_tensor  # as under `torch.func.vmap`
-    return all(each.device.type == "cpu" and not wrapped(each) for each in tensors)
-
-
 class Attention(torch.autograd.Function):
     """Map queries (members, token, w), keys and values (members, row, 2w) and strings' rows to what they mix (members, n, w)."""
 

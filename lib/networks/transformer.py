@@ -13,7 +13,6 @@ from torch import Tensor
 from torch.nn import functional
 
 from lib.checks import seed, sizes, takes, whole
-from lib.networks import attention
 from lib.networks.base import Answer, Layers, Network, check_device
 
 
@@ -121,7 +120,11 @@ class Transformer(Network):
         known = _affine(table, asking[1], told[1])  # keys and values (members, place · token, 2 w)
 
         last = inputs[..., -1]
-        if attention.fits(queries, known):
+        if plain(queries, known, inputs):
+            from lib.networks import attention  # numba is not needed elsewhere
+
+            if inputs.min() < 0 or inputs.max() >= self.tokens:  # compiled code would read and write anywhere
+                raise ValueError(f"inputs are tokens: want whole numbers from 0 to {self.tokens - 1}")
             mixed = attention.Attention.apply(queries, known, last, rows, self.heads)  # (members, n, w)
         else:
             mixed = self._attend(queries, *known.split(w, dim=-1), last, rows)
@@ -138,6 +141,12 @@ class Transformer(Network):
         value = _rows(values, rows).unflatten(-1, (self.heads, d))
         weights = ((query.unsqueeze(-3) * key).sum(-1) * d**-0.5).softmax(-2)  # (members, n, place, head)
         return (weights.unsqueeze(-1) * value).sum(-3).flatten(-2)
+
+
+def plain(*tensors: Tensor) -> bool:
+    """Say whether these are plain tensors on a CPU, not mapped over anything."""
+    wrapped = torch._C._functorch.is_functorch_wrapped_tensor  # as under `torch.func.vmap`
+    return all(each.device.type == "cpu" and not wrapped(each) for each in tensors)
 
 
 def _affine(h: Tensor, weight: Tensor, bias: Tensor) -> Tensor:

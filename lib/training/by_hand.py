@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from lib.networks import Committee, Dense, Network
-from lib.training import descent
+from lib.training.losses import SLOPES, Loss
 
 _aten = torch.ops.aten
 # By nonlinearity: replace z by σ(z), and errors by errors times σ', which these find in σ(z).
@@ -24,10 +24,10 @@ IN_PLACE: dict[str, tuple[Callable[[Tensor], Tensor], Callable[[Tensor, Tensor, 
 }
 
 
-def fits(network: Network, loss: Callable) -> bool:
+def fits(network: Network, loss: Loss) -> bool:
     """Say whether these gradients are written out."""
-    plain = isinstance(network, Committee) or (isinstance(network, Dense) and not (network.skip or network.dropout))
-    return plain and network.activation in IN_PLACE and loss in (descent.half_squared_error, descent.cross_entropy)
+    plain = type(network) is Committee or (type(network) is Dense and not (network.skip or network.dropout))
+    return plain and network.activation in IN_PLACE and loss in SLOPES
 
 
 class Arrays:
@@ -47,34 +47,36 @@ class Arrays:
 class Gradients:
     """Gradients of the mean loss of a dense network or a committee, for all members."""
 
-    def __init__(self, network: Dense | Committee, loss: Callable) -> None:
-        self.network, self.loss, self.arrays = network, loss, Arrays()
+    def __init__(self, network: Dense | Committee, loss: Loss) -> None:
+        self.network, self.slope, self.arrays = network, SLOPES[loss], Arrays()
         self.forward, self.backward = IN_PLACE[network.activation]
 
     @torch.no_grad()
-    def __call__(self, parameters: Mapping[str, Tensor], data: "descent.Data", out: Mapping[str, Tensor]) -> None:
-        """Write the gradients of the parameters (members, ...) to `out`, by name."""
+    def __call__(self, parameters: Mapping[str, Tensor], inputs: Tensor, targets: Tensor, out: Mapping[str, Tensor]) -> None:
+        """Write the gradients of the parameters (members, ...) to `out`, by name; points are of (members or 1, n)."""
         like = next(iter(parameters.values()))
         if len(like) == 1 and like.dtype == torch.float64:  # gets a twin, as in `descent.call`
             twins = {name: value.expand(2, *value.shape[1:]) for name, value in parameters.items()}
             both = {name: torch.empty_like(value) for name, value in twins.items()}
-            self._differentiate(twins, data, both)
+            self._differentiate(twins, inputs, targets, both)
             for name, value in out.items():
                 value.copy_(both[name][:1])
         else:
-            self._differentiate(parameters, data, out)
+            self._differentiate(parameters, inputs, targets, out)
 
-    def _differentiate(self, parameters: Mapping[str, Tensor], data: "descent.Data", out: Mapping[str, Tensor]) -> None:
+    def _differentiate(
+        self, parameters: Mapping[str, Tensor], inputs: Tensor, targets: Tensor, out: Mapping[str, Tensor]
+    ) -> None:
         members, layers = len(parameters["weight1"]), sum(name.startswith("weight") for name in parameters)
-        x = data.inputs if data.own else data.inputs.unsqueeze(0)
         averaged = isinstance(self.network, Committee)  # the last layer's units, instead of a readout
-        hidden = [x.expand(members, *x.shape[1:])]
+        inputs, targets = (values.expand(members, *values.shape[1:]) for values in (inputs, targets))
+        hidden = [inputs]
         for i in range(1, layers + 1):
             z = self._affine(i, hidden[-1], parameters, turned=i == layers and not averaged)
             if i < layers or averaged:
                 self.forward(z)
             hidden.append(z)
-        errors = self._errors(hidden[-1].mean(-1, keepdim=True) if averaged else hidden[-1], data.targets)
+        errors = self.slope(hidden[-1].mean(-1, keepdim=True) if averaged else hidden[-1], targets)
         if averaged:
             errors = self.backward((errors / hidden[-1].shape[-1]).expand_as(hidden[-1]), hidden[-1], hidden[-1])
         for i in range(layers, 0, -1):
@@ -97,12 +99,3 @@ class Gradients:
         else:
             torch.bmm(left, right, out=z)
         return z.mT if turned else z
-
-    def _errors(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        """Return the derivatives of the loss by the outputs."""
-        points = outputs.shape[-2]
-        if self.loss is descent.half_squared_error:
-            return outputs.sub_(targets).div_(points)
-        turned = outputs.mT  # (members, c, n), as it lies in memory: the sum over a few outputs is faster this way
-        errors, own = turned.softmax(-2), targets.expand(outputs.shape[:-1]).unsqueeze(-2)
-        return errors.scatter_add_(-2, own, errors.new_full((1, 1, 1), -1).expand(own.shape)).div_(points).mT

@@ -1,4 +1,4 @@
-"""Members that descend together in one torch program: losses, data, how a step is taken, by automatic differentiation.
+"""Members that descend together in one torch program: data, how a step is taken, gradients by automatic differentiation.
 
 This is how `lib.training` computes wherever no special path fits; the same numbers as those paths, to rounding.
 """
@@ -13,30 +13,14 @@ from torch.func import vmap
 
 from lib.checks import generator, number, numbers, one_of, whole
 from lib.networks import Network
-from lib.networks.base import Answer, check_labels, check_tensor
+from lib.networks.base import Answer
+from lib.training import by_hand
+from lib.training.losses import Loss, half_squared_error
+from lib.training.update import Update
 
-Loss = Callable[[Tensor, Tensor], Tensor]
 Draw = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
 Schedule = Callable[[int], float]
 OPTIMIZERS = ("sgd", "adam")
-
-
-def half_squared_error(outputs: Tensor, targets: Tensor) -> Tensor:
-    """Return ½ mean over points of ‖output − target‖², for outputs and targets (..., n, c); shape (...)."""
-    check_tensor("outputs", outputs, 2)
-    check_tensor("targets", targets, 2)
-    if outputs.shape[-2:] != targets.shape[-2:]:
-        raise ValueError(
-            f"outputs {tuple(outputs.shape)} and targets {tuple(targets.shape)} do not fit: want (..., n, c) for both"
-        )
-    return ((outputs - targets) ** 2).sum(-1).mean(-1) / 2
-
-
-def cross_entropy(outputs: Tensor, labels: Tensor) -> Tensor:
-    """Return the mean of −ln softmax(output)[label] over points, for outputs (..., n, c) and labels (n,) or (..., n); (...)."""
-    check_labels(outputs, labels)
-    own = labels.expand(outputs.shape[:-1]).unsqueeze(-1)
-    return -outputs.log_softmax(-1).gather(-1, own).squeeze(-1).mean(-1)
 
 
 @dataclass(frozen=True)
@@ -132,10 +116,8 @@ class Stack:
         method: Method,
         decays: Mapping[str, np.ndarray] | None = None,
     ) -> None:
-        from lib.training import by_hand, update
-
         self.network, self.data, self.method, self.step = network, data, method, 0
-        self.update = update.Update(parameters, rates, decays, method)
+        self.update = Update(parameters, rates, decays, method)
         like = next(iter(parameters.values()))
         written = like.device.type == "cpu" and by_hand.fits(network, method.loss)
         self.by_hand = by_hand.Gradients(network, method.loss) if written else None
@@ -165,7 +147,8 @@ class Stack:
         """Find the gradients of all parameters."""
         data, gradients = self._batch(), self.update.gradients
         if self.by_hand:
-            self.by_hand(self.parameters, data, gradients.parts)
+            points = (values if data.own else values.unsqueeze(0) for values in (data.inputs, data.targets))
+            self.by_hand(self.parameters, *points, gradients.parts)
             return
         leaves = {name: value.detach().requires_grad_() for name, value in self.parameters.items()}
         outputs, _ = call(self.network, leaves, data, (), self._masks(data.points))

@@ -11,7 +11,7 @@ from numba import njit
 from torch import Tensor
 
 from lib.networks import Dense
-from lib.training.descent import half_squared_error
+from lib.training.losses import half_squared_error
 
 _REORDER = {"reassoc", "contract", "nsz", "arcp"}  # sums may be reordered; NaN and infinity keep their meaning
 ROWS = 16  # of a weight matrix that stay in the nearest cache while all points pass; a multiple of four

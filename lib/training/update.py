@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 
 
@@ -49,12 +48,12 @@ class Update:
     ) -> None:
         nothing = {name: torch.zeros_like(value) for name, value in parameters.items()}
         adam, own = method.optimizer == "adam", next(iter(parameters.values()))
-        self.method, self.bare = method, not (adam or method.momentum)
+        self.method = method
         self.rates, self.decays = (
             each and {name: torch.tensor(each[name]).to(own) for name in parameters} for each in (rates, decays)
         )
         self.blocks = {"weights": Block(parameters), "gradients": Block(nothing)}
-        self.blocks |= {} if self.bare else {"first": Block(nothing)}
+        self.blocks |= {"first": Block(nothing)} if adam or method.momentum else {}
         self.blocks |= {"second": Block(nothing)} if adam else {}
 
     @property
@@ -80,11 +79,14 @@ class Update:
         method, (slow, slower) = self.method, self.method.betas
         at = {"factor": method.factor(step), "momentum": method.momentum, "slow": 1 - slow, "slower": 1 - slower}
         at |= {"risen": 1 - slow ** (step + 1), "spread": (1 - slower ** (step + 1)) ** 0.5}
-        take = _compiled if self.gradients.flat.device.type == "cpu" else _by_torch
+        flat = self.gradients.flat
+        take = _compiled if flat.device.type == "cpu" and flat.dtype in (torch.float32, torch.float64) else _by_torch
         take(method, self, at)
 
 
 def _compiled(method: object, state: Update, at: Mapping[str, float]) -> None:
+    from lib.training import compiled  # numba is not needed elsewhere
+
     blocks = {name: block.flat.numpy() for name, block in state.blocks.items()}
     kind = blocks["weights"].dtype.type
     # Members lie one after the other in each parameter, and have a rate of their own there.
@@ -93,45 +95,12 @@ def _compiled(method: object, state: Update, at: Mapping[str, float]) -> None:
         np.zeros(len(ends), kind) if each is None else torch.cat([*each.values()]).numpy() for each in (state.rates, state.decays)
     )
     numbers = {name: kind(value) for name, value in at.items()}
-    first, second = (blocks.get(name, blocks["gradients"]) for name in ("first", "second"))
-    moments = blocks["weights"], blocks["gradients"], first, second, ends, numbers["factor"] * rates, decays
+    moving = blocks["weights"], blocks["gradients"], blocks.get("first", blocks["gradients"])  # unread where there is no moment
+    parts = ends, numbers["factor"] * rates, decays
     if method.optimizer == "adam":
-        _adam(*moments, *(numbers[name] for name in ("slow", "slower", "risen", "spread")))
+        compiled.adam(*moving, blocks["second"], *parts, *(numbers[name] for name in ("slow", "slower", "risen", "spread")))
     else:
-        _descend(*moments, numbers["momentum"], method.nesterov)
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def _descend(weights, gradients, first, second, ends, rates, decays, momentum, nesterov):
-    one, start = weights.dtype.type(1), 0
-    for part in range(ends.size):
-        here, rate, rest = slice(start, ends[part]), rates[part], one - rates[part] * decays[part]
-        w, g, v = weights[here], gradients[here], first[here]
-        if momentum == 0:
-            for i in range(w.size):
-                w[i] = w[i] * rest - rate * g[i]
-        elif nesterov:
-            for i in range(w.size):
-                v[i] = momentum * v[i] + g[i]
-                w[i] = w[i] * rest - rate * (g[i] + momentum * v[i])
-        else:
-            for i in range(w.size):
-                v[i] = momentum * v[i] + g[i]
-                w[i] = w[i] * rest - rate * v[i]
-        start = ends[part]
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def _adam(weights, gradients, first, second, ends, rates, decays, slow, slower, risen, spread):
-    one, small, start = weights.dtype.type(1), weights.dtype.type(1e-8), 0
-    for part in range(ends.size):
-        here, rate, rest = slice(start, ends[part]), rates[part], one - rates[part] * decays[part]
-        w, g, v, s = weights[here], gradients[here], first[here], second[here]
-        for i in range(w.size):
-            v[i] += slow * (g[i] - v[i])
-            s[i] += slower * (g[i] * g[i] - s[i])
-            w[i] = w[i] * rest - rate * (v[i] / ((np.sqrt(s[i]) / spread + small) * risen))
-        start = ends[part]
+        compiled.descend(*moving, *parts, numbers["momentum"], method.nesterov)
 
 
 def _by_torch(method: object, state: Update, at: Mapping[str, float]) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from lib.networks import Transformer, attention
+from lib.networks import Transformer, transformer
 
 
 @pytest.mark.parametrize("dtype, tolerance", [(torch.float64, 1e-11), (torch.float32, 2e-4)])
@@ -18,7 +18,7 @@ def test_compiled_attention_is_that_of_torch(heads, own, dtype, tolerance, monke
     errors = torch.from_numpy(rng.normal(size=(2, 9, 11))).to(dtype)
     found = []
     for compiled in (True, False):
-        monkeypatch.setattr(attention, "fits", lambda *_, compiled=compiled: compiled)
+        monkeypatch.setattr(transformer, "plain", lambda *_, compiled=compiled: compiled)
         leaves = {name: value.clone().requires_grad_() for name, value in parameters.items()}
         outputs, _ = network(leaves, strings)
         found.append((outputs, torch.autograd.grad((outputs * errors).sum(), list(leaves.values()))))
@@ -30,5 +30,12 @@ def test_compiled_attention_is_that_of_torch(heads, own, dtype, tolerance, monke
 
 def test_mapped_tensors_go_another_way():
     seen = []
-    torch.func.vmap(lambda x: (seen.append(attention.fits(x)), x)[1])(torch.zeros(2, 3))
-    assert seen == [False] and attention.fits(torch.zeros(1)) and not attention.fits(torch.zeros(1, device="meta"))
+    torch.func.vmap(lambda x: (seen.append(transformer.plain(x)), x)[1])(torch.zeros(2, 3))
+    assert seen == [False] and transformer.plain(torch.zeros(1)) and not transformer.plain(torch.zeros(1, device="meta"))
+
+
+@pytest.mark.parametrize("tokens", [[[0, 11, 2]], [[0, 1, 11]], [[0, -1, 2]]], ids=str)
+def test_tokens_that_do_not_exist_are_refused(tokens):
+    network = Transformer(11, length=3, width=4, heads=1)
+    with pytest.raises(ValueError, match="inputs are tokens: want whole numbers from 0 to 10"):
+        network(network.initialize(0, 2), torch.tensor(tokens))

@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from lib.training import update
-from lib.training.descent import Method, half_squared_error
+from lib.training.descent import Method
+from lib.training.losses import half_squared_error
 
 METHODS = {
     "descent": {},
