@@ -143,6 +143,8 @@ def limit(name: str, value: float) -> float:
 
 def numbers(name: str, value: ArrayLike, ndim: int | None = None, largest: float = LARGEST) -> NDArray:
     """Return an array of floats, on `ndim` axes if given: at least one, all finite, in size at most `largest`."""
+    if type(value) is float and not ndim and -largest <= value <= largest:  # the commonest, in a tenth of the time
+        return np.array(value)
     try:
         array = np.asarray(value).astype(float, casting="same_kind", copy=False)
     except (TypeError, ValueError, RuntimeError):  # text, None, lists of unequal length, a tensor with a gradient

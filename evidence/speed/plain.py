@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import torch
 from scipy.integrate import solve_ivp
+from scipy.linalg import sqrtm
+from scipy.special import erf
 from torch import Tensor, nn
 from torch.optim.lr_scheduler import LambdaLR
 
@@ -49,6 +51,29 @@ class Descent:
 def half_mean_squared_error(outputs: Tensor, targets: Tensor) -> Tensor:
     """Return half of torch's."""
     return nn.functional.mse_loss(outputs, targets) / 2
+
+
+def normals(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Draw standard normal numbers."""
+    return rng.standard_normal(shape)
+
+
+class Signals:
+    """The nonlinear Gaussian process in two classes, on n sites of a ring."""
+
+    def __init__(self, n: int, xi: tuple[float, float], gain: float) -> None:
+        steps = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
+        distance = np.minimum(steps, n - steps)
+        self.roots = [sqrtm(np.exp(-(distance**2) / length**2)).real for length in xi]
+        self.gain, self.scale = gain, np.sqrt(2 / np.pi * np.arcsin(2 * gain**2 / (1 + 2 * gain**2)))
+
+    def draw(self, seed: tuple[int, ...], samples: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return inputs (samples, n) and labels (samples, 1)."""
+        rng = np.random.default_rng(seed)
+        labels = rng.integers(2, size=(samples, 1))
+        white = normals(rng, (samples, len(self.roots[0])))
+        z = np.where(labels == 1, white @ self.roots[0], white @ self.roots[1])
+        return erf(self.gain * z) / self.scale, labels
 
 
 class Layers(nn.Sequential):

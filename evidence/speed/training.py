@@ -13,7 +13,8 @@ from lib import data
 from lib.experiments import hierarchies, localization, piecewise_linear, two_point
 from lib.networks import Committee, Dense, Transformer
 from lib.training import fused, two_layer
-from lib.training.descent import Data, Method, Stack, cross_entropy, half_squared_error
+from lib.training.descent import Data, Method, Stack
+from lib.training.losses import cross_entropy, half_squared_error
 from lib.training.schedules import cosine, warm_up
 
 
@@ -101,18 +102,20 @@ def teacher_student(device: str, members: int, width: int, points: int) -> Case:
 def receptive_fields(device: str, members: int, width: int, points: int) -> Case:
     """Train neurons on a ring of 40 sites on a fresh batch at each step: the localization notes, with biases."""
     network, rate = Committee(40, width, "relu", bias=True), 10.0
-    draw = localization.signals("nlgp", 40, (2.0, 1.0), 3.0, points, 0)
+    draw = localization.signals("nlgp", 40, (2.0, 1.0), 3.0, points, 0, dtype="float32")
     parameters = network.initialize(0, members, device=device)
 
     def stack() -> Stack:
         nothing = Data(torch.zeros(1, 40, device=device), torch.zeros(1, 1, device=device), False)
         return Stack(network, parameters, nothing, _rates(parameters, 2 * rate), _method(half_squared_error, draw=draw))
 
-    def batch(step: int) -> tuple[Tensor, Tensor]:
-        x, y = (torch.tensor(values, dtype=torch.float32, device=device) for values in draw(0, step))
-        return x, y
-
     def reader() -> plain.Descent:
+        signals = plain.Signals(40, (2.0, 1.0), 3.0)
+
+        def batch(step: int) -> tuple[Tensor, Tensor]:
+            x, y = (torch.tensor(values, dtype=torch.float32, device=device) for values in signals.draw((0, 0, step), points))
+            return x, y
+
         model = plain.Average(network, parameters)
         return plain.Descent(model, torch.optim.SGD(model.parameters(), rate), torch.nn.functional.mse_loss, batch)
 
@@ -229,7 +232,7 @@ def _parts(make: Callable[[], Stack]) -> dict[str, Callable[[], Loop]]:
 
     def update() -> Loop:
         stack = make()
-        gradients = {name: torch.randn_like(value) for name, value in stack.parameters.items()}
-        return Repeated(lambda: stack._update(gradients)).advance
+        stack.update.gradients.flat.normal_()
+        return Repeated(lambda: stack.update.take(0)).advance
 
     return {"taking the batch": batch, "the optimizer": update}

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from lib import data
 from lib.checks import fit, matrix, numbers, one_of, positive, seed, size, takes, vector
-from lib.data.signals import FIELDS
+from lib.data.signals import DTYPES, FIELDS
 from lib.measures import inverse_participation_ratio
 from lib.networks import Committee
 from lib.results import Run
@@ -23,9 +23,24 @@ SIGNALS = ("nlgp", "clone", "pulse", *FIELDS)
 WIDTHS = np.geomspace(0.3, 8, 40)  # of bumps, in sites
 
 
-@takes(kind=partial(one_of, allowed=SIGNALS), sites=size, gain=positive, batch=size, seed=seed, targets=vector)
+@takes(
+    kind=partial(one_of, allowed=SIGNALS),
+    sites=size,
+    gain=positive,
+    batch=size,
+    seed=seed,
+    targets=vector,
+    dtype=partial(one_of, allowed=DTYPES),
+)
 def signals(
-    kind: str, sites: int, xi: tuple, gain: float, batch: int, seed: int, targets: tuple[float, float] = (1.0, 0.0)
+    kind: str,
+    sites: int,
+    xi: tuple,
+    gain: float,
+    batch: int,
+    seed: int,
+    targets: tuple[float, float] = (1.0, 0.0),
+    dtype: str = "float64",
 ) -> Draw:
     """Return what draws a member's batch for a step, for `lib.training.train`.
 
@@ -35,6 +50,7 @@ def signals(
     xi : (ξ₁, ξ₀), lengths of the classes y = 1 and y = 0; of the pulse two intervals
     gain : of the NLGP and of what is cloned
     targets : what the network is to say of the classes y = 1 and y = 0
+    dtype : in which the NLGP is drawn: "float64", or "float32", which draws other numbers
     """
     lengths = numbers("xi", xi).shape
     if lengths != ((2, 2) if kind == "pulse" else (2,)) or len(targets) != 2:
@@ -44,7 +60,7 @@ def signals(
     def draw(member: int, step: int) -> tuple[np.ndarray, np.ndarray]:
         own = (seed, member, step)
         if kind == "nlgp":
-            inputs, labels = data.nlgp(own, batch, sites, xi, gain)
+            inputs, labels = data.nlgp(own, batch, sites, xi, gain, dtype)
         elif kind == "clone":
             inputs, labels = data.gaussian_clone(own, batch, *covariances)
         elif kind == "pulse":
@@ -98,7 +114,7 @@ def receptive_fields(
         wanted,
         learning_rate=2 * learning_rate,  # `train` halves the error
         steps=steps,
-        draw=signals(kind, sites, xi, gain, batch, seed, targets),
+        draw=signals(kind, sites, xi, gain, batch, seed, targets, dtype="float32"),
         record=log_steps(steps, records) if record is None else record,
         observe=_fields,
         progress=True,

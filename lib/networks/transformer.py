@@ -108,7 +108,7 @@ class Transformer(Network):
 
         Parameters have a member axis.
         """
-        p, (w, d) = parameters, (self.width, self.width // self.heads)
+        p, w = parameters, self.width
         places = torch.arange(self.length, device=inputs.device)
         inputs = inputs if inputs.ndim == 3 else inputs.unsqueeze(0)
         rows = inputs + places * self.tokens  # of a table of each token in each place
@@ -117,19 +117,36 @@ class Transformer(Network):
         table = _norm(table.flatten(1, 2), p, 1)
         asking, told = p["attention"].split([w, 2 * w], dim=1), p["attention_bias"].split([w, 2 * w], dim=1)
         queries = _affine(table[:, -self.tokens :], asking[0], told[0])  # (members, token, w)
-        keys, values = _affine(table, asking[1], told[1]).split(w, dim=-1)  # (members, place · token, w)
+        known = _affine(table, asking[1], told[1])  # keys and values (members, place · token, 2 w)
 
         last = inputs[..., -1]
-        query = _rows(queries, last).unflatten(-1, (self.heads, d))  # (members, n, head, d)
-        key = _rows(keys, rows).unflatten(-1, (self.heads, d))  # (members, n, place, head, d)
-        value = _rows(values, rows).unflatten(-1, (self.heads, d))
-        attention = ((query.unsqueeze(-3) * key).sum(-1) * d**-0.5).softmax(-2)  # (members, n, place, head)
-        mixed = (attention.unsqueeze(-1) * value).sum(-3).flatten(-2)  # (members, n, w)
+        if plain(queries, known, inputs):
+            from lib.networks import attention  # numba is not needed elsewhere
 
+            if inputs.min() < 0 or inputs.max() >= self.tokens:  # compiled code would read and write anywhere
+                raise ValueError(f"inputs are tokens: want whole numbers from 0 to {self.tokens - 1}")
+            mixed = attention.Attention.apply(queries, known, last, rows, self.heads)  # (members, n, w)
+        else:
+            mixed = self._attend(queries, *known.split(w, dim=-1), last, rows)
         h = _rows(table[:, -self.tokens :], last) + _affine(mixed, p["mixing"], p["mixing_bias"])
         hidden = functional.gelu(_affine(_norm(h, p, 2), p["up"], p["up_bias"]))
         h = h + _affine(hidden, p["down"], p["down_bias"])
         return _norm(h, p, 3) @ p["readout"].mT, [h for _ in self.layers(layers)]
+
+    def _attend(self, queries: Tensor, keys: Tensor, values: Tensor, last: Tensor, rows: Tensor) -> Tensor:
+        """Return what the last place mixes (members, n, w), by operations of torch."""
+        d = self.width // self.heads
+        query = _rows(queries, last).unflatten(-1, (self.heads, d))  # (members, n, head, d)
+        key = _rows(keys, rows).unflatten(-1, (self.heads, d))  # (members, n, place, head, d)
+        value = _rows(values, rows).unflatten(-1, (self.heads, d))
+        weights = ((query.unsqueeze(-3) * key).sum(-1) * d**-0.5).softmax(-2)  # (members, n, place, head)
+        return (weights.unsqueeze(-1) * value).sum(-3).flatten(-2)
+
+
+def plain(*tensors: Tensor) -> bool:
+    """Say whether these are plain tensors on a CPU, not mapped over anything."""
+    wrapped = torch._C._functorch.is_functorch_wrapped_tensor  # as under `torch.func.vmap`
+    return all(each.device.type == "cpu" and not wrapped(each) for each in tensors)
 
 
 def _affine(h: Tensor, weight: Tensor, bias: Tensor) -> Tensor:

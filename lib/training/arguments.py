@@ -9,7 +9,8 @@ from torch import Tensor
 
 from lib.checks import Check, non_negatives, positives
 from lib.networks import Network
-from lib.training.descent import Data, Loss, cross_entropy, half_squared_error
+from lib.training.descent import Data
+from lib.training.losses import Loss, cross_entropy, half_squared_error
 
 Rates = float | Sequence[float] | Mapping[str, float | Sequence[float]]  # for all, for each member, or these for each parameter
 

@@ -1,4 +1,4 @@
-"""Members that descend together in one torch program: losses, data, how a step is taken, by automatic differentiation.
+"""Members that descend together in one torch program: data, how a step is taken, gradients by automatic differentiation.
 
 This is how `lib.training` computes wherever no special path fits; the same numbers as those paths, to rounding.
 """
@@ -13,30 +13,14 @@ from torch.func import vmap
 
 from lib.checks import generator, number, numbers, one_of, whole
 from lib.networks import Network
-from lib.networks.base import Answer, check_labels, check_tensor
+from lib.networks.base import Answer
+from lib.training import by_hand
+from lib.training.losses import Loss, half_squared_error
+from lib.training.update import Update
 
-Loss = Callable[[Tensor, Tensor], Tensor]
 Draw = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
 Schedule = Callable[[int], float]
 OPTIMIZERS = ("sgd", "adam")
-
-
-def half_squared_error(outputs: Tensor, targets: Tensor) -> Tensor:
-    """Return ½ mean over points of ‖output − target‖², for outputs and targets (..., n, c); shape (...)."""
-    check_tensor("outputs", outputs, 2)
-    check_tensor("targets", targets, 2)
-    if outputs.shape[-2:] != targets.shape[-2:]:
-        raise ValueError(
-            f"outputs {tuple(outputs.shape)} and targets {tuple(targets.shape)} do not fit: want (..., n, c) for both"
-        )
-    return ((outputs - targets) ** 2).sum(-1).mean(-1) / 2
-
-
-def cross_entropy(outputs: Tensor, labels: Tensor) -> Tensor:
-    """Return the mean of −ln softmax(output)[label] over points, for outputs (..., n, c) and labels (n,) or (..., n); (...)."""
-    check_labels(outputs, labels)
-    own = labels.expand(outputs.shape[:-1]).unsqueeze(-1)
-    return -outputs.log_softmax(-1).gather(-1, own).squeeze(-1).mean(-1)
 
 
 @dataclass(frozen=True)
@@ -133,13 +117,10 @@ class Stack:
         decays: Mapping[str, np.ndarray] | None = None,
     ) -> None:
         self.network, self.data, self.method, self.step = network, data, method, 0
-        self.parameters = {name: value.clone() for name, value in parameters.items()}
-        self.rates, self.decays = (
-            each and {name: torch.tensor(each[name]).to(p).view(-1, *[1] * (p.ndim - 1)) for name, p in self.parameters.items()}
-            for each in (rates, decays)
-        )
-        self.first, self.second = ({name: torch.zeros_like(p) for name, p in self.parameters.items()} for _ in range(2))
-        like = next(iter(self.parameters.values()))
+        self.update = Update(parameters, rates, decays, method)
+        like = next(iter(parameters.values()))
+        written = like.device.type == "cpu" and by_hand.fits(network, method.loss)
+        self.by_hand = by_hand.Gradients(network, method.loss) if written else None
         self.began, self.numbers, self.orders = len(like), list(range(len(like))), None  # the numbers of those inside
         self.places = torch.arange(self.began, device=like.device)  # the same, on the device
         # A CPU multiplies a single matrix in another order than each of several, so the last member keeps company.
@@ -150,19 +131,30 @@ class Stack:
         """How many are inside."""
         return len(self.numbers)
 
+    @property
+    def parameters(self) -> dict[str, Tensor]:
+        """By name, (members, ...)."""
+        return self.update.parameters
+
     def advance(self, steps: int) -> None:
         """Take some steps."""
         for _ in range(steps):
-            self._update(self._gradients())
+            self._differentiate()
+            self.update.take(self.step)
             self.step += 1
 
-    def _gradients(self) -> dict[str, Tensor]:
-        data = self._batch()
-        leaves = {name: value.requires_grad_() for name, value in self.parameters.items()}
+    def _differentiate(self) -> None:
+        """Find the gradients of all parameters."""
+        data, gradients = self._batch(), self.update.gradients
+        if self.by_hand:
+            points = (values if data.own else values.unsqueeze(0) for values in (data.inputs, data.targets))
+            self.by_hand(self.parameters, *points, gradients.parts)
+            return
+        leaves = {name: value.detach().requires_grad_() for name, value in self.parameters.items()}
         outputs, _ = call(self.network, leaves, data, (), self._masks(data.points))
         total = self._losses(outputs, data).sum()  # members do not mix: each gets its own gradient
-        gradients = torch.autograd.grad(total, list(leaves.values()))
-        return dict(zip(leaves, gradients, strict=True))
+        found = torch.autograd.grad(total, list(leaves.values()))
+        torch.cat([gradient.flatten() for gradient in found], out=gradients.flat)
 
     def _batch(self) -> Data:
         size, points = self.method.batch_size, self.data.points
@@ -191,23 +183,6 @@ class Stack:
         return torch.from_numpy(masks).to(next(iter(self.parameters.values())))
 
     @torch.no_grad()
-    def _update(self, gradients: dict[str, Tensor]) -> None:
-        method, (slow, slower), factor = self.method, self.method.betas, self.method.factor(self.step)
-        for name, parameter in self.parameters.items():
-            gradient, first, second, rate = gradients[name], self.first[name], self.second[name], factor * self.rates[name]
-            if method.optimizer == "adam":
-                first.lerp_(gradient, 1 - slow)
-                second.mul_(slower).addcmul_(gradient, gradient, value=1 - slower)
-                spread = second.sqrt().div_((1 - slower ** (self.step + 1)) ** 0.5).add_(1e-8)
-                gradient = first.div(spread.mul_(1 - slow ** (self.step + 1)))
-            elif method.momentum:
-                first.mul_(method.momentum).add_(gradient)
-                gradient = gradient + method.momentum * first if method.nesterov else first
-            if self.decays:
-                parameter.mul_(1 - rate * self.decays[name])
-            parameter.sub_(rate * gradient)
-
-    @torch.no_grad()
     def look(self, layers: tuple[int, ...]) -> tuple[Tensor, dict[str, Tensor], Tensor, list[Tensor]]:
         """Return the losses, the parameters, the outputs and the representations asked for, all with a member axis."""
         outputs, hidden = call(self.network, self.parameters, self.data, layers)
@@ -216,9 +191,7 @@ class Stack:
     @torch.no_grad()
     def keep(self, rows: Tensor) -> None:
         """Go on with the members in these rows (k,) alone; what `look` has shown stays as it was."""
-        for name in ("parameters", "first", "second", "rates", "decays"):
-            each = getattr(self, name)
-            setattr(self, name, each and {key: value.detach()[rows] for key, value in each.items()})
+        self.update.keep(rows)
         self.data, self.places = self.data.part(rows), self.places[rows]
         self.numbers = self.places.tolist()
         self.orders = None if self.orders is None else self.orders[rows]

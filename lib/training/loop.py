@@ -30,7 +30,8 @@ from lib.progress import bar as progress_bar
 from lib.training import arguments, descent, two_layer
 from lib.training.arguments import Rates
 from lib.training.company import Company, Seen, Stack
-from lib.training.descent import Data, Draw, Loss, Method, Schedule, half_squared_error
+from lib.training.descent import Data, Draw, Method, Schedule
+from lib.training.losses import Loss, half_squared_error
 
 StopWhen = Callable[[dict[str, np.ndarray]], np.ndarray]
 MOST_FUSED_POINTS = 16  # beyond this, matrix products beat the compiled path

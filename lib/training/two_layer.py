@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from lib.networks import Dense
-from lib.training.descent import half_squared_error
+from lib.training.losses import half_squared_error
 
 
 def fits(network: Dense) -> bool:

@@ -22,7 +22,7 @@ CALLS = {
     ),
     **room(
         "data",
-        nlgp=call(seed=0, samples=3, n=4, xi=(2.0, 1.0), gain=3.0, positive="xi gain", may={"seed": "zero"}),
+        nlgp=call(seed=0, samples=3, n=4, xi=(2.0, 1.0), gain=3.0, dtype="float32", positive="xi gain", may={"seed": "zero"}),
         gaussian_clone=call(
             seed=0,
             samples=3,

@@ -222,6 +222,7 @@ CALLS = {
             xi=(2.0, 1.0),
             gain=3.0,
             batch=2,
+            dtype="float32",
             seed=0,
             targets=(1.0, 0.0),
             positive="gain",

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from lib import data
-from lib.data.signals import FIELDS
+from lib.data.signals import DTYPES, FIELDS, _circulant_root, normals
 
 
 def ring_distance(n):
@@ -180,3 +181,31 @@ def test_an_unknown_field_is_refused():
         data.symmetric_field(0, 10, 12, (2.0, 1.0), "noise")
     with pytest.raises(ValueError, match="two positive correlation lengths"):
         data.symmetric_field(0, 10, 12, (2.0, 0.0), "uniform")
+
+
+def test_single_precision_draws_the_same_process():
+    """Other numbers, since they are drawn in another way, of the same law."""
+    x, y = data.nlgp(1, 60_000, 9, (1.5, 0.7), 3.0, "float32")
+    assert x.dtype == y.dtype == np.float32
+    for label, xi in ((1, 1.5), (0, 0.7)):
+        assert_covariance(x[y == label].astype(float), nlgp_covariance(9, xi, 3.0))
+    double, labels = data.nlgp(1, 60_000, 9, (1.5, 0.7), 3.0)
+    np.testing.assert_array_equal(labels, y)
+    assert not np.allclose(double, x)
+    with pytest.raises(ValueError, match="want one of float64, float32"):
+        data.nlgp(1, 3, 9, (1.5, 0.7), 3.0, "float16")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_normals_are_normal(dtype):
+    z = normals(np.random.default_rng(0), (999, 201), dtype)  # an odd number of them
+    assert z.shape == (999, 201) and z.dtype == dtype
+    assert stats.kstest(z.ravel().astype(float), "norm").pvalue > 0.01
+    assert abs(np.corrcoef(z.ravel()[:-1], z.ravel()[1:])[0, 1]) < 0.01
+    assert abs(stats.kurtosis(z.ravel())) < 0.05
+
+
+def test_the_root_is_that_of_the_covariance_around_the_ring():
+    root = _circulant_root(9, 1.5)
+    np.testing.assert_allclose(root, root.T, atol=1e-15)
+    np.testing.assert_allclose(root @ root, np.exp(-(ring_distance(9) ** 2) / 1.5**2), atol=1e-12)

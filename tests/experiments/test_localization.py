@@ -28,11 +28,11 @@ def test_signals_are_those_of_the_data_module(kind):
 
 def test_fields_descend_as_a_plain_loop_does():
     found = experiments.receptive_fields(neurons=3, bias=True, learning_rate=0.3, steps=4, batch=30, sites=8, trials=2, seed=5)
-    draw = experiments.signals("nlgp", 8, (2.0, 1.0), 3.0, 30, seed=5)
+    draw = experiments.signals("nlgp", 8, (2.0, 1.0), 3.0, 30, seed=5, dtype="float32")
     for m in range(2):
         w, b = (torch.tensor(found[v].values[m, 0], dtype=torch.float64, requires_grad=True) for v in ("w", "b"))
         for step in range(4):
-            x, y = map(torch.from_numpy, draw(m, step))
+            x, y = (torch.from_numpy(values).double() for values in draw(m, step))
             loss = ((torch.relu(x @ w.T + b).mean(1, keepdim=True) - y) ** 2).mean()
             for parameter, gradient in zip((w, b), torch.autograd.grad(loss, (w, b)), strict=True):
                 parameter.data -= 0.3 * gradient

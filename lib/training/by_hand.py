@@ -1,0 +1,101 @@
+"""Gradients of networks in layers, written out: forward and backward in place, in arrays that stay from step to step.
+
+The same numbers as automatic differentiation, to rounding, without its fresh arrays and its many small calls.
+"""
+
+from collections.abc import Callable, Mapping
+
+import torch
+from torch import Tensor
+
+from lib.networks import Committee, Dense, Network
+from lib.training.losses import SLOPES, Loss
+
+_aten = torch.ops.aten
+# By nonlinearity: replace z by σ(z), and errors by errors times σ', which these find in σ(z).
+IN_PLACE: dict[str, tuple[Callable[[Tensor], Tensor], Callable[[Tensor, Tensor, Tensor], Tensor]]] = {
+    "linear": (lambda z: z, lambda errors, h, out: out.copy_(errors)),
+    "relu": (torch.relu_, lambda errors, h, out: _aten.threshold_backward.grad_input(errors, h, 0, grad_input=out)),
+    "leaky_relu": (
+        lambda z: torch.nn.functional.leaky_relu(z, inplace=True),
+        lambda errors, h, out: _aten.leaky_relu_backward.grad_input(errors, h, 0.01, True, grad_input=out),
+    ),
+    "tanh": (torch.tanh_, lambda errors, h, out: _aten.tanh_backward.grad_input(errors, h, grad_input=out)),
+}
+
+
+def fits(network: Network, loss: Loss) -> bool:
+    """Say whether these gradients are written out."""
+    plain = type(network) is Committee or (type(network) is Dense and not (network.skip or network.dropout))
+    return plain and network.activation in IN_PLACE and loss in SLOPES
+
+
+class Arrays:
+    """Arrays by name that are made once and used again, in any shape that is no larger."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, Tensor] = {}
+
+    def take(self, name: str, shape: tuple[int, ...], like: Tensor) -> Tensor:
+        """Return an array of this shape, with anything in it."""
+        size = torch.Size(shape).numel()
+        if name not in self.kept or self.kept[name].numel() < size:
+            self.kept[name] = like.new_empty(size)
+        return self.kept[name][:size].view(shape)
+
+
+class Gradients:
+    """Gradients of the mean loss of a dense network or a committee, for all members."""
+
+    def __init__(self, network: Dense | Committee, loss: Loss) -> None:
+        self.network, self.slope, self.arrays = network, SLOPES[loss], Arrays()
+        self.forward, self.backward = IN_PLACE[network.activation]
+
+    @torch.no_grad()
+    def __call__(self, parameters: Mapping[str, Tensor], inputs: Tensor, targets: Tensor, out: Mapping[str, Tensor]) -> None:
+        """Write the gradients of the parameters (members, ...) to `out`, by name; points are of (members or 1, n)."""
+        like = next(iter(parameters.values()))
+        if len(like) == 1 and like.dtype == torch.float64:  # gets a twin, as in `descent.call`
+            twins = {name: value.expand(2, *value.shape[1:]) for name, value in parameters.items()}
+            both = {name: torch.empty_like(value) for name, value in twins.items()}
+            self._differentiate(twins, inputs, targets, both)
+            for name, value in out.items():
+                value.copy_(both[name][:1])
+        else:
+            self._differentiate(parameters, inputs, targets, out)
+
+    def _differentiate(
+        self, parameters: Mapping[str, Tensor], inputs: Tensor, targets: Tensor, out: Mapping[str, Tensor]
+    ) -> None:
+        members, layers = len(parameters["weight1"]), sum(name.startswith("weight") for name in parameters)
+        averaged = isinstance(self.network, Committee)  # the last layer's units, instead of a readout
+        inputs, targets = (values.expand(members, *values.shape[1:]) for values in (inputs, targets))
+        hidden = [inputs]
+        for i in range(1, layers + 1):
+            z = self._affine(i, hidden[-1], parameters, turned=i == layers and not averaged)
+            if i < layers or averaged:
+                self.forward(z)
+            hidden.append(z)
+        errors = self.slope(hidden[-1].mean(-1, keepdim=True) if averaged else hidden[-1], targets)
+        if averaged:
+            errors = self.backward((errors / hidden[-1].shape[-1]).expand_as(hidden[-1]), hidden[-1], hidden[-1])
+        for i in range(layers, 0, -1):
+            torch.bmm(errors.mT, hidden[i - 1], out=out[f"weight{i}"])
+            if self.network.bias:
+                torch.sum(errors, 1, out=out[f"bias{i}"])
+            if i > 1:
+                back = self.arrays.take("back", hidden[i - 1].shape, errors)
+                torch.bmm(errors, parameters[f"weight{i}"], out=back)
+                errors = self.backward(back, hidden[i - 1], hidden[i - 1])  # in place of what is no longer needed
+
+    def _affine(self, i: int, h: Tensor, parameters: Mapping[str, Tensor], turned: bool) -> Tensor:
+        """Return W h + b (members, n, out) of the i-th layer; `turned` in memory, each output's points together."""
+        w, (members, points, _) = parameters[f"weight{i}"], h.shape
+        shape = (members, w.shape[1], points) if turned else (members, points, w.shape[1])
+        z = self.arrays.take(f"hidden {i}", shape, w)
+        left, right = (w, h.mT) if turned else (h, w.mT)
+        if self.network.bias:
+            torch.baddbmm(parameters[f"bias{i}"].unsqueeze(-1 if turned else 1), left, right, out=z)
+        else:
+            torch.bmm(left, right, out=z)
+        return z.mT if turned else z
