@@ -92,7 +92,8 @@ class Behind(NamedTuple):
     """A network beside the best linear network behind its gates, both as E(ŷ − y)²."""
 
     error: float  # of the network
-    excess: float  # how much of it least squares behind its gates would save
+    excess: float  # how much of it least squares behind its gates would save; unbiased for a network at rest
+    least: float  # the error of least squares behind its gates
 
 
 @takes(weights=matrix, inputs=matrix, labels=vector)
@@ -101,7 +102,9 @@ def behind_own_gates(weights: np.ndarray, inputs: np.ndarray, labels: np.ndarray
 
     With A, b of these gates and :math:`r = b - Aw/K`, the excess is :math:`r^\top A^{-1}r`. A sample's r is noisy in Kn entries,
     whose squares would add up; so r₁ and r₂ come from the two halves of the samples: the mean of :math:`r_1^\top A^{-1}r_2` is
-    :math:`(1 - Kn/N)` times the excess, and zero for a network at rest.
+    :math:`(1 - Kn/N)` times the excess, and zero for a network at rest. Far from rest, where inputs of large leverage carry
+    much of r, that is a few per cent off; the least error there is better taken from the squares that all samples leave, over
+    N - Kn.
 
     Parameters
     ----------
@@ -118,9 +121,10 @@ def behind_own_gates(weights: np.ndarray, inputs: np.ndarray, labels: np.ndarray
     residuals = [b - a @ flat for a, b in moments]
     a = (moments[0].a + moments[1].a) / 2
     a += 1e-9 * np.trace(a) / len(a) * np.eye(len(a))  # gates that differ on few samples leave directions without any
-    step = solve(a, residuals[1], assume_a="pos")
+    steps = solve(a, np.transpose(residuals), assume_a="pos")
     error = np.mean((np.maximum(projections, 0).mean(axis=1) - labels) ** 2)
-    return Behind(float(error), float(residuals[0] @ step / (1 - share)))
+    saved = np.mean(residuals, axis=0) @ steps.mean(axis=1)  # on these samples
+    return Behind(float(error), float(residuals[0] @ steps[:, 1] / (1 - share)), float((error - saved) / (1 - share)))
 
 
 def _moments(inputs: np.ndarray, labels: np.ndarray, opened: np.ndarray) -> Moments:
