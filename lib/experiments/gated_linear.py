@@ -12,7 +12,7 @@ import torch
 import xarray as xr
 from scipy.linalg import solve
 
-from lib import data
+from lib import checks, data
 from lib.checks import fit, matrix, one_of, positive, size, takes, vector
 from lib.experiments.localization import signals
 from lib.measures import inverse_participation_ratio
@@ -222,7 +222,15 @@ def flip_shares(covariances: Iterable[np.ndarray], weights: np.ndarray, inputs: 
 LAGS = (10, 50, 250, 1000, 2900)  # steps between two looks at the gates of a network at rest
 
 
-@takes(start=partial(one_of, allowed=("seed 0", "seed 1")), learning_rate=positive, batch=size, settling=size, steps=size)
+@takes(
+    start=partial(one_of, allowed=("seed 0", "seed 1")),
+    learning_rate=positive,
+    batch=size,
+    settling=size,
+    steps=size,
+    seed=checks.seed,
+    device=partial(one_of, allowed=("cpu", "cuda")),
+)
 def trembling(
     *,
     start: str,
@@ -239,11 +247,14 @@ def trembling(
     ----------
     start : "seed 0" or "seed 1", a network of the stored run "gated_linear/rest", at its step 16,000
     settling, steps : how long the network goes on before it is looked at, every 10 steps, and how long it is
+    device : the CPU does it, whatever is given
 
     Returns
     -------
     over lag: observed; with_edges, fixed_gates, noise_alone, as `flip_shares` of `jitter` and `around` say where one begins
     """
+    if steps < LAGS[-1]:
+        raise ValueError(f"steps is {steps}: want at least {LAGS[-1]}, the longest time between two looks")
     rest = load(RUNS[0]).w.isel(trial=0).sel(run=start, step=16_000).values.astype(float)
     record = settling + np.arange(0, steps + 1, 10)
     path = descend(rest, np.append(0, record), learning_rate=learning_rate, batch=batch, seed=seed)[1:]

@@ -115,3 +115,5 @@ def test_trembling_measures_beside_what_it_predicts():
     assert np.all(found.fixed_gates <= found.noise_alone)
     with pytest.raises(ValueError, match="start"):
         experiments.trembling(start="seed 9")
+    with pytest.raises(ValueError, match="longest time"):
+        experiments.trembling(start="seed 0", steps=1000)
