@@ -3,6 +3,8 @@
 Source: the localization notes, section 3; settings as in `lib.experiments.localization`.
 """
 
+from collections.abc import Iterable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -10,12 +12,13 @@ import torch
 import xarray as xr
 from scipy.linalg import solve
 
-from lib.checks import fit, matrix, positive, size, takes, vector
+from lib import checks, data
+from lib.checks import fit, matrix, one_of, positive, size, takes, vector
 from lib.experiments.localization import signals
 from lib.measures import inverse_participation_ratio
 from lib.networks import Committee
-from lib.results import Run
-from lib.theory.gated_linear import Moments, gdln_moments
+from lib.results import Run, load
+from lib.theory.gated_linear import Moments, flip_probability, gdln_moments, jitter
 from lib.training import train
 from lib.training.schedules import piecewise
 
@@ -89,7 +92,8 @@ class Behind(NamedTuple):
     """A network beside the best linear network behind its gates, both as E(ŷ − y)²."""
 
     error: float  # of the network
-    excess: float  # how much of it least squares behind its gates would save
+    excess: float  # how much of it least squares behind its gates would save; unbiased for a network at rest
+    least: float  # the error of least squares behind its gates
 
 
 @takes(weights=matrix, inputs=matrix, labels=vector)
@@ -98,7 +102,9 @@ def behind_own_gates(weights: np.ndarray, inputs: np.ndarray, labels: np.ndarray
 
     With A, b of these gates and :math:`r = b - Aw/K`, the excess is :math:`r^\top A^{-1}r`. A sample's r is noisy in Kn entries,
     whose squares would add up; so r₁ and r₂ come from the two halves of the samples: the mean of :math:`r_1^\top A^{-1}r_2` is
-    :math:`(1 - Kn/N)` times the excess, and zero for a network at rest.
+    :math:`(1 - Kn/N)` times the excess, and zero for a network at rest. Far from rest, where inputs of large leverage carry
+    much of r, that is a few per cent off; the least error there is better taken from the squares that all samples leave, over
+    N - Kn.
 
     Parameters
     ----------
@@ -115,9 +121,10 @@ def behind_own_gates(weights: np.ndarray, inputs: np.ndarray, labels: np.ndarray
     residuals = [b - a @ flat for a, b in moments]
     a = (moments[0].a + moments[1].a) / 2
     a += 1e-9 * np.trace(a) / len(a) * np.eye(len(a))  # gates that differ on few samples leave directions without any
-    step = solve(a, residuals[1], assume_a="pos")
+    steps = solve(a, np.transpose(residuals), assume_a="pos")
     error = np.mean((np.maximum(projections, 0).mean(axis=1) - labels) ** 2)
-    return Behind(float(error), float(residuals[0] @ step / (1 - share)))
+    saved = np.mean(residuals, axis=0) @ steps.mean(axis=1)  # on these samples
+    return Behind(float(error), float(residuals[0] @ steps[:, 1] / (1 - share)), float((error - saved) / (1 - share)))
 
 
 def _moments(inputs: np.ndarray, labels: np.ndarray, opened: np.ndarray) -> Moments:
@@ -196,11 +203,93 @@ def descend(
     )
 
 
+@takes(weights=matrix, inputs=matrix)
+def flip_shares(covariances: Iterable[np.ndarray], weights: np.ndarray, inputs: np.ndarray) -> np.ndarray:
+    """Return the mean probability that a gate flips if the weights (K, n) change by Gaussians, a number for each covariance.
+
+    `covariances` are (T, Kn, Kn); the mean is taken over the neurons and over the `inputs` (N, n). Source: `flip_probability`.
+    """
+    fit("(k, n), (s, n)", weights=weights, inputs=inputs)
+    neurons, sites = weights.shape
+    own, margins, found = range(neurons), inputs @ weights.T, []
+    for covariance in covariances:
+        blocks = covariance.reshape(neurons, sites, neurons, sites)[own, :, own]
+        variances = np.stack([np.sum(inputs @ block * inputs, axis=1) for block in blocks], axis=1)
+        found.append(flip_probability(margins, 0, np.sqrt(variances)).mean())
+    return np.array(found)
+
+
+LAGS = (10, 50, 250, 1000, 2900)  # steps between two looks at the gates of a network at rest
+
+
+@takes(
+    start=partial(one_of, allowed=("seed 0", "seed 1")),
+    learning_rate=positive,
+    batch=size,
+    settling=size,
+    steps=size,
+    seed=checks.seed,
+    device=partial(one_of, allowed=("cpu", "cuda")),
+)
+def trembling(
+    *,
+    start: str,
+    learning_rate: float = 4.0,
+    batch: int = 1000,
+    settling: int = 2000,
+    steps: int = 4000,
+    seed: int = 0,
+    device: str = "cpu",
+) -> xr.Dataset:
+    """Measure and predict how many gates differ between two looks at a network at rest, at another learning rate or batch.
+
+    Parameters
+    ----------
+    start : "seed 0" or "seed 1", a network of the stored run "gated_linear/rest", at its step 16,000
+    settling, steps : how long the network goes on before it is looked at, every 10 steps, and how long it is
+    device : the CPU does it, whatever is given
+
+    Returns
+    -------
+    over lag: observed; with_edges, fixed_gates, noise_alone, as `flip_shares` of `jitter` and `around` say where one begins
+    """
+    if steps < LAGS[-1]:
+        raise ValueError(f"steps is {steps}: want at least {LAGS[-1]}, the longest time between two looks")
+    rest = load(RUNS[0]).w.isel(trial=0).sel(run=start, step=16_000).values.astype(float)
+    record = settling + np.arange(0, steps + 1, 10)
+    path = descend(rest, np.append(0, record), learning_rate=learning_rate, batch=batch, seed=seed)[1:]
+    seen = data.nlgp((seed, 1), 3000, rest.shape[1], (2.0, 1.0), 3.0)[0]
+    found = around(path[0], *data.nlgp((seed, 2), 150_000, rest.shape[1], (2.0, 1.0), 3.0))
+    noise, predict = found.noise / batch, lambda moved: ("lag", flip_shares(moved, path[0], seen[:1500]))
+    opened = path @ seen.T > 0
+    observed = [np.mean(opened[: -lag // 10] != opened[lag // 10 :]) for lag in LAGS]
+    return xr.Dataset(
+        {
+            "observed": ("lag", observed),
+            "with_edges": predict(jitter(found.linear + found.edge, noise, learning_rate, LAGS)),
+            "fixed_gates": predict(jitter(found.linear, noise, learning_rate, LAGS)),
+            "noise_alone": predict(learning_rate**2 * lag * noise for lag in LAGS),
+        },
+        coords={"lag": list(LAGS)},
+    )
+
+
 RUNS = [
     Run(
         "gated_linear/rest",
         gates_to_rest,
         "run",
         {f"seed {seed}": {"steps": 16_000, "cooling": 8_000, "pairs": 28, "seed": seed} for seed in (0, 1)},
-    )
+    ),
+    Run(
+        "gated_linear/jitter",
+        trembling,
+        "setting",
+        {
+            "the second network": {"start": "seed 1", "seed": 21},
+            "the first, half the rate": {"start": "seed 0", "learning_rate": 2.0, "seed": 22},
+            "the first, a quarter of the batch": {"start": "seed 0", "batch": 250, "seed": 23},
+            "the second, a quarter of the rate": {"start": "seed 1", "learning_rate": 1.0, "seed": 24},
+        },
+    ),
 ]

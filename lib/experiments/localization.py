@@ -54,7 +54,7 @@ def signals(
     """
     lengths = numbers("xi", xi).shape
     if lengths != ((2, 2) if kind == "pulse" else (2,)) or len(targets) != 2:
-        raise ValueError(f"xi {lengths} and targets {targets.shape}: want two, of pulses two intervals, and two")
+        raise ValueError(f"xi {lengths} and {len(targets)} targets: want two, of pulses two intervals, and two")
     covariances = [nlgp_covariance(sites, length, gain) for length in xi] if kind == "clone" else None
 
     def draw(member: int, step: int) -> tuple[np.ndarray, np.ndarray]:

@@ -5,7 +5,7 @@ import pytest
 
 from lib import data
 from lib.experiments import gated_linear as experiments
-from lib.theory.gated_linear import gdln_best_loss, gdln_moments
+from lib.theory.gated_linear import flip_probability, gdln_best_loss, gdln_gaussian_moments, gdln_moments
 from lib.theory.localization import nlgp_covariance, relu_flow
 
 SIGMA = [nlgp_covariance(4, xi, 3.0) for xi in (2.0, 1.0)]
@@ -40,6 +40,15 @@ def test_the_excess_is_that_over_least_squares():
     assert found.error == pytest.approx(error)
     least = gdln_best_loss(a, b) + np.mean(y**2) - 0.5
     assert found.excess == pytest.approx(error - least, rel=0.02)
+    assert found.least == pytest.approx(least, rel=0.02)
+
+
+def test_the_least_error_is_that_of_many_samples_though_few_are_given():
+    """Six times as many samples as weights; forty sets, so that noise does not decide."""
+    w = np.random.default_rng(6).normal(size=(3, 4))
+    wanted = gdln_best_loss(*gdln_gaussian_moments(w, *SIGMA))
+    found = [experiments.behind_own_gates(w, *signals(72, seed)).least for seed in range(400)]
+    assert np.mean(found) == pytest.approx(wanted, rel=0.05)
 
 
 def test_the_excess_of_a_network_at_rest_is_zero_on_average_however_few_samples():
@@ -88,3 +97,23 @@ def test_descent_goes_on_from_given_weights():
     assert path.shape == (3, 2, 8)
     np.testing.assert_allclose(path[0], w, rtol=1e-6)
     assert np.abs(path[2] - path[1]).max() > 0
+
+
+def test_flip_shares_are_means_over_neurons_and_inputs():
+    rng = np.random.default_rng(7)
+    w, x, root = rng.normal(size=(2, 3)), rng.normal(size=(5, 3)), rng.normal(size=(6, 6))
+    covariance = root @ root.T
+    own = [covariance[:3, :3], covariance[3:, 3:]]
+    wanted = np.mean([flip_probability(w[k] @ s, 0, np.sqrt(s @ own[k] @ s)) for k in range(2) for s in x])
+    np.testing.assert_allclose(experiments.flip_shares([covariance, covariance], w, x), wanted)
+
+
+def test_trembling_measures_beside_what_it_predicts():
+    found = experiments.trembling(start="seed 1", batch=20, settling=10, steps=2900)
+    assert list(found.lag.values) == list(experiments.LAGS)
+    assert np.all(np.diff(found.observed) > 0) and np.all(found.with_edges <= found.fixed_gates)
+    assert np.all(found.fixed_gates <= found.noise_alone)
+    with pytest.raises(ValueError, match="start"):
+        experiments.trembling(start="seed 9")
+    with pytest.raises(ValueError, match="longest time"):
+        experiments.trembling(start="seed 0", steps=1000)

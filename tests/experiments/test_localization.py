@@ -82,3 +82,9 @@ def test_targets_are_what_the_network_is_to_say():
 def test_chosen_steps_are_recorded():
     found = experiments.receptive_fields(neurons=2, learning_rate=0.1, steps=4, batch=5, sites=8, record=[0, 3])
     assert found.step.values.tolist() == [0, 3]
+
+
+@pytest.mark.parametrize("targets", [{}, {"targets": (1.0, -1.0)}])
+def test_one_length_is_refused_with_and_without_targets(targets):
+    with pytest.raises(ValueError, match="2 targets: want two"):
+        experiments.signals("nlgp", 8, (2.0,), 3.0, 40, 0, **targets)
