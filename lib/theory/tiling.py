@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 
-from lib.checks import ascending, fit, matrix, size, takes, vector
+from lib.checks import ascending, fit, instance, matrix, positive, seed, size, takes, vector, whole
 
 
 class Arrangement(NamedTuple):
@@ -32,6 +32,8 @@ def arrangement(n: int, neurons: int, turns: int) -> Arrangement:
 
     From n neurons on every site has its share, and the signs can cancel: the odd filter is zero (the limit of many neurons).
     """
+    if turns < 1 or 2 * turns > neurons:
+        raise ValueError(f"turns is {turns}: want 1 to neurons/2, so at most {neurons / 2:g}")
     if neurons > n:
         return Arrangement(np.full(n, 1 / n), np.zeros(n))
     k = np.arange(neurons)
@@ -43,10 +45,10 @@ def arrangement(n: int, neurons: int, turns: int) -> Arrangement:
 
 
 class Signals:
-    """Signals of two classes, ready to be scored: their spectra and how much each counts."""
+    """Signals (s, n) of two classes, labels (s,) 1 or 0, ready to be scored: their spectra and how much each counts."""
 
+    @takes(inputs=matrix, labels=vector)
     def __init__(self, inputs: ArrayLike, labels: ArrayLike) -> None:
-        inputs, labels = matrix("inputs", inputs), vector("labels", labels)
         fit("(s, n), (s,)", inputs=inputs, labels=labels)
         if not np.array_equal(np.unique(labels), [0, 1]):
             raise ValueError("labels must be 0 and 1, both of them")
@@ -55,7 +57,7 @@ class Signals:
         self.share = np.where(labels == 1, 1 / np.sum(labels == 1), 1 / np.sum(labels == 0))  # E[f|1] + E[f|0] = Σ share f
         self.one = np.where(labels == 1, self.share, 0)
 
-    def moments(self, profile: NDArray, where: Arrangement) -> tuple[float, float, NDArray, NDArray]:
+    def _moments(self, profile: NDArray, where: Arrangement) -> tuple[float, float, NDArray, NDArray]:
         """Return N = E[m|1], D = Σ_c E[m² + o²|c], and their gradients (n,)."""
         n, u = self.n, np.fft.rfft(profile)
         s = np.fft.irfft(self.spectra * u.conj(), n)
@@ -74,20 +76,25 @@ class Signals:
         turned = np.fft.irfft(power * u, n)
         return self.one @ mean, self.share @ squared + profile @ turned, d_one, d_two + 2 * turned
 
-    def score(self, profile: NDArray, where: Arrangement) -> tuple[float, NDArray]:
-        """Return R and its gradient (n,)."""
-        mean, squared, d_mean, d_squared = self.moments(profile, where)
+    @takes(profile=vector, where=instance(Arrangement))
+    def score(self, profile: ArrayLike, where: Arrangement) -> tuple[float, NDArray]:
+        """Return R of a profile (n,), which must not be zero, and its gradient (n,)."""
+        if profile.shape != (self.n,) or not np.any(profile) or len(where.even) != self.n:
+            raise ValueError(f"profile {profile.shape}, where {where.even.shape}: want a ring of {self.n} sites, not all zero")
+        mean, squared, d_mean, d_squared = self._moments(profile, where)
         return mean**2 / squared, (2 * mean * d_mean - mean**2 / squared * d_squared) / squared
 
 
+@takes(n=size, seed=seed, random=whole)
 def starts(n: int, seed: int = 0, random: int = 2) -> NDArray:
-    """Return profiles (count, n) to climb from: bumps, packets of all kinds of frequencies, waves' noise."""
+    """Return profiles (count, n) to climb from: two bumps, packets of four frequencies and two widths, some `random` ones."""
     ring = (np.arange(n) + n // 2) % n - n // 2
     bumps = [np.exp(-(ring**2) / (2 * s**2)) for s in (0.7, 1.5)]
     packets = [np.exp(-(ring**2) / (2 * s**2)) * np.cos(2 * np.pi * f * ring) for f in (0.15, 0.3, 0.4, 0.5) for s in (1.0, 2.5)]
     return np.vstack([bumps, packets, np.random.default_rng(seed).normal(size=(random, n))])
 
 
+@takes(signals=instance(Signals), profiles=matrix, times=ascending, step=positive)
 def flow(signals: Signals, profiles: NDArray, times: ArrayLike, step: float = 0.6) -> NDArray:
     r"""Follow a large network whose fields are some profiles (p, n), each at all places and with both signs: (T, p, n).
 
@@ -99,8 +106,9 @@ def flow(signals: Signals, profiles: NDArray, times: ArrayLike, step: float = 0.
     :math:`\tfrac14(\Sigma_1+\Sigma_0)` must stay below 2.
     """
     n, now, path = signals.n, 0.0, []
-    profiles = matrix("profiles", profiles)
-    for time in ascending("times", times):
+    if profiles.shape[1] != n:
+        raise ValueError(f"profiles {profiles.shape}: want (p, {n}), as the signals have {n} sites")
+    for time in times:
         count = int(np.ceil((time - now) / step - 1e-9))
         for _ in range(count):
             fields = [np.fft.irfft(signals.spectra * np.fft.rfft(u).conj(), n) for u in profiles]
@@ -113,13 +121,20 @@ def flow(signals: Signals, profiles: NDArray, times: ArrayLike, step: float = 0.
     return np.array(path)
 
 
-def climb(signals: Signals, profile: NDArray, where: Arrangement, steps: int = 200) -> tuple[NDArray, float]:
+@takes(signals=instance(Signals), profile=vector, where=instance(Arrangement), steps=size)
+def climb(signals: Signals, profile: ArrayLike, where: Arrangement, steps: int = 200) -> tuple[NDArray, float]:
     """Return the local maximum (n,) of R that ascent reaches from a profile, of length 1, and R there."""
-    first = profile / np.linalg.norm(profile)
+    signals.score(profile, where)  # refuses what has no score
 
     def cost(u: NDArray) -> tuple[float, NDArray]:
         score, gradient = signals.score(u, where)
         return -score, -gradient
 
-    found = minimize(cost, first, jac=True, method="L-BFGS-B", options={"maxiter": steps, "ftol": 1e-9, "gtol": 1e-6})
+    found = minimize(
+        cost,
+        profile / np.linalg.norm(profile),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": steps, "ftol": 1e-9, "gtol": 1e-6},
+    )
     return found.x / np.linalg.norm(found.x), -found.fun
