@@ -11,7 +11,7 @@ import xarray as xr
 from torch import Tensor
 
 from lib import data, progress
-from lib.checks import fit, matrix, numbers, one_of, positive, seed, size, takes, vector
+from lib.checks import fit, matrix, numbers, one_of, positive, seed, size, takes, vector, wholes
 from lib.data.signals import FIELDS
 from lib.measures import inverse_participation_ratio
 from lib.networks import Committee
@@ -112,7 +112,7 @@ SIZES = (8, 20, 40, 100)
 SHARES = np.array([0, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 5 / 8, 3 / 4, 7 / 8, 1])  # of a run: when `tiles` looks
 
 
-@takes(sizes=vector, steps=size, sites=size, batch=size, rate=positive, seed=seed)
+@takes(sizes=partial(wholes, least=1), steps=size, sites=size, batch=size, rate=positive, seed=seed)
 def tiles(
     kind: str = "nlgp",
     *,
@@ -137,7 +137,6 @@ def tiles(
     """
     draw = signals(kind, sites, xi, gain, batch, seed)
     inputs, wanted = (torch.tensor(a, dtype=torch.float32) for a in signals(kind, sites, xi, gain, 10_000, seed)(1, 0))
-    sizes = [int(k) for k in sizes]
     start = [Committee(sites, k, "relu", False).initialize(seed, 1, dtype=torch.float32)["weight1"][0] for k in sizes]
     fields = [w.to(device) for w in start]
     stops, found = np.round(SHARES * steps).astype(int), []
@@ -169,7 +168,7 @@ def tiles(
     )
 
 
-@takes(steps=size, sites=size, samples=size, seed=seed)
+@takes(steps=size, sizes=partial(wholes, least=2), sites=size, samples=size, seed=seed)
 def predicted_tiles(
     *,
     xi: tuple,

@@ -6,6 +6,7 @@ its loss :math:`L = \tfrac12E(\hat y - y)^2`. Classes are balanced, y is 1 with 
 :math:`E[f\,1\{S > 0\}]`. Flows absorb the outer 1/K into τ. Where a formula of the notes is wrong, the docstring says so.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -224,7 +225,7 @@ def symmetric_score(mean_absolute: ArrayLike, variance1: ArrayLike, variance0: A
     return mean_absolute**2 / (variance1 + variance0)
 
 
-@takes(starts=matrix, inputs=matrix, labels=vector, steps=whole)
+@takes(starts=matrix, inputs=matrix, labels=vector, steps=partial(whole, least=0))
 def climb_score(starts: ArrayLike, inputs: ArrayLike, labels: ArrayLike, steps: int = 100) -> NDArray:
     r"""Climb `symmetric_score` R on given signals, from several starts at once; no step size, and no step that goes down.
 

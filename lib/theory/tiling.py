@@ -10,6 +10,7 @@ m the mean of |S| over the places, o that of the signed S. All expectations are 
 section 3.2 of the localization notes, which is empty.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -85,7 +86,7 @@ class Signals:
         return mean**2 / squared, (2 * mean * d_mean - mean**2 / squared * d_squared) / squared
 
 
-@takes(n=size, seed=seed, random=whole)
+@takes(n=size, seed=seed, random=partial(whole, least=0))
 def starts(n: int, seed: int = 0, random: int = 2) -> NDArray:
     """Return profiles (count, n) to climb from: two bumps, packets of four frequencies and two widths, some `random` ones."""
     ring = (np.arange(n) + n // 2) % n - n // 2

@@ -412,6 +412,34 @@ def test_score_of_gaussian_data_is_the_ratio_of_the_fixed_point():
 # --- sign flips -----------------------------------------------------------------------------------------------------------
 
 
+@settings(deadline=None, max_examples=20)
+@given(seeds, st.integers(2, 6))
+def test_climbing_the_score_never_goes_down_and_rests_where_the_flow_does(seed, n):
+    rng = np.random.default_rng(seed)
+    inputs = np.sign(rng.normal(size=(120, n))) * rng.exponential(size=(120, n)) @ rng.normal(size=(n, n))
+    labels = np.arange(120) % 2
+    w = rng.normal(size=(3, n))
+
+    def score(w):
+        s = inputs @ w.T
+        one, zero = s[labels == 1], s[labels == 0]
+        return theory.symmetric_score(np.abs(one).mean(0), (one**2).mean(0), (zero**2).mean(0))
+
+    before = score(w)
+    for steps in range(1, 5):
+        after = score(theory.climb_score(w, inputs, labels, steps=steps))
+        assert np.all(after >= before - 1e-12)
+        before = after
+    end = theory.climb_score(w, inputs, labels, steps=500)
+    np.testing.assert_allclose(theory.climb_score(end, inputs, labels, steps=1), end, rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(theory.climb_score(w, inputs, labels, steps=0), w)
+
+
+def test_climbing_refuses_too_few_samples():
+    with pytest.raises(ValueError, match="more samples"):
+        theory.climb_score(np.ones((1, 3)), np.eye(3)[:2], [0, 1])
+
+
 @given(seed=seeds, n=st.integers(2, 6), kind=angles)
 def test_gates_agree_as_two_orthants_say(seed, n, kind):
     sigma, before, after = problem(seed, n, kind)
