@@ -135,19 +135,20 @@ def tiles(
     over (size, share), the part of the run that is over: loss and the ipr (…, neuron); the fields w (size, neuron, site) at the
     end; NaN where a network has fewer neurons
     """
-    draw = signals(kind, sites, xi, gain, batch, seed)
-    inputs, wanted = (torch.tensor(a, dtype=torch.float32) for a in signals(kind, sites, xi, gain, 10_000, seed)(1, 0))
-    start = [Committee(sites, k, "relu", False).initialize(seed, 1, dtype=torch.float32)["weight1"][0] for k in sizes]
-    fields = [w.to(device) for w in start]
+    draw, test = (signals(kind, sites, xi, gain, count, seed, (1.0, 0.0)) for count in (batch, 10_000))
+    fields = [
+        Committee(sites, k, "relu", False).initialize(seed, 1, dtype=torch.float32, device=device)["weight1"][0] for k in sizes
+    ]
+    inputs, wanted = (torch.from_numpy(a).to(fields[0]) for a in test(1, 0))  # a member's number that no network has
     stops, found = np.round(SHARES * steps).astype(int), []
     show = progress.bar(steps, "tiles", "step")
     for step in range(steps + 1):
         show.update(step > 0)
         if step in stops:
-            losses = [torch.mean((torch.relu(inputs @ w.T.cpu()).mean(1, keepdim=True) - wanted) ** 2) for w in fields]
+            losses = [torch.mean((torch.relu(inputs @ w.T).mean(1, keepdim=True) - wanted) ** 2) for w in fields]
             found.append(([float(v) for v in losses], [inverse_participation_ratio(w).cpu().numpy() for w in fields]))
         if step < steps:
-            x, y = (torch.from_numpy(a).to(device, torch.float32) for a in draw(0, step))
+            x, y = (torch.from_numpy(a).to(fields[0]) for a in draw(0, step))
             for w in fields:
                 hidden = torch.relu(x @ w.T)
                 error = hidden.mean(1, keepdim=True) - y
@@ -164,7 +165,7 @@ def tiles(
             "w": (("size", "neuron", "site"), last),
             "steps": steps,
         },
-        {"size": sizes, "share": SHARES, "neuron": np.arange(max(sizes)), "site": np.arange(sites)},
+        {"size": list(sizes), "share": SHARES, "neuron": np.arange(max(sizes)), "site": np.arange(sites)},
     )
 
 

@@ -221,7 +221,7 @@ CALLS = {
             seed=0,
             device="cpu",
             positive="gain xi rate",
-            may={"seed": "zero"},
+            may={"seed": "zero", "sizes": "longer"},
             untried="NaN stands where a network has fewer neurons",
         ),
         predicted_tiles=call(
