@@ -29,15 +29,6 @@ from lib.checks import (
     whole,
 )
 from lib.theory.common import integrate
-from lib.theory.gated_linear import (  # noqa: F401  the gated half, under the same name
-    gdln_best_loss,
-    gdln_gaussian_moments,
-    gdln_limit,
-    gdln_loss,
-    gdln_modes,
-    gdln_moments,
-    gdln_trajectory,
-)
 from lib.theory.orthants import (  # noqa: F401  Gaussian data in half-spaces, under the same name
     EPS,
     Pair,
