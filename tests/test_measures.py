@@ -234,3 +234,15 @@ def test_step_sizes_where_nothing_moves():
         measures.step_sizes([[1.0], [2.0]])
     with pytest.raises(ValueError, match="zero weights"):
         measures.step_sizes([[1.0], [0.0], [2.0]])
+
+
+def test_tiling_score_does_not_care_about_size_sign_and_place():
+    rng = np.random.default_rng(0)
+    profile, inputs, labels = rng.normal(size=7), rng.normal(size=(50, 7)), np.arange(50) % 2
+    score = measures.tiling_score(profile, inputs, labels)
+    loop = np.array([np.mean([abs(x @ np.roll(profile, r)) for r in range(7)]) for x in inputs])
+    one, zero = loop[labels == 1], loop[labels == 0]
+    assert score == pytest.approx(one.mean() ** 2 / (np.mean(one**2) + np.mean(zero**2)))
+    for other in (-3 * profile, 1e-200 * profile, np.roll(profile, 3)):
+        assert measures.tiling_score(other, inputs, labels) == pytest.approx(score)
+    assert 0 < score < 1

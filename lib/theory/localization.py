@@ -6,6 +6,7 @@ its loss :math:`L = \tfrac12E(\hat y - y)^2`. Classes are balanced, y is 1 with 
 :math:`E[f\,1\{S > 0\}]`. Flows absorb the outer 1/K into τ. Where a formula of the notes is wrong, the docstring says so.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -13,17 +14,21 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
 
 from lib import checks
-from lib.checks import ascending, broadcastable, fit, gram, matrix, non_negatives, positive, positives, takes, vectors, whole
-from lib.theory.common import integrate
-from lib.theory.gated_linear import (  # noqa: F401  the gated half, under the same name
-    gdln_best_loss,
-    gdln_gaussian_moments,
-    gdln_limit,
-    gdln_loss,
-    gdln_modes,
-    gdln_moments,
-    gdln_trajectory,
+from lib.checks import (
+    ascending,
+    broadcastable,
+    fit,
+    gram,
+    matrix,
+    non_negatives,
+    positive,
+    positives,
+    takes,
+    vector,
+    vectors,
+    whole,
 )
+from lib.theory.common import integrate
 from lib.theory.orthants import (  # noqa: F401  Gaussian data in half-spaces, under the same name
     EPS,
     Pair,
@@ -209,6 +214,46 @@ def symmetric_score(mean_absolute: ArrayLike, variance1: ArrayLike, variance0: A
     if np.any(mean_absolute**2 > variance1 * (1 + 1e-9)):
         raise ValueError("the square of mean_absolute exceeds variance1: no projection has these moments")
     return mean_absolute**2 / (variance1 + variance0)
+
+
+@takes(starts=matrix, inputs=matrix, labels=vector, steps=partial(whole, least=0))
+def climb_score(starts: ArrayLike, inputs: ArrayLike, labels: ArrayLike, steps: int = 100) -> NDArray:
+    r"""Climb `symmetric_score` R on given signals, from several starts at once; no step size, and no step that goes down.
+
+    .. math:: w \leftarrow Q^{-1}g(w), \qquad g(w) = E[X\,\mathrm{sign}\,S \mid y=1], \qquad Q = \Sigma_1 + \Sigma_0 .
+
+    With :math:`a(w) = E[|S| \mid 1] = w^\top g(w)` and :math:`w' = Q^{-1}g(w)`: a is convex, so
+    :math:`a(w') \ge g^\top w' = w'^\top Qw'`; and :math:`a(w)^2 = (w^\top Qw')^2 \le w^\top Qw\;w'^\top Qw'`. Hence
+    :math:`R(w) \le w'^\top Qw' \le R(w')`.
+
+    Parameters
+    ----------
+    starts : (k, n) weight vectors
+    inputs, labels : (samples, n) and (samples,), 1 or 0; the sample's moments stand for the expectations, uncentred
+    steps : how often, from 0
+
+    Returns
+    -------
+    weights (k, n), of the length at which the flow of one neuron would rest
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, a label is neither 1 nor 0, or Q is singular.
+
+    Source: ours; towards section 3.2 of the localization notes.
+    """
+    fit("(k, n), (s, n), (s,)", starts=starts, inputs=inputs, labels=labels)
+    if not np.array_equal(np.unique(labels), [0, 1]):
+        raise ValueError("labels must be 0 and 1, both of them")
+    one, zero = inputs[labels == 1], inputs[labels == 0]
+    total = one.T @ one / len(one) + zero.T @ zero / len(zero)
+    if np.linalg.cond(total) > 1 / (len(total) * EPS):
+        raise ValueError("inputs vary in fewer directions than there are sites: want more samples")
+    w = starts
+    for _ in range(steps):
+        w = np.linalg.solve(total, (np.sign(one @ w.T).T @ one / len(one)).T).T
+    return w
 
 
 # --- the nonlinear Gaussian process on a ring -----------------------------------------------------------------------------

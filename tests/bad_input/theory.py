@@ -5,6 +5,7 @@ import torch
 from bad_input.calls import call, room
 
 from lib.networks import Dense
+from lib.theory import tiling
 from lib.theory.synthesis import Neuron
 
 EYE = np.eye(2)
@@ -14,6 +15,9 @@ TIMES = np.array([0.0, 0.5, 1.0, 2.0])
 ANY_TIMES = "scalar longer"  # one time, or several that are equal
 ANY_SHAPE = "scalar longer deeper"
 RATES = {"eta_a": 1.0, "eta_w": 2.0}
+SIGNALS = np.array([[1.0, 0.5], [-0.4, 0.2], [0.1, -1.0], [0.7, -0.6]])
+CLASSES = np.array([1.0, 0.0, 1.0, 0.0])
+RING, DRAWN = tiling.arrangement(2, 3, 1), tiling.Signals(SIGNALS, CLASSES)
 TENSOR = torch.tensor(ROWS)
 DENSE = Dense((2, 3, 1))
 NEURON = Neuron(1.0, np.array([0.5]), np.array([2.0]), 1.0, 2.0)
@@ -210,11 +214,30 @@ CALLS = {
             positive="variance1",
             broadcast="mean_absolute variance1 variance0",
         ),
+        climb_score=call(starts=EYE, inputs=SIGNALS, labels=CLASSES, steps=3, may={"steps": "zero"}),
         ring_spectrum=call(sigma=EYE + 1),
         ring_correlation=call(n=4, xi=1.0, positive="xi"),
         nlgp_covariance=call(n=4, xi=1.0, gain=2.0, positive="xi gain"),
         nlgp_gated_mean=call(n=4, xi=1.0, gain=2.0, positive="xi gain"),
     ),
+    **room(
+        "theory.tiling",
+        arrangement=call(n=4, neurons=4, turns=1, also={"turns": (3,)}),
+        starts=call(n=4, seed=0, random=1, may={"seed": "zero", "random": "zero"}),
+        flow=call(
+            signals=DRAWN,
+            profiles=ROWS,
+            times=TIMES,
+            step=0.5,
+            positive="step",
+            opaque="signals",
+            may={"times": ANY_TIMES},
+            also={"signals": (None,)},
+        ),
+        climb=call(signals=DRAWN, profile=[1.0, 0.5], where=RING, steps=2, opaque="signals where"),
+        Signals=call(inputs=SIGNALS, labels=CLASSES, may={"inputs": "longer"}),
+    ),
+    **room("theory.tiling.Signals", score=call(profile=[1.0, 0.5], where=RING, on=DRAWN, opaque="where")),
     **room(
         "theory.gated_linear",
         gdln_moments=call(
@@ -372,6 +395,7 @@ CALLS = {
             may={"w": "longer deeper", "axis": "negative zero"},
             also={"axis": (2,), "w": (TENSOR[:0], TENSOR * np.nan)},
         ),
+        tiling_score=call(profile=[1.0, 0.5], inputs=SIGNALS, labels=CLASSES, also={"profile": (np.zeros(2),)}),
         gate_agreement=call(path=ROWS[None].repeat(3, 0), inputs=ROWS),
         step_sizes=call(
             path=[[1.0, 0.5], [0.9, 0.4], [0.8, 0.4]], may={"path": "longer deeper"}, also={"path": ([[1.0], [0.9]],)}

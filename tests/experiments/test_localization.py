@@ -61,17 +61,23 @@ def test_scores_are_the_moments_of_a_loop():
         assert found == pytest.approx(mean**2 / (sum(v * v for v in one) / len(one) + sum(v * v for v in zero) / len(zero)))
 
 
-def test_the_criterion_tells_the_process_from_its_clone():
-    process = experiments.predicted_field(*data.nlgp(0, 20_000, 40, (2.0, 1.0), 100.0))
-    clone = experiments.predicted_field(*data.gaussian_clone(0, 20_000, *(nlgp_covariance(40, xi, 100.0) for xi in (2.0, 1.0))))
-    assert process.ipr > 0.7 and process.bump.max() > process.wave.max() + 0.05
-    assert clone.ipr < 0.1
-    assert process.width[process.bump.argmax("width")] < 1
+def test_networks_of_several_sizes_learn_as_each_would_alone():
+    found = experiments.tiles(xi=(2.0, 1.0), steps=16, sizes=(3, 5), sites=8, batch=30, seed=5)
+    for k in (3, 5):
+        alone = experiments.receptive_fields(
+            neurons=k, learning_rate=0.2 * k, steps=16, batch=30, sites=8, seed=5, record=[0, 16]
+        )
+        np.testing.assert_allclose(found.w.sel(size=k)[:k], alone.w[0, -1], atol=1e-6)
+        np.testing.assert_allclose(found.ipr.sel(size=k)[[0, -1], :k], alone.ipr[0], rtol=1e-5)
+    assert np.isnan(found.w.sel(size=3)[3:]).all() and found.loss.dims == ("size", "share")
 
 
-def test_the_criterion_predicts_a_wave_where_the_short_class_is_first():
-    found = experiments.predicted_field(*data.nlgp(0, 20_000, 40, (1.0, 3.0), 0.1))
-    assert found.wave.argmax("frequency") > 15 and found.ipr == pytest.approx(1.5 / 40, rel=0.5)
+def test_predictions_need_no_network():
+    found = experiments.predicted_tiles(xi=(2.0, 1.0), gain=10.0, steps=50, sites=12, sizes=(4, 24), samples=1200)
+    np.testing.assert_allclose(found.ipr, inverse_participation_ratio(found.profile.values.astype(float)), rtol=1e-5)
+    assert found.error.sel(size=24) < found.error.sel(size=4) < 0.5
+    assert found.top.max() > found.bump.max() - 0.02 and found.course.shape == (41, 4)
+    assert found.clock[-1] == pytest.approx(0.4 * 50)
 
 
 def test_targets_are_what_the_network_is_to_say():

@@ -1,0 +1,141 @@
+r"""What a whole network of ReLU neurons localizes to: one profile, tiled around the ring, scored and climbed.
+
+Inputs are symmetric about zero and the same around the ring, so that the even part of :math:`\hat y = \frac1K\sum_k\mathrm{ReLU}
+(w_k\cdot x)`, :math:`\frac1{2K}\sum_k|S_k|`, does all the work, and the odd part only costs. If the fields are one profile u, at
+the places and with the signs of an `Arrangement`, then with :math:`S = u\star x` around the ring
+
+.. math:: R(u) = \frac{(E[m\mid1])^2}{\sum_c E[m^2 + o^2\mid c]}, \qquad \min_sE(\hat y_{su}-y)^2 = \tfrac12 - \tfrac12R(u),
+
+m the mean of |S| over the places, o that of the signed S. All expectations are means over given signals. Source: ours, towards
+section 3.2 of the localization notes, which is empty.
+"""
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import minimize
+
+from lib.checks import ascending, fit, instance, matrix, positive, seed, size, takes, vector, whole
+
+
+class Arrangement(NamedTuple):
+    """Where K copies of a profile stand on a ring, and with which signs, as filters whose entries are per neuron, 1/K each."""
+
+    even: NDArray  # (n,) the share of the neurons at each site
+    odd: NDArray  # (n,) the same, with signs
+
+
+@takes(n=size, neurons=size, turns=size)
+def arrangement(n: int, neurons: int, turns: int) -> Arrangement:
+    r"""Spread `neurons` as evenly as sites allow over a ring of n; their signs alternate in blocks, `turns` times around.
+
+    From n neurons on every site has its share, and the signs can cancel: the odd filter is zero (the limit of many neurons).
+    """
+    if turns < 1 or 2 * turns > neurons:
+        raise ValueError(f"turns is {turns}: want 1 to neurons/2, so at most {neurons / 2:g}")
+    if neurons > n:
+        return Arrangement(np.full(n, 1 / n), np.zeros(n))
+    k = np.arange(neurons)
+    places = np.round(k * n / neurons).astype(int) % n
+    even, odd = np.zeros(n), np.zeros(n)
+    np.add.at(even, places, 1 / neurons)
+    np.add.at(odd, places, np.where((2 * turns * (k + 0.5) / neurons) % 2 < 1, 1, -1) / neurons)
+    return Arrangement(even, odd)
+
+
+class Signals:
+    """Signals (s, n) of two classes, labels (s,) 1 or 0, ready to be scored: their spectra and how much each counts."""
+
+    @takes(inputs=matrix, labels=vector)
+    def __init__(self, inputs: ArrayLike, labels: ArrayLike) -> None:
+        fit("(s, n), (s,)", inputs=inputs, labels=labels)
+        if not np.array_equal(np.unique(labels), [0, 1]):
+            raise ValueError("labels must be 0 and 1, both of them")
+        self.n = inputs.shape[1]
+        self.spectra = np.fft.rfft(inputs)
+        self.share = np.where(labels == 1, 1 / np.sum(labels == 1), 1 / np.sum(labels == 0))  # E[f|1] + E[f|0] = Σ share f
+        self.one = np.where(labels == 1, self.share, 0)
+
+    def _moments(self, profile: NDArray, where: Arrangement) -> tuple[float, float, NDArray, NDArray]:
+        """Return N = E[m|1], D = Σ_c E[m² + o²|c], and their gradients (n,)."""
+        n, u = self.n, np.fft.rfft(profile)
+        s = np.fft.irfft(self.spectra * u.conj(), n)
+        if not where.odd.any() and np.ptp(where.even) == 0:  # the mean over the whole ring
+            mean, sign = np.abs(s).mean(axis=1), np.fft.rfft(np.sign(s)).conj()
+            d_one, d_two = (np.fft.irfft(c @ (self.spectra * sign), n) / n for c in (self.one, 2 * self.share * mean))
+            return self.one @ mean, self.share @ mean**2, d_one, d_two
+        sign, even, odd = np.sign(s), np.fft.rfft(where.even), np.fft.rfft(where.odd)
+        m = np.fft.rfft(np.abs(s)) * even.conj()
+        mean = m[:, 0].real / n
+        squared = np.sum(np.abs(np.fft.irfft(m, n)) ** 2, axis=1) / n
+        pull = 2 * np.fft.irfft(m * even, n) * sign  # n times the derivative of the squared mean by S
+        d_one = np.fft.irfft(self.one @ (self.spectra * np.fft.rfft(sign).conj()), n) / n
+        d_two = np.fft.irfft(self.share @ (self.spectra * np.fft.rfft(pull).conj()), n) / n
+        power = self.share @ np.abs(self.spectra) ** 2 * np.abs(odd) ** 2 / n  # the odd part is quadratic
+        turned = np.fft.irfft(power * u, n)
+        return self.one @ mean, self.share @ squared + profile @ turned, d_one, d_two + 2 * turned
+
+    @takes(profile=vector, where=instance(Arrangement))
+    def score(self, profile: ArrayLike, where: Arrangement) -> tuple[float, NDArray]:
+        """Return R of a profile (n,), which must not be zero, and its gradient (n,)."""
+        if profile.shape != (self.n,) or not np.any(profile) or len(where.even) != self.n:
+            raise ValueError(f"profile {profile.shape}, where {where.even.shape}: want a ring of {self.n} sites, not all zero")
+        mean, squared, d_mean, d_squared = self._moments(profile, where)
+        return mean**2 / squared, (2 * mean * d_mean - mean**2 / squared * d_squared) / squared
+
+
+@takes(n=size, seed=seed, random=partial(whole, least=0))
+def starts(n: int, seed: int = 0, random: int = 2) -> NDArray:
+    """Return profiles (count, n) to climb from: two bumps, packets of four frequencies and two widths, some `random` ones."""
+    ring = (np.arange(n) + n // 2) % n - n // 2
+    bumps = [np.exp(-(ring**2) / (2 * s**2)) for s in (0.7, 1.5)]
+    packets = [np.exp(-(ring**2) / (2 * s**2)) * np.cos(2 * np.pi * f * ring) for f in (0.15, 0.3, 0.4, 0.5) for s in (1.0, 2.5)]
+    return np.vstack([bumps, packets, np.random.default_rng(seed).normal(size=(random, n))])
+
+
+@takes(signals=instance(Signals), profiles=matrix, times=ascending, step=positive)
+def flow(signals: Signals, profiles: NDArray, times: ArrayLike, step: float = 0.6) -> NDArray:
+    r"""Follow a large network whose fields are some profiles (p, n), each at all places and with both signs: (T, p, n).
+
+    With m the mean of :math:`|u_p\star x|` over the ring and the profiles, a neuron moves by
+
+    .. math:: \tau\dot u_p = \tfrac14\partial_{u_p}E[m_p\mid1] - \tfrac18\sum_cE[m\,\partial_{u_p}m_p\mid c] ,
+
+    followed by Euler's method. `times` (T,) ascend from 0 or later, in units of τ; `step` times the largest eigenvalue of
+    :math:`\tfrac14(\Sigma_1+\Sigma_0)` must stay below 2.
+    """
+    n, now, path = signals.n, 0.0, []
+    if profiles.shape[1] != n:
+        raise ValueError(f"profiles {profiles.shape}: want (p, {n}), as the signals have {n} sites")
+    for time in times:
+        count = int(np.ceil((time - now) / step - 1e-9))
+        for _ in range(count):
+            fields = [np.fft.irfft(signals.spectra * np.fft.rfft(u).conj(), n) for u in profiles]
+            mean = np.mean([np.abs(s).mean(axis=1) for s in fields], axis=0)
+            force = signals.one / 4 - signals.share * mean / 8
+            pulls = [np.fft.irfft(force @ (signals.spectra * np.fft.rfft(np.sign(s)).conj()), n) / n for s in fields]
+            profiles = profiles + (time - now) / count * np.array(pulls)
+        now = time
+        path.append(profiles)
+    return np.array(path)
+
+
+@takes(signals=instance(Signals), profile=vector, where=instance(Arrangement), steps=size)
+def climb(signals: Signals, profile: ArrayLike, where: Arrangement, steps: int = 200) -> tuple[NDArray, float]:
+    """Return the local maximum (n,) of R that ascent reaches from a profile, of length 1, and R there."""
+    signals.score(profile, where)  # refuses what has no score
+
+    def cost(u: NDArray) -> tuple[float, NDArray]:
+        score, gradient = signals.score(u, where)
+        return -score, -gradient
+
+    found = minimize(
+        cost,
+        profile / np.linalg.norm(profile),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": steps, "ftol": 1e-9, "gtol": 1e-6},
+    )
+    return found.x / np.linalg.norm(found.x), -found.fun

@@ -1,0 +1,119 @@
+"""The tiling score against a loop over neurons, its gradient against differences, its flow against a network's own descent."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lib import data, measures
+from lib.theory import localization, tiling
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def signals(seed, samples=200, n=12, gain=3.0):
+    return data.nlgp(seed, samples, n, (2.0, 1.0), gain)
+
+
+def copies(profile, neurons, turns):
+    """The fields of an arrangement, one by one: turned to their places, with their signs."""
+    n = len(profile)
+    places = [round(k * n / neurons) % n for k in range(neurons)]
+    signs = [1 if (2 * turns * (k + 0.5) / neurons) % 2 < 1 else -1 for k in range(neurons)]
+    return np.array([sign * np.roll(profile, place) for place, sign in zip(places, signs, strict=True)])
+
+
+def best_error(w, x, y):
+    """The least E(ŷ − y)² of a network over the size of its weights, on signals and their mirror images."""
+    ups = [np.maximum(side * x @ w.T, 0).mean(axis=1) for side in (1, -1)]
+    one, zero = y == 1, y == 0
+    drive = np.mean([up[one].mean() for up in ups])
+    power = np.mean([(up[one] ** 2).mean() + (up[zero] ** 2).mean() for up in ups])
+    return 0.5 - 0.5 * drive**2 / power
+
+
+@settings(deadline=None, max_examples=25)
+@given(seeds, st.sampled_from([4, 6, 8, 10]), st.data())
+def test_score_is_the_best_error_of_the_network_that_it_describes(seed, n, draw):
+    neurons = draw.draw(st.integers(2, n))
+    turns = draw.draw(st.integers(1, neurons // 2))
+    x, y = signals(seed, 60, n)
+    around = np.concatenate([np.roll(x, r, axis=1) for r in range(n)])  # signals the same around the ring
+    profile = np.random.default_rng(seed).normal(size=n)
+    score, _ = tiling.Signals(x, y).score(profile, tiling.arrangement(n, neurons, turns))
+    assert 0.5 - 0.5 * score == pytest.approx(best_error(copies(profile, neurons, turns), around, np.tile(y, n)))
+
+
+@settings(deadline=None, max_examples=25)
+@given(seeds, st.integers(3, 9), st.booleans())
+def test_gradient_is_the_slope_of_the_score(seed, n, many):
+    rng = np.random.default_rng(seed)
+    found, where = tiling.Signals(*signals(seed, 40, n)), tiling.arrangement(n, n + 1 if many else 3, 1)
+    profile, along = rng.normal(size=(2, n))
+    _, gradient = found.score(profile, where)
+    up, down = (found.score(profile + side * 1e-6 * along, where)[0] for side in (1, -1))
+    assert gradient @ along == pytest.approx((up - down) / 2e-6, abs=1e-6)
+    assert gradient @ profile == pytest.approx(0, abs=1e-12)  # the size of a profile does not matter
+
+
+@pytest.mark.parametrize("n", [7, 12])
+def test_the_measure_is_the_score_of_many_neurons(n):
+    x, y = signals(3, 300, n)
+    profile = np.random.default_rng(1).normal(size=n)
+    score, _ = tiling.Signals(x, y).score(profile, tiling.arrangement(n, n + 1, 1))
+    assert measures.tiling_score(profile, x, y) == pytest.approx(score)
+
+
+def test_flow_is_the_descent_of_a_network_with_all_turns_and_both_signs():
+    x, y = signals(5, 150, 6)
+    x, y = np.concatenate([x, -x]), np.tile(y, 2)
+    start = np.random.default_rng(2).normal(size=(2, 6))
+    path = tiling.flow(tiling.Signals(x, y), start, [0, 0.5, 2], step=0.1)
+    x = np.concatenate([np.roll(x, r, axis=1) for r in range(6)])
+    x, y = torch.tensor(x), torch.tensor(np.tile(y, 6))
+    weight = 0.5 * ((y == 1).double() / (y == 1).sum() + (y == 0).double() / (y == 0).sum())  # balanced classes
+    w = torch.tensor(np.array([sign * np.roll(u, r) for u in start for r in range(6) for sign in (1, -1)]), requires_grad=True)
+    for _ in range(20):
+        loss = 0.5 * weight @ (torch.relu(x @ w.T).mean(1) - y) ** 2
+        (slope,) = torch.autograd.grad(loss, w)
+        w.data -= 0.1 * len(w) * slope
+    np.testing.assert_allclose(w.detach().numpy()[[0, 12]], path[-1], atol=1e-12)
+    np.testing.assert_array_equal(path[0], start)
+
+
+def test_climbing_goes_up_and_stops_at_a_maximum():
+    found, where = tiling.Signals(*signals(4, 2000, 12, gain=10.0)), tiling.arrangement(12, 13, 1)
+    before = np.exp(-(np.arange(12.0) ** 2))
+    top, score = tiling.climb(found, before, where)
+    assert score > found.score(before, where)[0] and np.linalg.norm(top) == pytest.approx(1)
+    rng = np.random.default_rng(0)
+    assert all(found.score(top + 0.02 * rng.normal(size=12), where)[0] < score + 1e-6 for _ in range(20))
+
+
+def test_on_gaussian_signals_only_the_power_spectrum_counts():
+    covariances = [localization.nlgp_covariance(16, xi, 3.0) for xi in (2.0, 1.0)]
+    x, y = data.gaussian_clone(0, 60_000, *covariances)
+    bump = np.exp(-(np.minimum(np.arange(16), 16 - np.arange(16)) ** 2) / 2)
+    phases = np.exp(2j * np.pi * np.random.default_rng(0).random(9))
+    phases[[0, -1]] = 1
+    twin = np.fft.irfft(np.fft.rfft(bump) * phases, 16)
+    assert measures.tiling_score(twin, x, y) == pytest.approx(measures.tiling_score(bump, x, y), rel=0.01)
+
+
+def test_starts_are_bumps_packets_and_noise():
+    found = tiling.starts(20, seed=1, random=3)
+    assert found.shape == (2 + 8 + 3, 20)
+    assert found[0].argmax() == 0 and np.all(found[:2] > 0)
+
+
+def test_what_does_not_fit_is_refused():
+    found, where = tiling.Signals(*signals(1, 30, 6)), tiling.arrangement(6, 7, 1)
+    with pytest.raises(ValueError, match="not all zero"):
+        found.score(np.zeros(6), where)
+    with pytest.raises(ValueError, match="ring of 6 sites"):
+        found.score(np.ones(5), where)
+    with pytest.raises(ValueError, match="turns is 3"):
+        tiling.arrangement(6, 4, 3)
+    with pytest.raises(ValueError, match="both of them"):
+        tiling.Signals(np.eye(3), np.ones(3))
