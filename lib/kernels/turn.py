@@ -30,13 +30,13 @@ def kernel_turn(w0: ArrayLike, a0: ArrayLike, w: ArrayLike, a: ArrayLike, inputs
 
     Parameters
     ----------
-    w0, a0, w, a : (..., h, d), (..., h), (..., h, d), (..., h), the first state and the last; leading axes broadcast
+    w0, a0, w, a : (..., h, d), (..., h), (..., h, d), (..., h), the first state and the last
     inputs : (..., n, d)
     gamma : slope below zero, in [0, 1)
 
     Each part has the shape (...). Source: new, for section 5, which has the kernel "rich due to a changing activation pattern".
     """
-    fit("(..., h, d), (..., h, d), (..., n, d)", w0=w0, w=w, inputs=inputs)
+    fit("(..., h, d), (..., h), (..., h, d), (..., h), (..., n, d)", w0=w0, a0=a0, w=w, a=a, inputs=inputs)
     gates = [np.where(inputs @ v.mT > 0, 1.0, gamma) for v in (w0, w)]  # (..., n, h)
     start, turned, grown, end = (
         gated_kernel(gates[c], *weights, inputs) for c, weights in ((0, (w0, a0)), (1, (w0, a0)), (0, (w, a)), (1, (w, a)))

@@ -139,7 +139,7 @@ def deep_crossings(
     In the crossings neurons are numbered through the layers. Source: Definition 16 and Proposition 17.
     """
     fit("(h₁, d), (d,), (d,)", **{"weights[0]": weights[0]}, start=start, end=end)
-    biases = check_chain(weights, biases)
+    biases = _check_chain(weights, biases)
     layers = [(_fractions(w), _fractions(b)) for w, b in zip(weights, biases, strict=True)]
     start, end, gamma, t = _fractions(start), _fractions(end), Fraction(gamma), Fraction(0)
     z, rate, active = _just_after(layers, start, end - start, gamma)
@@ -154,7 +154,7 @@ def deep_crossings(
         active = now
 
 
-def check_chain(weights: Sequence[NDArray], biases: Sequence[NDArray] | None) -> list[NDArray]:
+def _check_chain(weights: Sequence[NDArray], biases: Sequence[NDArray] | None) -> list[NDArray]:
     """Return the biases of layers that fit onto each other; None stands for zeros."""
     biases = [np.zeros(len(w)) for w in weights] if biases is None else biases
     inputs, neurons = [w.shape[1] for w in weights], [len(w) for w in weights]

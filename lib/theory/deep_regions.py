@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lib.checks import arrays, binary, fit, matrix, optional, positive, size, slope, takes, vector
-from lib.theory.activation_regions import ANY_SIZE, TIED, Region, check_chain
+from lib.theory.activation_regions import ANY_SIZE, TIED, Region, _check_chain
 
 
 @takes(weights=partial(arrays, check=ANY_SIZE), biases=optional(partial(arrays, check=vector)), bound=positive, gamma=slope)
@@ -34,7 +34,7 @@ def deep_regions(
     parity of the number of active neurons. Source: Definition 16 and Proposition 17.
     """
     fit("(h₁, d), (d,)", **{"weights[0]": weights[0]}, plane=np.zeros(2))
-    biases = check_chain(weights, biases)
+    biases = _check_chain(weights, biases)
     corners = bound * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1.0]])
     found = [(corners, np.eye(2), np.zeros(2), np.zeros(0, bool))]  # polygon, the map into the layer, pattern
     for weight, bias in zip(weights, biases, strict=True):
@@ -98,7 +98,7 @@ def deep_predictor(pattern: ArrayLike, weights: Sequence[ArrayLike], readout: Ar
 
     Returns (d,). Source: appendix C, "Surface of a piecewise linear network".
     """
-    check_chain(weights, None)
+    _check_chain(weights, None)
     fit("(h,), (h,)", pattern=pattern, neurons=np.zeros(sum(map(len, weights))))
     fit("(h,), (h,)", readout=readout, last=np.zeros(len(weights[-1])))
     ends = np.cumsum([len(w) for w in weights])
@@ -108,7 +108,7 @@ def deep_predictor(pattern: ArrayLike, weights: Sequence[ArrayLike], readout: Ar
     return beta
 
 
-@takes(folds=size, layers=size)
+@takes(folds=size, layers=size, dimension=size)
 def folding_network(folds: int, layers: int, dimension: int = 2) -> tuple[list[NDArray], list[NDArray]]:
     r"""Build a network that folds each axis of the unit cube into :math:`m^L` pieces, with :math:`dm` neurons a layer.
 
