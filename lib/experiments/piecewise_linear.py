@@ -219,7 +219,7 @@ def _split(student: xr.Dataset) -> xr.Dataset:
 
 @takes(width=size, p=vector, q=vector, seeds=wholes, steps=size, device=check_device)
 def widths(
-    width: int, p: Sequence[float], q: Sequence[float], seeds: Sequence[int], *, steps: int = 3000, device: str = "cpu"
+    width: int, p: Sequence[float], q: Sequence[float], seeds: Sequence[int], *, steps: int = 800, device: str = "cpu"
 ) -> xr.Dataset:
     r"""Train students of a width h with :math:`\tau^2 = h^{-p}` and :math:`\alpha^2 = h^{-q}` until they fit.
 
@@ -286,7 +286,7 @@ TURNS = Sweep(
     turns,
     {"tau": np.logspace(-1, 0.3, 17)[::4], "delta": np.linspace(-1, 1, 9)},
     [1],
-    {"steps": 5000, "record": [0, 100, 5000]},
+    {"steps": 1000, "record": [0, 100, 1000]},
 )
 SMALL_STEPS = Sweep(  # the first thousand steps of a part of the column, each cut in ten
     "piecewise_linear/small_steps",
