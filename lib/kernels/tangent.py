@@ -137,19 +137,14 @@ def two_layer_ntk(
         shapes = tuple(w.shape), tuple(a.shape), tuple(inputs.shape)
         raise ValueError("w {}, a {} and inputs {} do not fit: want (..., h, d), (..., h), (..., n, d)".format(*shapes))
     with np.errstate(over="ignore", invalid="ignore"):
-        active = inputs @ w.mT > 0  # (..., n, h)
-        kernel = gated_kernel(active + gamma * ~active, w, a, inputs)
+        z = inputs @ w.mT  # (..., n, h)
+        active = z > 0
+        first = active * a[..., None, :] + gamma * (~active * a[..., None, :])  # a_k c_ki
+        second = active * z + gamma * (~active * z)  # σ(z)
+        kernel = first @ first.mT * (inputs @ inputs.mT) + second @ second.mT
     if not bool((abs(kernel) < np.inf).all()):
         raise ValueError("the kernel is not finite, or leaves the range of floats: bring the parameters nearer to 1")
     return kernel
-
-
-def gated_kernel(
-    gates: "NDArray | Tensor", w: "NDArray | Tensor", a: "NDArray | Tensor", inputs: "NDArray | Tensor"
-) -> "NDArray | Tensor":
-    """Return the kernel of `two_layer_ntk` for any gates c (..., n, h), whether or not they are those of w."""
-    first, second = gates * a[..., None, :], gates * (inputs @ w.mT)
-    return first @ first.mT * (inputs @ inputs.mT) + second @ second.mT
 
 
 @takes(k0=partial(squares, largest=np.inf), kt=partial(squares, largest=np.inf))

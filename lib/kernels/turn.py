@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lib.checks import fit, matrices, slope, takes, vectors
-from lib.kernels.tangent import gated_kernel, kernel_distance
+from lib.kernels.tangent import kernel_distance
 
 
 class Turn(NamedTuple):
@@ -39,7 +39,13 @@ def kernel_turn(w0: ArrayLike, a0: ArrayLike, w: ArrayLike, a: ArrayLike, inputs
     fit("(..., h, d), (..., h), (..., h, d), (..., h), (..., n, d)", w0=w0, a0=a0, w=w, a=a, inputs=inputs)
     gates = [np.where(inputs @ v.mT > 0, 1.0, gamma) for v in (w0, w)]  # (..., n, h)
     start, turned, grown, end = (
-        gated_kernel(gates[c], *weights, inputs) for c, weights in ((0, (w0, a0)), (1, (w0, a0)), (0, (w, a)), (1, (w, a)))
+        _gated(gates[c], *weights, inputs) for c, weights in ((0, (w0, a0)), (1, (w0, a0)), (0, (w, a)), (1, (w, a)))
     )
     by_gates, by_weights, whole = (kernel_distance(start, kernel) for kernel in (turned, grown, end))
     return Turn(by_gates, by_weights, whole - by_gates - by_weights)
+
+
+def _gated(gates: NDArray, w: NDArray, a: NDArray, inputs: NDArray) -> NDArray:
+    """Return the kernel of `two_layer_ntk` for any gates (..., n, h), whether or not they are those of w."""
+    first, second = gates * a[..., None, :], gates * (inputs @ w.mT)
+    return first @ first.mT * (inputs @ inputs.mT) + second @ second.mT
