@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from lib.checks import broadcastable, fit, matrix, numbers, positives, seed, size, takes, vector, wholes
-from lib.kernels import two_layer_ntk
+from lib.kernels import kernel_turn, two_layer_ntk
 from lib.networks import Dense
 from lib.networks.base import check_device
-from lib.results import Growing
+from lib.results import Growing, Run
 from lib.sweeps import Sweep
 from lib.theory.piecewise_linear import scale_initialization
 from lib.training import log_steps, train
@@ -60,6 +60,8 @@ def students(
     teachers: int = 3,
     points: int = 1000,
     device: str = "cpu",
+    precise: bool = False,
+    centred: bool = False,
 ) -> xr.Dataset:
     """Train students by gradient descent on the mean squared error (without ½), in float32.
 
@@ -69,6 +71,8 @@ def students(
     learning_rate : (m,) or one number
     record : steps at which the weights are kept
     units : of a student, an even number; a teacher has `teachers`
+    precise : train in float64
+    centred : take the mean off a student's targets
 
     Returns
     -------
@@ -80,9 +84,11 @@ def students(
     tau, delta, seed, learning_rate = _members(tau, delta, seed, learning_rate)
     problems = [_problem(int(s), dimension, units, teachers, points) for s in seed]
     x, y, w, a = (np.stack(parts) for parts in zip(*problems, strict=True))
+    y = y - centred * y.mean(axis=1, keepdims=True)
     w, a = scale_initialization(w, a, tau, delta)
+    dtype = torch.float64 if precise else torch.float32
     parameters = {
-        name: torch.tensor(value, dtype=torch.float32, device=device) for name, value in (("weight1", w), ("weight2", a[:, None]))
+        name: torch.tensor(value, dtype=dtype, device=device) for name, value in (("weight1", w), ("weight2", a[:, None]))
     }
     found = train(
         Dense((dimension, units, 1), "relu", bias=False),
@@ -170,6 +176,95 @@ def _compare(student: xr.Dataset, seed: int, device: str) -> xr.Dataset:
     )
 
 
+@takes(tau=positives, steps=size, record=wholes, refine=size)
+def turns(
+    tau: ArrayLike,
+    delta: ArrayLike,
+    seed: ArrayLike,
+    *,
+    steps: int,
+    record: Sequence[int],
+    refine: int = 1,
+    device: str = "cpu",
+) -> xr.Dataset:
+    """Train as `distances` does and split the turn of the kernel into gates and weights.
+
+    `refine` small steps take the place of one; `steps` and `record` count the large ones.
+
+    Returns
+    -------
+    over (member, step) what `distances` returns and gates, weights: the kernel distance with the gates (weights) of the step
+    and the first weights (gates). Over member: diverged.
+
+    Source: `lib.kernels.kernel_turn`, for section 5 and figure 1(b).
+    """
+    tau, delta, seed, rate = _members(tau, delta, seed, 5e-3 / np.atleast_1d(tau) ** 2 / refine)
+    small = [refine * r for r in record]
+    found = students(tau, delta, seed, learning_rate=rate, steps=refine * steps, record=small, device=device)
+    compared = [_compare(found.isel(member=m), int(s), device) for m, s in enumerate(seed)]
+    split = [_split(found.isel(member=m)) for m in range(len(seed))]
+    parts = xr.merge([xr.concat(compared, "member"), xr.concat(split, "member")])
+    return parts.assign(train=found.train, diverged=found.diverged).assign_coords(step=list(record)).drop_vars("member")
+
+
+def _split(student: xr.Dataset) -> xr.Dataset:
+    """Return the parts of the kernel distance of one student's states from its first."""
+    w, a, x = (student[name].values for name in ("w", "a", "x"))
+    parts = [kernel_turn(w[0], a[0], *state, x) for state in zip(w, a, strict=True)]
+    return xr.Dataset(
+        {name: ("step", [float(getattr(part, name)) for part in parts]) for name in ("gates", "weights")},
+        {"step": student.step},
+    )
+
+
+@takes(width=size, p=vector, q=vector, seeds=wholes, steps=size, device=check_device)
+def widths(
+    width: int, p: Sequence[float], q: Sequence[float], seeds: Sequence[int], *, steps: int = 800, device: str = "cpu"
+) -> xr.Dataset:
+    r"""Train students of a width h with :math:`\tau^2 = h^{-p}` and :math:`\alpha^2 = h^{-q}` until they fit.
+
+    50 points in ten dimensions, float64, with a learning rate of .25 over the size of the first kernel and of the fitted one.
+
+    Returns
+    -------
+    turned (seed, p, q): the angle in radians by which a neuron has turned, median, when the training error has fallen to 30 %
+    (or at the end); left (seed, p, q): the training error then, over the first.
+
+    Source: section 5, "Connections to infinite-width"; Luo et al. (2021).
+    """
+    found = [_turn_until_fit(width, p, q, s, steps, device) for s in seeds]
+    return xr.concat(found, "seed").assign_coords(seed=list(seeds))
+
+
+def _turn_until_fit(width: int, p: Sequence[float], q: Sequence[float], seed: int, steps: int, device: str) -> xr.Dataset:
+    grid = np.array([(u, v) for u in p for v in q])
+    tau2, alpha2 = float(width) ** -grid.T
+    found = students(
+        np.sqrt(tau2),
+        tau2 * (alpha2 - 1 / alpha2),
+        seed,
+        learning_rate=0.25 / (width * tau2 * (alpha2 + 1 / alpha2) + 2),
+        steps=steps,
+        record=log_steps(steps, 60),
+        dimension=10,
+        units=width,
+        points=50,
+        device=device,
+        precise=True,
+    )
+    share = (found.train / found.train.isel(step=0)).values
+    fits = share < 0.3
+    moment = np.where(fits.any(axis=1), fits.argmax(axis=1), -1)
+    member = np.arange(len(grid))
+    first, then = found.w.values[:, 0], found.w.values[member, moment]
+    unit = first / np.linalg.norm(first, axis=-1, keepdims=True)
+    along = np.sum(then * unit, axis=-1)
+    angle = np.arctan2(np.linalg.norm(then - along[..., None] * unit, axis=-1), along)
+    values = {"turned": np.median(angle, axis=1), "left": share[member, moment]}
+    shape = {"p": list(p), "q": list(q)}
+    return xr.Dataset({name: (tuple(shape), v.reshape(len(p), len(q))) for name, v in values.items()}, shape)
+
+
 # The paper's grid; 22 s a network on a core. `lib store --budget` does a part of it, seed by seed.
 PLANE = Sweep(
     "piecewise_linear/plane",
@@ -178,4 +273,33 @@ PLANE = Sweep(
     range(16),
     {"steps": 100_000, "record": log_steps(100_000, 16).tolist()},
 )
-RUNS = [Growing(PLANE, {"networks": 17 * 17 * 16, "steps": 100_000}, dimension="scale", together=17 * 17)]
+# What the plane does not keep: gates and weights. Four of the column's seeds have teachers whose outputs have one sign.
+COLUMN = Sweep(
+    "piecewise_linear/column",
+    turns,
+    {"tau": [0.1], "delta": [-0.25, 0, 0.25, 1]},
+    range(8),
+    {"steps": 10_000, "record": [0, 100, 200, 300, 500, 1000, 7000, 10_000]},
+)
+TURNS = Sweep(
+    "piecewise_linear/turns",
+    turns,
+    {"tau": np.logspace(-1, 0.3, 17)[::4], "delta": np.linspace(-1, 1, 9)},
+    [1],
+    {"steps": 1000, "record": [0, 100, 1000]},
+)
+SMALL_STEPS = Sweep(  # the first thousand steps of a part of the column, each cut in ten
+    "piecewise_linear/small_steps",
+    turns,
+    {"tau": [0.1], "delta": [-0.25, 0, 0.25, 1]},
+    [0, 1],
+    {"steps": 1000, "record": [0, 1, 10, 100, 1000], "refine": 10},
+)
+GRID = {"p": [0, 0.5, 1, 1.5], "q": [-1, 0, 0.5, 1], "seeds": [0, 1, 2, 3]}
+WIDTHS = Run("piecewise_linear/widths", widths, "width", {str(h): {"width": h, **GRID} for h in (50, 200, 800, 3200)})
+PAPER = {"networks": 17 * 17 * 16, "steps": 100_000}
+RUNS = [
+    Growing(PLANE, PAPER, dimension="scale", together=17 * 17),
+    *(Growing(sweep, PAPER, dimension="scale", together=9) for sweep in (COLUMN, TURNS, SMALL_STEPS)),
+    WIDTHS,
+]

@@ -139,12 +139,7 @@ def deep_crossings(
     In the crossings neurons are numbered through the layers. Source: Definition 16 and Proposition 17.
     """
     fit("(h₁, d), (d,), (d,)", **{"weights[0]": weights[0]}, start=start, end=end)
-    biases = [np.zeros(len(w)) for w in weights] if biases is None else biases
-    inputs, neurons = [w.shape[1] for w in weights], [len(w) for w in weights]
-    if inputs[1:] != neurons[:-1] or neurons != [len(b) for b in biases]:
-        shapes = [w.shape for w in weights], [b.shape for b in biases]
-        raise ValueError(f"weights {shapes[0]} and biases {shapes[1]} do not fit: want (h₁, d), (h₂, h₁), … and (h₁,), (h₂,), …")
-
+    biases = _check_chain(weights, biases)
     layers = [(_fractions(w), _fractions(b)) for w, b in zip(weights, biases, strict=True)]
     start, end, gamma, t = _fractions(start), _fractions(end), Fraction(gamma), Fraction(0)
     z, rate, active = _just_after(layers, start, end - start, gamma)
@@ -157,6 +152,16 @@ def deep_crossings(
         z, rate, now = _just_after(layers, start + t * (end - start), end - start, gamma)
         found.append(Crossing(float(t), np.flatnonzero(now != active)))
         active = now
+
+
+def _check_chain(weights: Sequence[NDArray], biases: Sequence[NDArray] | None) -> list[NDArray]:
+    """Return the biases of layers that fit onto each other; None stands for zeros."""
+    biases = [np.zeros(len(w)) for w in weights] if biases is None else biases
+    inputs, neurons = [w.shape[1] for w in weights], [len(w) for w in weights]
+    if inputs[1:] != neurons[:-1] or neurons != [len(b) for b in biases]:
+        shapes = [w.shape for w in weights], [b.shape for b in biases]
+        raise ValueError(f"weights {shapes[0]} and biases {shapes[1]} do not fit: want (h₁, d), (h₂, h₁), … and (h₁,), (h₂,), …")
+    return biases
 
 
 def _just_after(

@@ -29,6 +29,7 @@ from lib.theory.activation_regions import (  # noqa: F401  the geometric half, u
     regions,
 )
 from lib.theory.common import held
+from lib.theory.deep_regions import deep_predictor, deep_regions, folding_network  # noqa: F401
 
 # --- initialization and flow
 

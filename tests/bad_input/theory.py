@@ -164,6 +164,25 @@ CALLS = {
         ),
     ),
     **room(
+        "theory.deep_regions",
+        deep_regions=call(
+            weights=[ROWS, ROWS],
+            biases=[[0.1, 0.2], [0.1, 0.2]],
+            bound=1.0,
+            gamma=0.1,
+            positive="bound",
+            also={"gamma": (-0.1, 1.0)},
+        ),
+        deep_predictor=call(
+            pattern=[True, False, True, True],
+            weights=[ROWS, ROWS],
+            readout=[1.0, -1.0],
+            gamma=0.1,
+            also={"gamma": (-0.1, 1.0), "pattern": ([0.5, 1.0, 0.0, 1.0],)},
+        ),
+        folding_network=call(folds=2, layers=2, dimension=2),
+    ),
+    **room(
         "theory.piecewise_linear",
         scale_initialization=call(w=ROWS, a=[1.0, -1.0], tau=1.0, delta=0.5, positive="tau", broadcast="tau delta"),
         direction_rate=call(mu=0.5, delta=0.5, **RATES, positive="eta_a eta_w", broadcast="mu delta"),
@@ -376,6 +395,7 @@ CALLS = {
     **room(
         "kernels",
         ntk=call(network=DENSE, parameters=DENSE.initialize(0, 2), inputs=ROWS, full=False, block=1, opaque="network"),
+        kernel_turn=call(w0=ROWS, a0=[1.0, 0.5], w=ROWS, a=[1.0, 0.4], inputs=ROWS, gamma=0.1, also={"gamma": (-0.1, 1.0)}),
         two_layer_ntk=call(w=ROWS, a=[1.0, 0.5], inputs=ROWS, gamma=0.1, also={"gamma": (-0.1, 1.0)}, may={"inputs": "deeper"}),
         kernel_distance=call(k0=SIGMA, kt=EYE, may={"k0": "deeper", "kt": "deeper"}),
     ),

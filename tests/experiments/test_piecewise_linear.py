@@ -84,12 +84,53 @@ def test_distances_are_those_of_the_states():
 
 
 def test_the_stored_plane_is_labelled_and_part_of_the_paper_s():
-    (run,) = experiments.RUNS
+    run = experiments.RUNS[0]
     found = results.load(run)
     assert found.kernel.dims == ("scale", "tau", "delta", "seed", "step")
     assert set(np.logspace(-1, 0.3, 17)[::2]) <= set(found.tau.values) and set(np.linspace(-1, 1, 9)) <= set(found.delta.values)
     assert found.done.sum() == found.attrs["members"] >= 162 and found.attrs["wanted"] == 4624 == run.source["networks"]
     assert np.isfinite(found.kernel.where(found.done, 0)).all()
+
+
+def test_turns_split_the_kernel_distance_of_the_same_students():
+    record = [0, 3, 20]
+    found = experiments.turns([0.1, 1.0], [0.5, -0.2], [0, 2], steps=20, record=record)
+    plain = experiments.distances([0.1, 1.0], [0.5, -0.2], [0, 2], steps=20, record=record)
+    for name in ("kernel", "test", "train", "hamming", "moved"):
+        xr.testing.assert_identical(found[name].drop_vars("step"), plain[name].drop_vars("step"))
+    states = experiments.students([0.1, 1.0], [0.5, -0.2], [0, 2], learning_rate=[0.5, 0.005], steps=20, record=record)
+    for m in range(2):
+        w, a, x = states.w.values[m], states.a.values[m], states.x.values[m]
+        turn = kernels.kernel_turn(w[0], a[0], w[-1], a[-1], x)
+        np.testing.assert_allclose([found.gates[m, -1], found.weights[m, -1]], turn[:2], rtol=1e-6, atol=1e-12)
+        np.testing.assert_allclose(sum(turn), found.kernel[m, -1], rtol=1e-2, atol=1e-9)
+
+
+def test_small_steps_arrive_where_the_flow_does():
+    coarse, fine, finer = (
+        experiments.turns(1.0, 0.3, 0, steps=40, record=[0, 40], refine=refine).train[0, -1] for refine in (1, 4, 16)
+    )
+    assert abs(fine - finer) < 0.4 * abs(coarse - finer) < 1e-3
+
+
+def test_centred_students_have_targets_of_mean_zero():
+    plain, centred = (experiments.students(0.5, 0.0, 7, **SMALL, centred=c) for c in (False, True))
+    np.testing.assert_allclose(centred.y.mean("point"), 0, atol=1e-15)
+    np.testing.assert_allclose(plain.y - plain.y.mean("point"), centred.y, atol=1e-15)
+    np.testing.assert_array_equal(plain.w[:, 0], centred.w[:, 0])
+
+
+def test_precise_students_agree_with_the_others():
+    single, double = (experiments.students(0.5, 0.2, 7, **SMALL, precise=p) for p in (False, True))
+    assert double.w.dtype == np.float64
+    np.testing.assert_allclose(single.w, double.w, rtol=1e-4, atol=1e-6)
+
+
+def test_wide_networks_turn_less():
+    found = [experiments.widths(h, [0, 0.5], [0.0], [0, 1], steps=200) for h in (20, 80)]
+    assert found[0].turned.dims == ("seed", "p", "q")
+    assert (found[0].left < 0.3).all() and (found[1].left < 0.3).all()
+    assert (found[1].turned < 0.6 * found[0].turned).sel(p=0).all()
 
 
 def test_a_neuron_needs_its_twin():
