@@ -156,7 +156,7 @@ RUNS = [
         "points",
         {str(count): {"points": [count], **SCALE} for count in (512, 1024, 2048, 4096, 8192, 16_384)},
         source={"test": 20_000},
-    )
+    ),
     Run(  # the rival of α: a learning rate for all layers
         "practice/hierarchy_rates",
         learning_curves,
