@@ -269,7 +269,7 @@ ADAM = Sweep(
     "practice/lenet_adam",
     lenet_clocks,
     {"alpha": [0.1, 1.0, 10.0]},
-    range(3),
+    range(2),
     {**_ALL_DIGITS, "batch_size": 512, "learning_rate": 1e-4, "optimizer": "adam"},
 )
 _QUARTERS = [0.1, *np.logspace(-0.5, 0.75, 6).tolist()]
