@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 from torch.nn.functional import conv2d, linear
 
-from lib.checks import one_of, positive, positives, size, takes, whole, wholes
+from lib.checks import number, one_of, positive, positives, size, takes, whole, wholes
 from lib.experiments.images import FILTER, POINTS, _batches, _pictures, digits, states, unbalance, unpack
 from lib.kernels import kernel_distance, ntk
 from lib.measures import accuracy, filter_laplacian
@@ -36,6 +36,7 @@ ALPHAS = partial(positives, ndim=1)
     learning_rate=positive,
     epochs=size,
     optimizer=partial(one_of, allowed=OPTIMIZERS),
+    ramp=partial(number, low=0, high=1),
     records=size,
     probe=size,
     looked_at=size,
@@ -49,9 +50,10 @@ def lenet_clocks(
     learning_rate: float,
     epochs: int = 1,
     optimizer: str = "sgd",
-    records: int = 10,
-    probe: int = 128,
-    looked_at: int = 1000,
+    ramp: float = 0.0,
+    records: int = 30,
+    probe: int = 64,
+    looked_at: int = 500,
     device: str = "cpu",
 ) -> xr.Dataset:
     r"""Train LeNet-5 on handwritten digits from unbalanced starts and say which of its parts did the work.
@@ -64,6 +66,8 @@ def lenet_clocks(
     alpha, seed : (m,), one entry for each network; the first layer's weights are divided by α and the last layer's multiplied
     images : of the training set, from its beginning
     batch_size, learning_rate, epochs, optimizer : of the training, on the cross-entropy
+    ramp : the part of the steps, in [0, 1], over which the learning rate rises with the square of the step: the first gradients
+        are large, and small steps follow the flow through them
     records : about how many times to look after the start, evenly spaced on a logarithmic scale
     probe : how many images kernels and switches are compared on
     looked_at : how many training images, and as many test images, give loss, accuracy and gradients
@@ -90,6 +94,7 @@ def lenet_clocks(
             learning_rate=learning_rate,
             steps=steps,
             optimizer=optimizer,
+            schedule=partial(_rising, over=ramp * steps),
             draw=_batches(inputs.numpy(), labels.numpy(), batch_size, False, False, own),
             loss=cross_entropy,
             metrics={"accuracy": accuracy},
@@ -104,6 +109,11 @@ def lenet_clocks(
         kept = {name: ("step", run[name].values) for name in ("loss", "accuracy", "test_accuracy")}
         found.append(xr.Dataset(kept | measured, {"step": run.step.values, "part": list(LeNet().shapes())}))
     return xr.concat(found, "member").astype(np.float32)
+
+
+def _rising(step: int, over: float) -> float:
+    """Return the factor of the learning rate at a step, from 0: (step + 1)² up to step `over`, 1 from there on."""
+    return min(1.0, (step + 1) / max(over, 1)) ** 2
 
 
 def _work(path: Mapping[str, Tensor], inputs: Tensor, labels: Tensor) -> dict[str, tuple]:
@@ -260,9 +270,13 @@ def _watched(run: xr.Dataset, kept: int) -> xr.Dataset:
 
 _HALVES = np.logspace(-1, 1, 5).tolist()
 _SOURCE = {"images": 60_000, "epochs": 500, "probe": 6000}
-_ALL_DIGITS = {"images": 60_000, "epochs": 1, "records": 10, "probe": 128}
+_ALL_DIGITS = {"images": 60_000, "epochs": 1, "records": 24, "probe": 64}
 LENET = Sweep(
-    "practice/lenet_clocks", lenet_clocks, {"alpha": _HALVES}, range(3), {**_ALL_DIGITS, "batch_size": 128, "learning_rate": 5e-4}
+    "practice/lenet_clocks",
+    lenet_clocks,
+    {"alpha": _HALVES},
+    range(2),
+    {**_ALL_DIGITS, "batch_size": 128, "learning_rate": 3e-4, "ramp": 0.3},
 )
 # The source's batches and learning rate, with Adam, which it does not exclude.
 ADAM = Sweep(
@@ -274,10 +288,10 @@ ADAM = Sweep(
 )
 _QUARTERS = [0.1, *np.logspace(-0.5, 0.75, 6).tolist()]
 FILTERS = Sweep(
-    "practice/filter_clocks", filter_clocks, {"alpha": _QUARTERS}, range(2), {"images": 3200, "channels": 8, "epochs": 8}
+    "practice/filter_clocks", filter_clocks, {"alpha": _QUARTERS}, range(2), {"images": 3200, "channels": 8, "epochs": 6}
 )
 RUNS = [
     Growing(LENET, {"networks": 24, **_SOURCE}),
-    Growing(ADAM, {"networks": 24, **_SOURCE}),
     Growing(FILTERS, {"images": 50_000, "channels": 64, "epochs": 24}),
+    Growing(ADAM, {"networks": 24, **_SOURCE}),
 ]
