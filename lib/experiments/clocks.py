@@ -188,7 +188,17 @@ class Switched(Network):
         return linear(h, parameters["weight5"], parameters["bias5"]), []
 
 
-@takes(alpha=ALPHAS, seed=wholes, images=size, channels=size, learning_rate=positive, epochs=size, records=size, kept=size)
+@takes(
+    alpha=ALPHAS,
+    seed=wholes,
+    images=size,
+    channels=size,
+    learning_rate=positive,
+    epochs=size,
+    batch_size=size,
+    records=size,
+    kept=size,
+)
 def filter_clocks(
     alpha: ArrayLike,
     seed: ArrayLike,
@@ -288,7 +298,7 @@ ADAM = Sweep(
 )
 _QUARTERS = [0.1, *np.logspace(-0.5, 0.75, 6).tolist()]
 FILTERS = Sweep(
-    "practice/filter_clocks", filter_clocks, {"alpha": _QUARTERS}, range(2), {"images": 3200, "channels": 8, "epochs": 6}
+    "practice/filter_clocks", filter_clocks, {"alpha": _QUARTERS}, range(1), {"images": 3200, "channels": 8, "epochs": 6}
 )
 RUNS = [
     Growing(LENET, {"networks": 24, **_SOURCE}),
