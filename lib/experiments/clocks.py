@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.nn.functional import conv2d, linear
 
 from lib.checks import number, one_of, positive, positives, size, takes, whole, wholes
+from lib.experiments.grokking import transformer_clocks
 from lib.experiments.images import FILTER, POINTS, _batches, _pictures, digits, states, unbalance, unpack
 from lib.kernels import kernel_distance, ntk
 from lib.measures import accuracy, filter_laplacian
@@ -300,8 +301,17 @@ _QUARTERS = [0.1, *np.logspace(-0.5, 0.75, 6).tolist()]
 FILTERS = Sweep(
     "practice/filter_clocks", filter_clocks, {"alpha": _QUARTERS}, range(1), {"images": 3200, "channels": 8, "epochs": 6}
 )
+# The middle column of the paper's grid, seed by seed; as `lib.experiments.grokking.DECAYING`, with weight decay.
+COLUMN = Sweep(
+    "practice/grokking_column",
+    transformer_clocks,
+    {"alpha": [0.1, 1.0, 10.0], "tau": [1.0]},
+    range(3),
+    {"steps": 10_000, "weight_decay": 1.0},
+)
 RUNS = [
     Growing(LENET, {"networks": 24, **_SOURCE}),
     Growing(FILTERS, {"images": 50_000, "channels": 64, "epochs": 24}),
+    Growing(COLUMN, {"networks": 125, "steps": 30_000}),
     Growing(ADAM, {"networks": 24, **_SOURCE}),
 ]
