@@ -299,7 +299,7 @@ ADAM = Sweep(
 )
 _QUARTERS = [0.1, *np.logspace(-0.5, 0.75, 6).tolist()]
 FILTERS = Sweep(
-    "practice/filter_clocks", filter_clocks, {"alpha": _QUARTERS}, range(1), {"images": 3200, "channels": 8, "epochs": 4}
+    "practice/filter_clocks", filter_clocks, {"alpha": _QUARTERS}, range(2), {"images": 3200, "channels": 8, "epochs": 6}
 )
 # The middle column of the paper's grid, seed by seed; as `lib.experiments.grokking.DECAYING`, with weight decay.
 COLUMN = Sweep(
