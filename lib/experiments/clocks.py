@@ -305,7 +305,7 @@ FILTERS = Sweep(
 COLUMN = Sweep(
     "practice/grokking_column",
     transformer_clocks,
-    {"alpha": [0.1, 1.0, 10.0], "tau": [1.0]},
+    {"alpha": [0.1, 10.0], "tau": [1.0]},
     range(3),
     {"steps": 10_000, "weight_decay": 1.0},
 )
