@@ -1,10 +1,10 @@
-"""The first layer's clock: how much of the learning it does, and when its filters turn smooth, from unbalanced starts.
+"""The first layer's clock: how much of the learning each layer of LeNet-5 does, from unbalanced starts.
 
-Source: Kunin et al. (2024), "Get rich quick", figure 5 (a) and (b); each network is a member of a sweep that grows. A seed
+Source: Kunin et al. (2024), "Get rich quick", figure 5 (a); each network is a member of a sweep that grows. A seed
 determines the first draw and the order of the images: networks of one seed differ in α only.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
@@ -15,15 +15,13 @@ from torch import Tensor
 from torch.nn.functional import conv2d, linear
 
 from lib.checks import number, one_of, positive, positives, size, takes, whole, wholes
-from lib.experiments.grokking import transformer_clocks
-from lib.experiments.images import FILTER, POINTS, _batches, _pictures, digits, states, unbalance, unpack
+from lib.experiments.images import _batches, digits, states, unbalance, unpack
 from lib.kernels import kernel_distance, ntk
-from lib.measures import accuracy, filter_laplacian
-from lib.networks import LeNet, Network, SmallResNet
+from lib.measures import accuracy
+from lib.networks import LeNet, Network
 from lib.networks.base import check_parameters
 from lib.results import Growing
 from lib.sweeps import Sweep
-from lib.theory.practice import LAPLACIAN
 from lib.training import cross_entropy, log_steps, train
 from lib.training.descent import OPTIMIZERS
 
@@ -189,129 +187,13 @@ class Switched(Network):
         return linear(h, parameters["weight5"], parameters["bias5"]), []
 
 
-@takes(
-    alpha=ALPHAS,
-    seed=wholes,
-    images=size,
-    channels=size,
-    learning_rate=positive,
-    epochs=size,
-    batch_size=size,
-    records=size,
-    kept=size,
-)
-def filter_clocks(
-    alpha: ArrayLike,
-    seed: ArrayLike,
-    *,
-    images: int,
-    channels: int,
-    epochs: int,
-    batch_size: int = 32,
-    learning_rate: float = 0.2,
-    kernel: int = 15,
-    records: int = 12,
-    kept: int = 3,
-    device: str = "cpu",
-) -> xr.Dataset:
-    """Train a small residual network on digits, its first filters divided by α, at a constant rate, and watch these filters.
-
-    Stochastic gradient descent on the cross-entropy, without momentum; batch normalization, so that α is a learning rate of the
-    first layer and nothing else.
-
-    Parameters
-    ----------
-    alpha, seed : (m,), one entry for each network
-    images : of the training set, from its beginning
-    channels, kernel : of the network, see `lib.networks.convolutional.SmallResNet`
-    epochs, batch_size, learning_rate : of the training
-    records : about how many times to look after the start, evenly spaced on a logarithmic scale
-    kept : how many filters are kept as pictures
-
-    Returns
-    -------
-    over (member, step): loss and accuracy on 250 images, test_accuracy on 500; roughness, the mean of all filters; cosine, of all
-    filters with the first ones; and filter (member, step, channel, colour, row, column)
-    """
-    members = [(float(a), int(s)) for a, s in zip(*np.broadcast_arrays(*np.atleast_1d(alpha, seed)), strict=True)]
-    network = SmallResNet(channels, kernel, POINTS["mnist"], gain=3**-0.5)
-    (inputs, labels), test, _ = _pictures("mnist", images, 500)
-    steps = epochs * -(-images // batch_size)
-    found = []
-    for one, own in members:
-        run = train(
-            network,
-            unbalance(network.initialize(own, device=device), one, "weight1"),
-            inputs[:250],
-            labels[:250],
-            learning_rate=learning_rate,
-            steps=steps,
-            draw=_batches(inputs, labels, batch_size, False, False, own),
-            loss=cross_entropy,
-            metrics={"accuracy": accuracy},
-            test=test,
-            record=log_steps(steps, records),
-            observe=_first_layer,
-            progress=True,
-        ).isel(member=0)
-        found.append(_watched(run, kept))
-    return xr.concat(found, "member").astype(np.float32)
-
-
-def _first_layer(parameters: dict[str, Tensor], outputs: Tensor, hidden: Sequence[Tensor]) -> dict:
-    return {"filter": (FILTER, parameters["weight1"])}
-
-
-def _watched(run: xr.Dataset, kept: int) -> xr.Dataset:
-    """Return what is kept of one network's course."""
-    filters = run["filter"].transpose("step", *FILTER)
-    flat = filters.values.reshape(len(filters), -1)
-    norms = np.linalg.norm(flat, axis=1)
-    values = {
-        "roughness": filter_laplacian(filters.values, LAPLACIAN).mean((1, 2)),
-        "cosine": flat @ flat[0] / (norms * norms[0]),
-    }
-    pictures = {"filter": filters.isel(channel=slice(kept)).drop_vars(FILTER, errors="ignore")}
-    return (
-        run[["loss", "accuracy", "test_accuracy"]]
-        .drop_vars("member", errors="ignore")
-        .assign(pictures | {name: ("step", value) for name, value in values.items()})
-    )
-
-
 _HALVES = np.logspace(-1, 1, 5).tolist()
 _SOURCE = {"images": 60_000, "epochs": 500, "probe": 6000}
-_ALL_DIGITS = {"images": 60_000, "epochs": 1, "records": 24, "probe": 64}
 LENET = Sweep(
     "practice/lenet_clocks",
     lenet_clocks,
     {"alpha": _HALVES},
     range(2),
-    {**_ALL_DIGITS, "batch_size": 128, "learning_rate": 3e-4, "ramp": 0.3},
+    {"images": 60_000, "epochs": 1, "records": 24, "probe": 64, "batch_size": 128, "learning_rate": 3e-4, "ramp": 0.3},
 )
-# The source's batches and learning rate, with Adam, which it does not exclude.
-ADAM = Sweep(
-    "practice/lenet_adam",
-    lenet_clocks,
-    {"alpha": [0.1, 1.0, 10.0]},
-    range(2),
-    {**_ALL_DIGITS, "batch_size": 512, "learning_rate": 1e-4, "optimizer": "adam"},
-)
-_QUARTERS = [0.1, *np.logspace(-0.5, 0.75, 6).tolist()]
-FILTERS = Sweep(
-    "practice/filter_clocks", filter_clocks, {"alpha": _QUARTERS}, range(2), {"images": 3200, "channels": 8, "epochs": 6}
-)
-# The middle column of the paper's grid, seed by seed; as `lib.experiments.grokking.DECAYING`, with weight decay.
-COLUMN = Sweep(
-    "practice/grokking_column",
-    transformer_clocks,
-    {"alpha": [0.1, 10.0], "tau": [1.0]},
-    range(3),
-    {"steps": 10_000, "weight_decay": 1.0},
-)
-RUNS = [
-    Growing(LENET, {"networks": 24, **_SOURCE}),
-    Growing(FILTERS, {"images": 50_000, "channels": 64, "epochs": 24}),
-    Growing(COLUMN, {"networks": 125, "steps": 30_000}),
-    Growing(ADAM, {"networks": 24, **_SOURCE}),
-]
+RUNS = [Growing(LENET, {"networks": 24, **_SOURCE})]

@@ -11,7 +11,6 @@ from lib.kernels import kernel_distance, ntk
 from lib.networks import LeNet
 
 LENET = dict(images=40, batch_size=8, learning_rate=1e-4, epochs=2, records=8, probe=4, looked_at=20)
-FILTERS = dict(images=40, channels=2, kernel=5, epochs=4, batch_size=10, learning_rate=0.1, records=5, kept=1)
 
 
 @pytest.fixture(autouse=True)
@@ -75,14 +74,6 @@ def test_a_network_with_other_switches_is_linear_in_a_layer():
     )
     single = network(own, points)[0] - network({**own, "weight3": 0 * own["weight3"]}, points)[0]
     torch.testing.assert_close(doubled, 3 * single, rtol=1e-3, atol=1e-4)
-
-
-def test_filters_are_watched():
-    found = clocks.filter_clocks([0.5, 2.0], [0, 0], **FILTERS)
-    assert found["filter"].dims == ("member", "step", "channel", "colour", "row", "column") and found.sizes["channel"] == 1
-    np.testing.assert_allclose(found.cosine.isel(step=0), 1, rtol=1e-6)
-    np.testing.assert_allclose(found["filter"][0, 0] * 0.5, found["filter"][1, 0] * 2, rtol=1e-5)  # the same draw
-    assert (abs(found.cosine.isel(step=-1, member=1)) < found.cosine.isel(step=-1, member=0)).all()
 
 
 def test_runs_are_known_and_have_names_of_their_own():
