@@ -1,5 +1,7 @@
 """Learning curves of the random hierarchy model against a plain loop in the authors' parametrization."""
 
+from functools import partial
+
 import numpy as np
 import torch
 import xarray as xr
@@ -61,6 +63,15 @@ def test_the_rate_is_that_of_all_layers():
     found = experiments.learning_curves([100], [2.0], [3], features=2, epochs=5, test=50, rate=0.3)
     loss, _ = authors_loop(2.0, 0, 100, 2, 5, 50, 3, rate=0.3)
     np.testing.assert_allclose(found.train_loss.item(), loss, rtol=2e-3)
+
+
+def test_rates_of_the_first_layer_and_of_the_readout_do_what_alpha_does():
+    """By the clock (α², 1, 1/α²), from a start that is not divided; either half alone does something else."""
+    run = partial(experiments.learning_curves, [150], seeds=[3], features=2, epochs=20, test=100)
+    divided, same = run([0.5]), run([1.0], first=0.25, readout=4.0)
+    halves = run([1.0], first=0.25), run([1.0], readout=4.0)
+    np.testing.assert_allclose(same.train_loss.values, divided.train_loss.values, rtol=1e-5)
+    assert all(abs(half.train_loss.values - divided.train_loss.values).item() > 1e-3 for half in halves)
 
 
 def test_networks_stop_once_they_have_learned():
