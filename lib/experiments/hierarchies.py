@@ -11,7 +11,7 @@ import torch
 import xarray as xr
 from tqdm import tqdm
 
-from lib.checks import instance, labelled, number, positives, size, takes, wholes
+from lib.checks import instance, labelled, number, positive, positives, size, takes, wholes
 from lib.data.hierarchy import RandomHierarchy
 from lib.measures import accuracy
 from lib.networks import Dense
@@ -24,7 +24,17 @@ WIDTH, BATCH, ENOUGH = 64, 128, 0.01  # a network whose training loss is below E
 POSITIVES = partial(positives, ndim=1)
 
 
-@takes(points=partial(wholes, least=1), alpha=POSITIVES, seeds=wholes, epochs=size, test=size, device=check_device)
+@takes(
+    points=partial(wholes, least=1),
+    alpha=POSITIVES,
+    seeds=wholes,
+    epochs=size,
+    test=size,
+    rate=positive,
+    first=positive,
+    readout=positive,
+    device=check_device,
+)
 def learning_curves(
     points: Sequence[int],
     alpha: Sequence[float],
@@ -33,6 +43,9 @@ def learning_curves(
     features: int = 4,
     epochs: int = 250,
     test: int = 20_000,
+    rate: float = 1.0,
+    first: float = 1.0,
+    readout: float = 1.0,
     device: str = "cpu",
 ) -> xr.Dataset:
     """Train a network of three hidden layers on some of the strings, for each α and each seed, and test it on others.
@@ -47,6 +60,8 @@ def learning_curves(
     features : m, with eight classes, eight symbols, pairs and three levels
     epochs : at most; the learning rate falls to 0 over the first 80 %, and after every fifth a network may stop
     test : number of strings to test on
+    rate : multiplies the learning rate of all layers; the source has 1
+    first, readout : multiply the learning rate of the first layer and of the readout; α² and 1/α² do what α does
 
     Returns
     -------
@@ -58,7 +73,7 @@ def learning_curves(
     for count in tqdm(points, desc="training sets", disable=None):
         drawn = [model.draw((seed, 1), model.rules((seed, 0)), count, test) for seed in seeds]
         train, unseen = (tuple(np.stack(parts) for parts in zip(*pairs, strict=True)) for pairs in zip(*drawn, strict=True))
-        curves.append(_trained(train, unseen, model.classes, alpha, seeds, epochs, device))
+        curves.append(_trained(train, unseen, model.classes, alpha, seeds, epochs, (rate * first, rate, rate * readout), device))
     return xr.concat(curves, "points").assign_coords(points=list(points))
 
 
@@ -106,6 +121,7 @@ def _trained(
     alpha: np.ndarray,
     seeds: Sequence[int],
     epochs: int,
+    factors: tuple[float, float, float],
     device: str,
 ) -> xr.Dataset:
     """Train on each seed's inputs (seed, n, d) and labels (seed, n), test on those unseen; over (alpha, seed)."""
@@ -116,7 +132,8 @@ def _trained(
     steps = epochs * -(-points // batch)
     # In the authors' code weights are N(0, 1) and the layers divide; these are the rates for the weights so divided.
     *hidden, readout = (shape[1] for shape in network.shapes().values())
-    rates = dict(zip(network.shapes(), 0.1 * WIDTH / np.array([*hidden, readout**2]), strict=True))
+    faster = np.array([factors[0], *[factors[1]] * (len(hidden) - 1), factors[2]])  # of the first layer, the others, the readout
+    rates = dict(zip(network.shapes(), 0.1 * faster * WIDTH / np.array([*hidden, readout**2]), strict=True))
 
     def for_each_alpha(values: np.ndarray) -> np.ndarray:
         return np.tile(values, (len(alpha), *[1] * (values.ndim - 1)))
@@ -153,5 +170,27 @@ RUNS = [
         "points",
         {str(count): {"points": [count], **SCALE} for count in (512, 1024, 2048, 4096, 8192, 16_384)},
         source={"test": 20_000},
-    )
+    ),
+    Run(  # the rival of α: a learning rate for all layers
+        "practice/hierarchy_rates",
+        learning_curves,
+        "rate",
+        {str(rate): {"points": [2048, 4096], **SCALE, "alpha": [0.1, 1.0, 10.0], "rate": rate} for rate in (3.0, 10.0, 30.0)},
+        source={"test": 20_000},
+    ),
+    Run(  # the two halves of the clock of α = .1 and of α = 10, one at a time
+        "practice/hierarchy_halves",
+        learning_curves,
+        "half",
+        {
+            name: {"points": [4096], **SCALE, "alpha": [1.0], **half}
+            for name, half in {
+                "first slow": {"first": 0.01},
+                "readout fast": {"readout": 100.0},
+                "first fast": {"first": 100.0},
+                "readout slow": {"readout": 0.01},
+            }.items()
+        },
+        source={"test": 20_000},
+    ),
 ]

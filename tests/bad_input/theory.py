@@ -287,6 +287,14 @@ CALLS = {
     ),
     **room(
         "theory.practice",
+        clock=call(alpha=[1.0, 2.0], optimizer="sgd", positive="alpha", may={"alpha": "scalar longer deeper"}),
+        work_shares=call(
+            squares=[1.0, 2.0, 3.0],
+            rates=[1.0, 2.0, 3.0],
+            positive="rates",
+            broadcast="squares rates",
+            may={"squares": "scalar deeper", "rates": "scalar deeper"},
+        ),
         power_response=call(kernel=ROWS, horizontal=0.5, vertical=0.5, may={"kernel": "longer"}, broadcast="horizontal vertical"),
         white_noise_roughness=call(kernel=ROWS, may={"kernel": "longer"}),
         rule_count=call(classes=2, features=3, symbols=4, levels=2),

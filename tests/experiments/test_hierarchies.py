@@ -1,5 +1,7 @@
 """Learning curves of the random hierarchy model against a plain loop in the authors' parametrization."""
 
+from functools import partial
+
 import numpy as np
 import torch
 import xarray as xr
@@ -10,7 +12,7 @@ from lib.experiments import hierarchies as experiments
 from lib.networks import Dense
 
 
-def authors_loop(alpha, member, points, features, epochs, test, seed):
+def authors_loop(alpha, member, points, features, epochs, test, seed, rate=1.0):
     """N(0, 1) weights, layers that divide by √fan-in and by the width, learning rate 6.4; return the test accuracy."""
     model = RandomHierarchy(features=features)
     (x, y), (unseen, answers) = model.draw((seed, 1), model.rules((seed, 0)), points, test)
@@ -36,7 +38,7 @@ def authors_loop(alpha, member, points, features, epochs, test, seed):
         order = np.random.default_rng((0, member, epoch + 1)).permutation(points) if points > 128 else np.arange(points)
         chosen = order[128 * number : 128 * number + 128]
         for group in optimizer.param_groups:
-            group["lr"] = 6.4 * (1 + np.cos(np.pi * min(step / (0.8 * steps), 1))) / 2
+            group["lr"] = 6.4 * rate * (1 + np.cos(np.pi * min(step / (0.8 * steps), 1))) / 2
         optimizer.zero_grad()
         functional.cross_entropy(network(x[chosen]), y[chosen]).backward()
         optimizer.step()
@@ -55,6 +57,21 @@ def test_networks_learn_as_the_authors_do():
                 ours = found.sel(points=points, alpha=a, seed=seed)
                 np.testing.assert_allclose(ours.train_loss, loss, rtol=2e-3)
                 assert abs(ours.test - right) <= 0.011 and ours.epochs == 10
+
+
+def test_the_rate_is_that_of_all_layers():
+    found = experiments.learning_curves([100], [2.0], [3], features=2, epochs=5, test=50, rate=0.3)
+    loss, _ = authors_loop(2.0, 0, 100, 2, 5, 50, 3, rate=0.3)
+    np.testing.assert_allclose(found.train_loss.item(), loss, rtol=2e-3)
+
+
+def test_rates_of_the_first_layer_and_of_the_readout_do_what_alpha_does():
+    """By the clock (α², 1, 1/α²), from a start that is not divided; either half alone does something else."""
+    run = partial(experiments.learning_curves, [150], seeds=[3], features=2, epochs=20, test=100)
+    divided, same = run([0.5]), run([1.0], first=0.25, readout=4.0)
+    halves = run([1.0], first=0.25), run([1.0], readout=4.0)
+    np.testing.assert_allclose(same.train_loss.values, divided.train_loss.values, rtol=1e-5)
+    assert all(abs(half.train_loss.values - divided.train_loss.values).item() > 1e-3 for half in halves)
 
 
 def test_networks_stop_once_they_have_learned():

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -85,3 +86,61 @@ def test_the_papers_sizes():
     assert practice.string_count(8, 3, 2, 3) == 17_496
     assert practice.rule_count(8, 4, 8, 3) == 32 + 64
     assert practice.sample_complexity(8, 4, 3) == 512
+
+
+# --- the first layer's clock
+
+
+@given(
+    alpha=st.floats(0.2, 5),
+    seed=st.integers(0, 99),
+    momentum=st.sampled_from([0.0, 0.9]),
+    optimizer=st.sampled_from(["sgd", "adam"]),
+)
+def test_a_divided_start_follows_a_standard_one_with_the_clocks_rates(alpha, seed, momentum, optimizer):
+    """A dense network with hidden biases, by PyTorch's own optimizers."""
+    rng = np.random.default_rng(seed)
+    x, y = (torch.tensor(rng.normal(size=shape)) for shape in ((8, 3), (8, 2)))
+    shapes = {"first": (5, 3), "bias1": (5,), "middle": (4, 5), "bias2": (4,), "last": (2, 4), "bias3": (2,)}
+    drawn = {name: rng.normal(size=shape) * (len(shape) > 1) for name, shape in shapes.items()}
+    kinds = {"first": 0, "bias1": 0, "bias2": 0, "middle": 1, "bias3": 1, "last": 2}
+
+    def end(scales, rates):
+        parts = {name: torch.tensor(value * scales.get(name, 1), requires_grad=True) for name, value in drawn.items()}
+        groups = [{"params": [part], "lr": 1e-3 * rates[kinds[name]]} for name, part in parts.items()]
+        own = torch.optim.SGD(groups, momentum=momentum) if optimizer == "sgd" else torch.optim.Adam(groups, eps=1e-14)
+
+        def network():
+            h = torch.relu(x @ parts["first"].T + parts["bias1"])
+            return torch.relu(h @ parts["middle"].T + parts["bias2"]) @ parts["last"].T + parts["bias3"]
+
+        for _ in range(15):
+            own.zero_grad()
+            ((network() - y) ** 2).sum().backward()
+            own.step()
+        return network().detach()
+
+    divided = end({"first": 1 / alpha, "last": alpha}, [1, 1, 1])
+    torch.testing.assert_close(divided, end({}, practice.clock(alpha, optimizer)), rtol=1e-6, atol=1e-6)
+
+
+def test_work_shares_are_those_of_an_integrated_flow():
+    """For f = ab, with each parameter's own rate, by small steps."""
+    (a, b), rates, work, step = (0.3, 1.1), np.array([2.0, 0.5]), np.zeros(2), 1e-6
+    for _ in range(200):
+        slopes = -(2 - a * b) * np.array([b, a])
+        after = np.array([a, b]) - step * rates * slopes
+        each = [(2 - after[0] * b) ** 2 / 2, (2 - a * after[1]) ** 2 / 2]
+        work += (2 - a * b) ** 2 / 2 - np.array(each)
+        a, b = after
+    first = practice.work_shares(np.array([1.1, 0.3]) ** 2, rates)
+    np.testing.assert_allclose(work / work.sum(), first, rtol=0.02)
+    np.testing.assert_allclose(first.sum(), 1)
+
+
+def test_work_shares_broadcast_and_need_a_gradient():
+    shares = practice.work_shares([1.0, 2.0, 3.0], practice.clock([[0.1], [1.0]]))
+    assert shares.shape == (2, 1, 3)
+    np.testing.assert_allclose(shares[1, 0], [1 / 6, 1 / 3, 1 / 2])
+    with pytest.raises(ValueError, match="all zero"):
+        practice.work_shares([0.0, 0.0], [1.0, 1.0])

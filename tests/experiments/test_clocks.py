@@ -1,0 +1,81 @@
+"""The first layer's clock on tiny data: work that adds up, switches that are swapped, members that are as if alone."""
+
+import numpy as np
+import pytest
+import torch
+import xarray as xr
+
+from lib import data
+from lib.experiments import RUNS, clocks, images
+from lib.kernels import kernel_distance, ntk
+from lib.networks import LeNet
+
+LENET = dict(images=40, batch_size=8, learning_rate=1e-4, epochs=2, records=8, probe=4, looked_at=20)
+
+
+@pytest.fixture(autouse=True)
+def tiny(monkeypatch):
+    """Give random digits instead of the real ones."""
+
+    def mnist(train=True):
+        rng = np.random.default_rng(int(train))
+        return rng.random((50, 784), np.float32), rng.integers(0, 10, 50)
+
+    monkeypatch.setattr(data, "mnist", mnist)
+
+
+def test_the_work_of_the_parts_is_what_the_loss_falls_by():
+    found = clocks.lenet_clocks([1.0, 3.0], [0, 1], **LENET | {"learning_rate": 2e-5})
+    fall = found.loss.isel(step=0) - found.loss
+    np.testing.assert_allclose(found.work.sum("part"), fall, atol=0.03 * float(fall.max()))
+    assert (found.work.isel(step=0) == 0).all() and (found["shift"].isel(step=0) == 0).all()
+    np.testing.assert_allclose(np.sqrt((found["shift"] ** 2).sum("part")), found.moved, rtol=1e-3)
+
+
+def test_the_squared_slopes_at_the_start_follow_the_clock():
+    found = clocks.lenet_clocks([1.0, 2.0], [3, 3], **LENET).square.isel(step=0)
+    ratio = (found.isel(member=1) / found.isel(member=0)).values
+    expected = dict.fromkeys(LeNet().shapes(), 1.0) | {"weight1": 4.0, "weight5": 0.25} | {f"bias{i}": 4.0 for i in range(1, 5)}
+    np.testing.assert_allclose(ratio, list(expected.values()), rtol=1e-3)
+
+
+def test_members_are_as_if_alone():
+    both = clocks.lenet_clocks([0.5, 3.0], [0, 1], **LENET)
+    alone = clocks.lenet_clocks([3.0], [1], **LENET)
+    xr.testing.assert_allclose(both.isel(member=[1]), alone, rtol=1e-4)
+
+
+def test_distances_are_those_of_the_plain_network():
+    found = clocks.lenet_clocks([3.0], [2], **LENET | {"optimizer": "adam"}).isel(member=0)
+    assert found.step.values[0] == 0 and found.kernel[0] == 0 and (found.kernel[1:] > 0).all()
+    assert (found.hamming >= 0).all() and (found.hamming <= 1).all()
+
+
+def test_the_learning_rate_rises():
+    assert [clocks._rising(step, 4) for step in (0, 1, 3, 9)] == [1 / 16, 1 / 4, 1, 1]
+    assert clocks._rising(0, 0.0) == 1
+
+
+def test_a_network_with_its_own_switches_is_itself():
+    own = {name: value[0] for name, value in LeNet().initialize(0).items()}
+    points = torch.randn(5, 1, 28, 28)
+    torch.testing.assert_close(clocks.Switched(own)(own, points)[0], LeNet()(own, points)[0], rtol=1e-4, atol=1e-4)
+    one = {name: value[None] for name, value in own.items()}
+    kernels = [ntk(network, one, points)[0].numpy() for network in (LeNet(), clocks.Switched(own))]
+    assert kernel_distance(*kernels) < 1e-9
+
+
+def test_a_network_with_other_switches_is_linear_in_a_layer():
+    own, other = ({name: value[m] for name, value in LeNet().initialize(0, 2).items()} for m in range(2))
+    points = torch.randn(3, 1, 28, 28)
+    network = clocks.Switched(other)
+    doubled = (
+        network({**own, "weight3": 3 * own["weight3"]}, points)[0] - network({**own, "weight3": 0 * own["weight3"]}, points)[0]
+    )
+    single = network(own, points)[0] - network({**own, "weight3": 0 * own["weight3"]}, points)[0]
+    torch.testing.assert_close(doubled, 3 * single, rtol=1e-3, atol=1e-4)
+
+
+def test_runs_are_known_and_have_names_of_their_own():
+    assert all(run in RUNS and run.name.startswith("practice/") for run in clocks.RUNS)
+    assert not {run.name for run in clocks.RUNS} & {run.name for run in images.RUNS}
