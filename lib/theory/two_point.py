@@ -33,6 +33,14 @@ from lib.theory.two_point_fit import Fit, fit, fit_mean  # noqa: F401  and the f
 MAPS = {"d_h": matrix, "d_y": matrix, "input_difference": checks.nonzero}
 
 
+def _counts(name: str, value: ArrayLike) -> NDArray:
+    """Return whole numbers of at least 1."""
+    array = positives(name, value)
+    if np.any(array % 1):
+        raise ValueError(f"{name} is {value}: want whole numbers, at least 1")
+    return array
+
+
 class Product(NamedTuple):
     """Two weights whose product is dy, to be given to `lib.theory.products.flow`."""
 
@@ -102,6 +110,45 @@ def eigenvalues(
     high, low = high_low(dh2, dy2, input_distance=input_distance, target_distance=target_distance, tau_h=tau_h, tau_y=tau_y)
     with np.errstate(over="ignore"):
         return held("an eigenvalue", -np.stack([_larger_root(high, low), np.hypot(high, 2 * low) / 2]) / tau_y)
+
+
+def saddle(
+    dh2: ArrayLike, dy2: ArrayLike, *, input_distance: ArrayLike, target_distance: ArrayLike, tau_h: ArrayLike, tau_y: ArrayLike
+) -> tuple[NDArray, NDArray]:
+    r"""Return how Eq. 7 leaves and enters merged representations, ‖dh‖² = 0: two rates, and the slopes w/‖dh‖² of the two rays,
+
+    .. math:: \lambda_\pm = \frac{A_{high} \pm \sqrt{A_{high}^2 + 4A_{low}^2}}{2\tau_y}, \qquad
+              \frac{w}{\|dh\|^2} = -\frac{\tau_h}{\|\Delta x\|^2}\,\lambda_\pm .
+
+    The first rate is not negative, the second not positive: a saddle if Δy ≠ 0. On a ray ‖dh‖² goes as exp(λt).
+
+    The arguments, as in `final_distance2`, broadcast to (...). Returns two arrays (2, ...).
+
+    Source: van Rossem & Saxe, Eqs. 34 and 35.
+    """  # noqa: D400
+    high, low = high_low(dh2, dy2, input_distance=input_distance, target_distance=target_distance, tau_h=tau_h, tau_y=tau_y)
+    with np.errstate(over="ignore"):
+        rates = np.stack([_larger_root(high, low), -_larger_root(-high, low)]) / tau_y
+        return held("a rate", rates), held("a slope", -tau_h / np.square(input_distance) * rates)
+
+
+@takes(input_distance=positives, target_distance=non_negatives, before=_counts, layers=_counts)
+def depth_distance(input_distance: ArrayLike, target_distance: ArrayLike, before: ArrayLike, layers: ArrayLike) -> NDArray:
+    r"""Return the final ‖dh‖ (not squared) of a balanced network of `layers` weight layers, read after `before` of them,
+
+    .. math:: \|dh(\infty)\| = \|\Delta x\|^{1-k/L}\,\|\Delta y\|^{k/L},
+
+    for a network without biases that is homogeneous between the two points and starts from weights near zero. No constant is
+    fitted. At half depth, k/L = ½, these are the exponents of :math:`A_{low}` with τ_y = τ_h.
+
+    The arguments, with 1 ≤ k ≤ L, broadcast to (...). Source: new; the balance of layers is that of Du, Hu & Lee (2018).
+    """  # noqa: D400
+    broadcastable(input_distance=input_distance, target_distance=target_distance, before=before, layers=layers)
+    if np.any(before > layers):
+        raise ValueError(f"before is {before}, layers is {layers}: want the layer that is read inside the network")
+    share = before / layers
+    with np.errstate(over="ignore"):
+        return held("a distance", input_distance ** (1 - share) * target_distance**share)
 
 
 @takes(dh2=positive, dy2=non_negative, **SINGLE_CONSTANTS, sign=number)

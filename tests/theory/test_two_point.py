@@ -1,5 +1,7 @@
 """The effective theory of two points against autograd on the two-point loss, other solvers, quadrature and sampling."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
@@ -583,3 +585,82 @@ def test_a_network_that_learns_nothing_gets_a_bad_fit_and_no_error():
     for end in np.linspace(0.0236, 0.0252, 9):
         found = theory.fit(10.0 * k, end + 1e-3 * np.exp(-k), dy2, w, input_distance=1, target_distance=0.5**0.5)
         assert np.isfinite([found.tau_h, found.tau_y]).all() and found.r2["w"] < 0
+
+
+@settings(max_examples=15)
+@given(seed=seeds)
+def test_a_ray_of_the_saddle_is_kept_by_eq_7(seed):
+    """On the ray the slope w/‖dh‖² stays, and ‖dh‖² grows at its rate, to first order in ‖dh‖²."""
+    rng = np.random.default_rng(seed)
+    constants = draw_constants(rng)
+    rates, slopes = theory.saddle(0.7, 0.4, **constants)
+    assert rates[0] > 0 > rates[1]
+    high, _ = theory.high_low(0.7, 0.4, **constants)
+    ratio = constants["tau_h"] / constants["tau_y"] / constants["input_distance"] ** 2
+    for rate, slope in zip(rates, slopes, strict=True):
+        h = 1e-7
+        y = ratio * (h**2 - high * h)  # Eq. 24, on the same leaf; its sign is that of -A_high, and Eq. 25 does not mind
+        x2, target2 = constants["input_distance"] ** 2, constants["target_distance"] ** 2
+        w = slope * h
+        h_rate = -x2 * w / constants["tau_h"]
+        w_rate = -(3 * w - y + target2) * h / (2 * constants["tau_y"]) - x2 * (y + w) * w / (2 * constants["tau_h"] * h)
+        np.testing.assert_allclose(h_rate / h, rate, rtol=1e-9)
+        np.testing.assert_allclose(w_rate / w, rate, rtol=1e-4)
+
+
+@settings(max_examples=8)
+@given(seed=seeds, layers=st.integers(2, 4))
+def test_depth_distance_is_the_end_of_a_balanced_linear_network(seed, layers):
+    """Gradient flow by autograd of a deep linear network whose layers start balanced, of rank one and small."""
+    rng = np.random.default_rng(seed)
+    dx, target = rng.normal(size=2), rng.normal(size=2)
+    units = [dx / np.linalg.norm(dx), *(v / np.linalg.norm(v) for v in rng.normal(size=(layers - 1, 3)))]
+    units.append(target / np.linalg.norm(target))
+    start = [0.3 * np.outer(out, into) for into, out in pairwise(units)]
+    shapes = [w.shape for w in start]
+
+    def descend(_, state):
+        parts = np.split(state, np.cumsum([np.prod(shape) for shape in shapes])[:-1])
+        weights = [torch.tensor(part.reshape(shape), requires_grad=True) for part, shape in zip(parts, shapes, strict=True)]
+        h = torch.tensor(dx)
+        for w in weights:
+            h = w @ h
+        loss = ((h - torch.tensor(target)) ** 2).sum() / 2
+        return np.concatenate([-g.numpy().ravel() for g in torch.autograd.grad(loss, weights)])
+
+    end = solve_ivp(descend, (0, 2000), np.concatenate([w.ravel() for w in start]), rtol=1e-9, atol=1e-10, method="LSODA").y[
+        :, -1
+    ]
+    weights = [p.reshape(s) for p, s in zip(np.split(end, np.cumsum([np.prod(s) for s in shapes])[:-1]), shapes, strict=True)]
+    assume(np.linalg.norm(np.linalg.multi_dot([*weights[::-1], dx]) - target) < 1e-6)
+    h = dx
+    for k, w in enumerate(weights, start=1):
+        h = w @ h
+        wanted = theory.depth_distance(np.linalg.norm(dx), np.linalg.norm(target), k, layers)
+        np.testing.assert_allclose(np.linalg.norm(h), wanted, rtol=1e-4)
+
+
+def test_depth_distance_at_half_depth_has_the_exponents_of_a_low():
+    _, low = theory.high_low(1.0, 0.0, input_distance=0.7, target_distance=1.4, tau_h=1.0, tau_y=1.0)
+    assert theory.depth_distance(0.7, 1.4, 2, 4) == pytest.approx(np.sqrt(low))
+
+
+@settings(max_examples=5)
+@given(seed=seeds)
+def test_a_normalized_fit_minimizes_the_errors_over_the_variances(seed):
+    rng = np.random.default_rng(seed)
+    times, constants = np.linspace(0, 30, 60), dict(input_distance=1.0, target_distance=0.7, tau_h=1.3, tau_y=0.8)
+    curves = stack(theory.solve(0.02, 0.0004, w_of(0.0004, 1, 0.7), times, **constants))
+    curves = curves * [[30.0], [1.0], [1.0]] + 0.01 * rng.normal(size=curves.shape)  # ‖dh‖² in a unit that drowns w
+    curves[0] = np.abs(curves[0]) + 1e-3
+    lengths = {"input_distance": 1.0, "target_distance": 0.7}
+    plain, normalized = (theory.fit(times, *curves, **lengths, normalized=flag) for flag in (False, True))
+
+    def normed(found):
+        return float(np.sum(((stack(found.curves) - curves) / curves.std(axis=1, keepdims=True)) ** 2))
+
+    assert normalized.loss == pytest.approx(normed(normalized))
+    assert (
+        normalized.loss <= normed(plain) * (1 + 1e-6)
+        and plain.loss <= np.sum((stack(normalized.curves) - curves) ** 2) * 1.000001
+    )
