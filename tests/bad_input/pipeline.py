@@ -29,7 +29,12 @@ FOUND = xr.Dataset(
     | {"w": (("trial", "step"), [[0.4, 0.2, 0.1, 0.05, 0.02]])},
     {"trial": [0], "step": [0, 1, 2, 3, 4]},
 )
-WATCHED = xr.Dataset({f"{seen}_{one}": ("step", [1.0, 0.5]) for seen in ("speed", "along", "force") for one in "hy"})
+WATCHED = xr.Dataset({f"{seen}_{one}": ("between", [1.0, 0.5]) for seen in ("speed", "along", "force") for one in "hy"})
+MAPS = xr.Dataset(
+    {name: (("step", "output", "unit"), [[[1.0, 2.0]], [[2.0, 1.5]]]) for name in ("dh", "d_y")}
+    | {name: (("step", "output"), [[value], [value]]) for name, value in (("dy", 0.1), ("wanted", 1.0))},
+    {"step": [0, 1]},
+).assign(dh=(("step", "unit"), [[1.0, 2.0], [2.0, 1.5]]))
 DISTANCES = xr.Dataset({"distance2": (("point", "other"), np.ones((4, 4)))})
 CURVE = xr.DataArray([0.1, 0.5, 1.0], {"step": [0, 1, 2]})
 ERRORS = xr.DataArray([0.5, 0.2, 0.1], {"points": [10, 20, 40]})
@@ -117,14 +122,14 @@ CALLS = {
             device="cpu",
             may={"seed": "zero"},
         ),
+        motion=call(found=MAPS, also={"found": (FOUND,)}),
         among=call(
             setting=SMALL, task="xor", trials=1, records=1, pairs=2, images=64, seed=0, device="cpu", may={"seed": "zero"}
         ),
         assessed=call(
             found=WATCHED,
-            learning_rate=0.1,
             input_distance=1.0,
-            positive="learning_rate input_distance",
+            positive="input_distance",
             also={"found": (FOUND,)},
         ),
     ),
