@@ -4,7 +4,6 @@ Eq. 6 is not fitted here but looked at, from record to record of a training netw
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -15,9 +14,8 @@ from torch import Tensor
 
 from lib import data
 from lib.checks import instance, labelled, matrix, numbers, one_of, positive, size, takes
-from lib.experiments.two_point import INPUT_DISTANCE, TABLE_1, TABLE_2, TARGET_DISTANCE, Setting
+from lib.experiments.two_point import INPUT_DISTANCE, TABLE_1, TARGET_DISTANCE, Setting
 from lib.networks import ACTIVATIONS, Dense, Observe
-from lib.results import Run
 
 PAIR = ((0, 1),)
 
@@ -259,28 +257,4 @@ def assessed(found: xr.Dataset, *, input_distance: float = INPUT_DISTANCE) -> xr
     return xr.Dataset(taus | {"share_h": share("h"), "share_y": share("y")})
 
 
-DENSE = [name for name, row in TABLE_1.items() if row.architecture == "dense"]
-WIDTH = 100  # units of most networks that are watched; Table 1 has 500
-_SMALL = {name: replace(TABLE_1[name], units=min(WIDTH, TABLE_1[name].units)) for name in DENSE}
-_AMONG = {
-    "xor": {"task": "xor", "setting": replace(TABLE_2["xor low"], units=WIDTH, gain=0.95)},
-    "blobs": {"task": "blobs", "setting": TABLE_2["blobs low"]},
-    "digits": {"task": "digits", "setting": replace(TABLE_2["mnist"], learning_rate=0.02, epochs=10)},
-}
-RUNS = [
-    Run("two_point/assumption", assumption, "row", {name: {"setting": row, "trials": 2} for name, row in _SMALL.items()}),
-    Run("two_point/assumption_wide", assumption, "row", {"default": {"setting": TABLE_1["default"], "trials": 1}}),
-    Run(
-        "two_point/assumption_centred",
-        assumption,
-        "row",
-        {name: {"setting": _SMALL[name], "trials": 2, "centred": True} for name in ("default", "linear", "high", "very high")},
-    ),
-    Run(
-        "two_point/assumption_depth",
-        assumption,
-        "row",
-        {n: {"setting": _SMALL[n], "trials": 1, "records": 40, "all_layers": True} for n in ("default", "relu", "linear")},
-    ),
-    *(Run(f"two_point/among_{task}", among, "task", {task: piece | {"trials": 1}}) for task, piece in _AMONG.items()),
-]
+DENSE = [name for name, row in TABLE_1.items() if row.architecture == "dense"]  # those whose decoder `maps` can cut off

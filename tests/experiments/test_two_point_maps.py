@@ -1,6 +1,5 @@
 """What is read off the two maps of a network, against plain differences of a descent in double precision, point by point."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -141,8 +140,3 @@ def test_skip_connections_are_refused():
     network = TABLE_1["skip"].network()
     with pytest.raises(ValueError, match="no single layer determines its output"):
         experiments.maps(network, np.ones((2, 1)), np.ones((2, 1)), (3,))
-
-
-def test_stored_runs_have_settings_in_json():
-    for run in experiments.RUNS:
-        assert run.name.startswith("two_point/") and json.loads(run.settings())["pieces"].keys() == run.pieces.keys()
