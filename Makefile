@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8000
 .DEFAULT_GOAL := book
-.PHONY: setup book test chapter named pdf bench seeds extremes mutate faults audit serve clean
+.PHONY: setup book test chapter named pdf course bench seeds extremes mutate faults audit serve clean
 
 setup: $(VENV)/.ready
 
@@ -39,6 +39,9 @@ named:
 pdf: setup  ## print the built site into one file, _build/book.pdf; needs Chromium
 	@test -d _build/html || { echo "make book comes first"; exit 2; }
 	$(BIN)/python -m lib pdf
+
+course: setup  ## write the problem sets into _build/course, and with their solutions into _build/solutions
+	$(BIN)/python -m lib course
 
 # The pages of "Speed and trust", each from its table in book/evidence/; `python -m evidence --help` says how to renew a part of one.
 

@@ -44,13 +44,14 @@ SCROLL = """async () => {
     return window.shift;
 }"""
 MEASURE = """kinds => {
+    const SEEN = {visibilityProperty: true};  // a folded solution keeps its place, unseen
     const article = document.querySelector("article"), {top, height} = article.getBoundingClientRect();
     const rows = new Array(Math.round(height)).fill("text");
     for (const [kind, selector] of Object.entries(kinds))
         for (const part of article.querySelectorAll(selector)) {
             const box = part.getBoundingClientRect();
             const first = Math.max(0, Math.round(box.top - top));
-            if (box.height && part.checkVisibility()) rows.fill(kind, first, Math.round(box.bottom - top));
+            if (box.height && part.checkVisibility(SEEN)) rows.fill(kind, first, Math.round(box.bottom - top));
         }
     const share = kind => [kind, rows.filter(row => row === kind).length / rows.length];
     const cells = [...article.querySelectorAll(".cell_input")];
@@ -58,7 +59,7 @@ MEASURE = """kinds => {
     return {
         screens: document.documentElement.scrollHeight / innerHeight,
         shares: Object.fromEntries(["text", ...Object.keys(kinds)].map(share)),
-        open: cells.filter(cell => cell.checkVisibility() && !cell.closest("details:not([open])")).length,
+        open: cells.filter(cell => cell.checkVisibility(SEEN) && !cell.closest("details:not([open])")).length,
         cells: cells.length,
         picture: Math.min(1, ...shown.map(image => image.clientWidth / image.naturalWidth)),
     };

@@ -1,4 +1,4 @@
-"""The command line: `python -m lib run | build | pdf | report | store | seeds | new`.
+"""The command line: `python -m lib run | build | pdf | course | report | store | seeds | new`.
 
 `store` needs torch, NumPy, SciPy, xarray and tqdm only, Dask where it is given workers, and pooch where data must be fetched;
 what the others need is imported when they are called.
@@ -80,6 +80,14 @@ def parser() -> argparse.ArgumentParser:
         "--site", type=Path, metavar="DIR", default=Path("_build/html"), help="the built site (default: _build/html)"
     )
     pdf.add_argument("--output", type=Path, metavar="FILE", default=Path("_build/book.pdf"), help="default: _build/book.pdf")
+    pdf.add_argument("--slides", action="store_true", help="print the slides instead, each deck into _build/slides/NAME.pdf")
+
+    commands.add_parser(
+        "course",
+        help="write the problem sets as notebooks",
+        description="Write the problem sets into _build/course/, and with their solutions into _build/solutions/. The cells are"
+        " those of nbgrader: the first folder is its release version, the second its source version.",
+    )
 
     report = commands.add_parser(
         "report",
@@ -172,7 +180,21 @@ def print_site(options: argparse.Namespace) -> int:
     """Print the site."""
     from lib.book import pdf
 
+    if options.slides:
+        for path in pdf.slides(options.site, Path("_build/slides")):
+            print(path)
+        return 0
     print(f"{pdf.write(Path.cwd(), options.site, options.output)} pages in {options.output}")
+    return 0
+
+
+def write_problem_sets(options: argparse.Namespace) -> int:
+    """Write the problem sets, without solutions and with them."""
+    from lib.book import problems
+
+    for folder, solved in (("course", False), ("solutions", True)):
+        for path in problems.write(Path.cwd(), Path.cwd() / "_build" / folder, solved):
+            print(path.relative_to(Path.cwd()))
     return 0
 
 
@@ -244,6 +266,7 @@ COMMANDS = {
     "run": run_chapters,
     "build": build_site,
     "pdf": print_site,
+    "course": write_problem_sets,
     "report": report_claims,
     "store": store_runs,
     "seeds": run_seeds,

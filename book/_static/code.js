@@ -25,7 +25,8 @@
       if (seen) scrollBy({ top: seen.getBoundingClientRect().top - before, behavior: "instant" });
       memory.shown = all;
     });
-    open(memory.shown);
+    button.setAttribute("aria-pressed", memory.shown);
+    if (memory.shown) open(true); // what a link has opened stays open
     place.prepend(button);
   }
 }

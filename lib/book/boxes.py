@@ -1,6 +1,7 @@
 """Claims as boxes: verdict, statement, the measured number on an axis with bound and rivals, and the check folded below."""
 
 import math
+from collections import Counter
 from html import escape
 from typing import Any, ClassVar
 
@@ -113,7 +114,7 @@ class FoldCode(SphinxPostTransform):
 def fold(cell: nodes.container) -> None:
     """Fold the code of a cell, if it shows claims or a figure or is tagged so, and say what it is, and how long.
 
-    The table of all claims, which is long, is folded as a whole.
+    The table of all claims, which is long, is folded as a whole, and so are claims whose cell has the tag hide-output.
     """
     if cell[0].astext().strip() == "claims.table()":
         prompts = {"prompt_show": "Show all claims of this chapter", "prompt_hide": "Hide the claims"}
@@ -132,7 +133,20 @@ def fold(cell: nodes.container) -> None:
     behind = HideCodeCellNode(**words, classes=["above-input", "behind"])
     behind += cell.pop(0)
     cell += behind
-    cell.attributes.pop("hide_mode", None)
+    mode = cell.attributes.pop("hide_mode", None)
+    if boxes and mode and "output" in mode:
+        further = HideCodeCellNode(**further_words(boxes), classes=["above-input", "further"])
+        further.extend(cell.children)
+        cell.children = []
+        cell += further
+
+
+def further_words(boxes: list[nodes.container]) -> dict[str, str]:
+    """Say how many claims a fold holds, and with which verdicts."""
+    found = Counter(kind for box in boxes for kind in box["classes"] if kind.startswith("claim-"))
+    verdicts = ", ".join(f"{count} {kind.removeprefix('claim-').replace('-', ' ')}" for kind, count in found.items())
+    checks = f"{len(boxes)} further check{'s' * (len(boxes) > 1)}"
+    return {"prompt_show": f"Show {checks}: {verdicts}", "prompt_hide": f"Hide {checks}"}
 
 
 def register(app: Sphinx, doctree: nodes.document) -> None:

@@ -22,6 +22,7 @@ from lib.book import fonts
 SPLIT = re.compile(r"\\(begin|end)\{split\}")
 SMALL = re.compile(r"\\begin\{smallmatrix\}(.*?)\\end\{smallmatrix\}", re.DOTALL)
 LINES = re.compile(r"\\substack\{((?:[^{}]|\{[^{}]*\})*)\}")
+SKIP = re.compile(r"\\\\\[-?[\d.]+(?:pt|ex|em|mm)\]")  # a new line with more room, which the converter would print
 LONG = 25  # signs: a longer formula may be wider than a phone, and then is scrolled, by keyboard, too
 
 logger = logging.getLogger(__name__)
@@ -35,6 +36,7 @@ def _converter() -> LatexToMathML:
 def mathml(latex: str, block: bool = False) -> str:
     """Write a formula as MathML; a ValueError if that is not possible."""
     latex = LINES.sub(r"{\\begin{smallmatrix}\1\\end{smallmatrix}}", SPLIT.sub(r"\\\1{aligned}", latex.strip()))
+    latex = SKIP.sub(r"\\\\", latex)
     latex = SMALL.sub(r"{\\scriptstyle\\begin{matrix}\1\\end{matrix}}", latex)
     if block and r"\\" in latex and not re.match(r"\\begin\{(align|gather|equation|multline)", latex):
         latex = rf"\begin{{aligned}}{latex}\end{{aligned}}"  # as Sphinx does

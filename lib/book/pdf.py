@@ -28,7 +28,7 @@ HREF = re.compile(r'href="([^"]*\.html)?#([^"]+)"')
 PAPER = {"format": "A4", "scale": 0.8, "margin": {"top": "18mm", "bottom": "18mm", "left": "16mm", "right": "16mm"}}
 READY = """async anchors => {
     await document.fonts.ready;
-    for (const part of document.querySelectorAll("details:not(.hide)")) part.open = true;
+    for (const part of document.querySelectorAll("details:not(.hide), details.further")) part.open = true;
     for (const image of document.images) image.loading = "eager";
     for (const link of document.querySelectorAll("a.zoom")) link.replaceWith(...link.childNodes);
     const links = document.createElement("div");
@@ -39,6 +39,8 @@ READY = """async anchors => {
     }
     document.querySelector("article").append(links);
 }"""
+
+PICTURES = "Promise.all([document.fonts.ready, ...[...document.images].map(image => image.decode())])"
 
 
 @contextmanager
@@ -104,6 +106,28 @@ def write(root: Path, site: Path, output: Path) -> int:
     writer.write(whole)
     files.write(output, whole.getvalue())
     return len(writer.pages)
+
+
+def slides(site: Path, folder: Path) -> list[Path]:
+    """Print each deck of a built site into a file of its own in a folder, a page for each slide; return the files.
+
+    Raises
+    ------
+    ValueError
+        If the site has no deck, or there is no Chromium.
+    """
+    decks = sorted((site / "slides").glob("*.html"))
+    if not decks:
+        raise ValueError(f"{site} has no slides: run `python -m lib build` first")
+    files.prepare(folder)
+    written = [folder / f"{deck.stem}.pdf" for deck in decks]
+    with chromium() as browser:
+        page = browser.new_context(color_scheme="light").new_page()
+        for deck, path in zip(decks, written, strict=True):
+            page.goto(f"{deck.resolve().as_uri()}?print")
+            page.evaluate(PICTURES)
+            files.write(path, page.pdf(tagged=True, print_background=True, prefer_css_page_size=True))
+    return written
 
 
 def _linked(sources: dict[str, Path]) -> dict[Path, set[str]]:

@@ -10,7 +10,21 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.util.docutils import SphinxDirective
 
-from lib.book import boxes, citing, formulas, launch, ledger, pages, pictures, previews, reading, search, thumbnails
+from lib.book import (
+    boxes,
+    citing,
+    formulas,
+    launch,
+    ledger,
+    pages,
+    pictures,
+    previews,
+    reading,
+    search,
+    slides,
+    teaching,
+    thumbnails,
+)
 
 
 def fill(app: Sphinx, config: Config) -> None:
@@ -83,6 +97,8 @@ def setup(app: Sphinx) -> dict:
     launch.setup(app)
     citing.setup(app)
     thumbnails.setup(app)
+    slides.setup(app)
+    teaching.setup(app)
     app.connect("config-inited", fill)
     app.connect("html-page-context", mend)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

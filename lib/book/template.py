@@ -9,6 +9,8 @@ from lib.book import toc
 PLACES = {
     "chapter.md": "book/NAME.md",
     "problems.md": "book/problems/NAME.md",
+    "deck.md": "book/slides/NAME.md",
+    "plan.md": "book/course/NAME.md",
     "theory.py": "lib/theory/NAME.py",
     "tests.py": "tests/theory/test_NAME.py",
     "calls.py": "tests/bad_input/NAME.py",
@@ -49,6 +51,8 @@ def new(root: Path, name: str) -> list[Path]:
     contents, guide = root / "_toc.yml", root / "book" / "course.yml"
     *_, last = re.finditer(r"^( *- file: book/)\w+\.ipynb\n", contents.read_text(encoding="utf-8"), re.MULTILINE)
     texts[contents] = _insert(contents, last.end(), f"{last[1]}{name}.ipynb\n")
+    *_, last = re.finditer(r"^( *- file: book/course/)\w+\n", texts[contents], re.MULTILINE)
+    texts[contents] = texts[contents][: last.end()] + f"{last[1]}{name}\n" + texts[contents][last.end() :]
     entries = guide.read_text(encoding="utf-8").index("\nchapters:")
     week = WEEK.format(title=name.replace("_", " ").capitalize(), name=name)
     texts[guide] = _insert(guide, entries, week) + ENTRY.format(name=name)

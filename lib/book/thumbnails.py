@@ -45,7 +45,8 @@ def cards(root: Path) -> str:
     for number, chapter in enumerate(chapters(root), start=1):
         found = figure(root, chapter)
         picture = _image(chapter, *found) if found else ""
-        written.append(f'<li><a href="{chapter}.html">{picture}<span>{number}. {escape(title(root, chapter))}</span></a></li>')
+        short = escape(title(root, chapter).split(":")[0])
+        written.append(f'<li><a href="{chapter}.html">{picture}<span>{number}. {short}</span></a></li>')
     return f'<ol class="chapter-cards">{"".join(written)}</ol>'
 
 

@@ -2,7 +2,7 @@
 
 from importlib import import_module
 
-TOPICS = ("two_point", "piecewise_linear", "localization", "images", "hierarchies", "grokking")
+TOPICS = ("two_point", "piecewise_linear", "localization", "gated_linear", "images", "hierarchies", "grokking")
 
 
 def __getattr__(name: str) -> list:

@@ -1,7 +1,7 @@
 r"""Gated deep linear networks with one layer and fixed gates: moments, gradient flow, its limit, and which gating wins.
 
-Source: section 4 of the localization notes. The model is :math:`\hat y = \frac1K\sum_k g_k(x)\,w_k^\top x` (Eq. 80), its loss
-:math:`\tfrac12 E(\hat y - y)^2`. With :math:`\tilde x = g \otimes x`, :math:`A = E\tilde x\tilde x^\top` and
+Source: sections 3.1 and 4 of the localization notes. The model is :math:`\hat y = \frac1K\sum_k g_k(x)\,w_k^\top x` (Eq. 80),
+its loss :math:`\tfrac12 E(\hat y - y)^2`. With :math:`\tilde x = g \otimes x`, :math:`A = E\tilde x\tilde x^\top` and
 :math:`b = E\tilde x y` the flow is :math:`K\tau\dot w = b - Aw/K`: the notes' Eqs. 82 and 85 miss the last 1/K.
 Classes are balanced and y is 0 or 1. The stacked w (Kn,) holds w₁ first, then w₂, and so on.
 """
@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import exprel
+from scipy.special import exprel, ndtr
 
-from lib.checks import ascending, binary, fit, gram, matrices, matrix, positive, takes, vector
+from lib.checks import ascending, binary, broadcastable, fit, gram, matrices, matrix, numbers, positive, positives, takes, vector
 from lib.theory.orthants import EPS, _compare, _gated_covariance, _root, gated_mean
 
 
@@ -120,6 +120,58 @@ def gdln_limit(weights0: ArrayLike, a: ArrayLike, b: ArrayLike) -> NDArray:
     alive = modes.eigenvalues > 0
     settled = len(w) * modes.drive / np.where(alive, modes.eigenvalues, 1)
     return (modes.vectors @ np.where(alive, settled, modes.vectors.T @ w.ravel())).reshape(w.shape)
+
+
+@takes(margins=numbers, moves=numbers, spreads=positives)
+def flip_probability(margins: ArrayLike, moves: ArrayLike, spreads: ArrayLike) -> NDArray:
+    r"""Return the probability that a gate flips, :math:`\Phi\bigl(-(|S| + m\,\mathrm{sign}\,S)/s\bigr)`.
+
+    A signal lies at the distance S = ⟨w, x⟩ from the gate's edge (`margins`, (...)). The weights' change δ moves it by ⟨δ, x⟩,
+    which is Gaussian with mean m (`moves`) and standard deviation s (`spreads`), both (...); all broadcast. For descent
+    along a mean velocity v with gradient noise of covariance C, at the learning rate η with batches of B, L steps have
+    :math:`m = L\langle v, x\rangle` and :math:`s^2 = L\,(\eta^2/B)\,x^\top Cx`, as long as nothing pulls back.
+
+    Over Gaussian signals, S of standard deviation σ, and m = 0 the mean is :math:`\tfrac1\pi\arctan(s/\sigma)`: a quarter where
+    noise and signal are equal.
+
+    Source: ours, for Eq. 78 of the localization notes.
+    """
+    broadcastable(margins=margins, moves=moves, spreads=spreads)
+    return ndtr(-(np.abs(margins) + moves * np.where(margins < 0, -1, 1)) / spreads)
+
+
+@takes(hessian=matrix, noise=matrix, learning_rate=positive, steps=positives)
+def jitter(hessian: ArrayLike, noise: ArrayLike, learning_rate: float, steps: ArrayLike) -> NDArray:
+    r"""Return the covariance of what descent moves in some steps while it only trembles about a minimum, (T, d, d).
+
+    Near the minimum :math:`w \leftarrow w - \eta(Hw + \zeta)` with fresh noise ζ of covariance C. In the eigenmodes of H, with
+    :math:`q_i = 1 - \eta h_i`, the stationary covariance is :math:`\Sigma_{ij} = \eta^2C_{ij}/(1 - q_iq_j)`, and what lies
+    between the weights L steps apart has the covariance
+
+    .. math:: \Sigma_{ij}\,(2 - q_i^L - q_j^L),
+
+    which is :math:`\eta^2LC_{ij}` where H is 0: without a pull, noise adds up.
+
+    Parameters
+    ----------
+    hessian, noise : H and C, symmetric (d, d); a negative eigenvalue of H, which a measured one has by noise, counts as 0
+    learning_rate : η, positive and below 1 over the largest eigenvalue of H
+    steps : L (T,), positive
+
+    Source: ours, for section 3.3 of the localization notes; the autoregressive process of order one.
+    """
+    fit("(d, d), (d, d), (t,)", hessian=hessian, noise=noise, steps=steps)
+    curvatures, modes = np.linalg.eigh(hessian)
+    h = learning_rate * np.maximum(curvatures, 0)
+    if h[-1] >= 1:
+        raise ValueError(
+            f"learning_rate is {learning_rate}: want less than {1 / curvatures[-1]:g}, so that steps do not overshoot"
+        )
+    gone = -np.expm1(np.multiply.outer(steps, np.log1p(-h)))  # 1 - qᴸ
+    once = h[:, None] + h - h[:, None] * h  # 1 - q_i q_j
+    still = once <= 0
+    grown = np.where(still, steps[:, None, None], (gone[:, :, None] + gone[:, None, :]) / np.where(still, 1, once))
+    return learning_rate**2 * modes @ (modes.T @ noise @ modes * grown) @ modes.T
 
 
 @takes(weights=matrices, a=matrix, b=vector)

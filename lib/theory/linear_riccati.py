@@ -199,19 +199,19 @@ def _grown(modes: _Modes, delta: float, times: NDArray) -> NDArray:
         offset, above = np.zeros((2, count, n + h))
         offset[:, :n] = size + np.log(_decayed(delta + 2 * modes.excess, t)) / 2
         above[:, :n] = size - np.where(modes.grows, 0.0, delta / 2 + modes.excess) * t  # as offset, for a row of YR
-        at, live = np.arange(count), np.ones((count, n + h), bool)
+        at = np.arange(count)
         combined, upper = np.zeros((count, n + h, h)), np.zeros((count, n, h))
         blur = np.ones(count)  # by how much small pivots have enlarged the rounding of what is left
         for k in range(h):
             left = np.hypot.reduce(rows[:, :, k:], axis=-1)
-            there = live & (left > 8 * (n + h) * EPS * blur[:, None])
+            there = left > 8 * (n + h) * EPS * blur[:, None]  # not a row that was a pivot, whose entries are zero
             rows[~there, k:] = 0.0  # rounding, which later would grow
             fastest = np.lexsort((np.where(there, rest, -1), np.where(there, half, -1)), axis=-1)[:, -1]
             ahead = (half - half[fastest, None]) * t + (rest - rest[fastest, None]) * t
             pivot = np.argmax(np.where(there, ahead + offset + np.log(left), -np.inf), axis=1)
             blur += 1 / left[at, pivot]
             rows[:, :, k:], entry = _reflected(rows[:, :, k:], rows[at, pivot, k:])
-            rows[at, pivot, k + 1 :], live[at, pivot] = 0.0, False
+            rows[at, pivot, k + 1 :] = 0.0
             column, own = rows[:, :, k] / entry[:, None], offset[at, pivot, None]
             ahead = (half - half[pivot, None]) * t + (rest - rest[pivot, None]) * t - own
             combined[:, :, k] = np.where(column == 0, 0, column * np.exp(ahead + offset))

@@ -17,6 +17,7 @@ from lib.sweeps import Sweep
 
 NO_BOOK = Path("/no/such/book")
 ROWS = np.array([[1.0, 0.0], [0.6, 0.8]])
+SIGNALS = [[1.0, 0.2], [0.3, -0.2], [-1.0, 0.4], [0.4, 1.0]]
 SAMPLES, LABELS = np.array([[1.0, 0.5, 0.2], [0.3, -0.2, 1.0], [-1.0, 0.4, 0.1]]), np.array([1.0, 0.0, 1.0])
 WEIGHTS = {"weight1": torch.ones(1, 2, 2), "weight2": torch.ones(1, 1, 2)}
 SMALL = Setting(units=3, hidden_layers=2, epochs=2)
@@ -207,6 +208,42 @@ CALLS = {
             positive="alphas learning_rate",
             may={"alphas": "longer", "seed": "zero"},
             untried=MNIST,
+        ),
+    ),
+    **room(
+        "experiments.gated_linear",
+        twins=call(steps=400, pairs=2),
+        gates_to_rest=call(
+            kind="nlgp",
+            neurons=1,
+            xi=(2.0, 1.0),
+            gain=3.0,
+            learning_rate=0.1,
+            steps=400,
+            cooling=1,
+            batch=2,
+            sites=4,
+            trials=1,
+            pairs=2,
+            seed=0,
+            device="cpu",
+            positive="gain learning_rate",
+            may={"seed": "zero"},
+        ),
+        behind_own_gates=call(weights=[[1.0, 0.5]], inputs=SIGNALS, labels=[1.0, 0.0, 1.0, 0.0]),
+        around=call(
+            weights=[[1.0, 0.5]], inputs=SIGNALS, labels=[1.0, 0.0, 1.0, 0.0], share=1.0, window=0.1, positive="share window"
+        ),
+        descend=call(
+            weights=[[1.0, 0.5, 0.1, 0.2]],
+            record=[0, 1],
+            learning_rate=0.1,
+            batch=2,
+            xi=(2.0, 1.0),
+            gain=3.0,
+            seed=0,
+            positive="learning_rate gain",
+            may={"seed": "zero", "weights": "longer"},
         ),
     ),
     **room(

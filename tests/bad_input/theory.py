@@ -232,6 +232,16 @@ CALLS = {
         gdln_limit=call(weights0=ROWS[:1], a=SIGMA, b=[1.0, 0.5]),
         gdln_loss=call(weights=ROWS[:1], a=SIGMA, b=[1.0, 0.5], may={"weights": "deeper"}),
         gdln_best_loss=call(a=SIGMA, b=[1.0, 0.5]),
+        flip_probability=call(
+            margins=1.0,
+            moves=0.1,
+            spreads=0.5,
+            positive="spreads",
+            broadcast="margins moves spreads",
+        ),
+        jitter=call(
+            hessian=SIGMA, noise=EYE, learning_rate=0.1, steps=[1.0, 5.0], positive="learning_rate steps", may={"steps": "longer"}
+        ),
     ),
     **room(
         "theory.practice",

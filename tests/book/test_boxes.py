@@ -150,6 +150,18 @@ def test_the_code_of_checks_and_figures_is_folded_behind_what_it_shows(outputs, 
         assert whole[0]["nb_element"] == "cell_code_output" and "hide_mode" not in whole
 
 
+def test_claims_whose_cell_is_tagged_so_are_folded_with_their_code():
+    document = new_document("page")
+    document += cell(*render(CLAIM), *render(replace(CLAIM, id="products/other", verdict="not decided")))
+    document[0]["hide_mode"] = "output"
+    boxes.FoldCode(document).run()
+    ((further,),) = document
+    assert further["prompt_show"] == "Show 2 further checks: 1 reproduced, 1 not decided"
+    assert [box["ids"] for box in further.findall(nodes.container) if "claim" in box["classes"]]
+    assert further[-1]["prompt_show"] == "Show the checks (3 lines)"
+    assert "hide_mode" not in document[0]
+
+
 def test_one_line_is_one_line():
     document = new_document("page")
     document += cell(*render(CLAIM), lines=1)

@@ -253,6 +253,7 @@ def test_report_reads_another_folder_and_writes_only_the_json(executed, tmp_path
         (["build"], "not executed yet: one, two; run `python -m lib run one two` first"),
         (["report", "--notebooks", "nowhere"], "nowhere"),
         (["pdf"], "_build/html lacks 4 of 4 pages: run `python -m lib build` first"),
+        (["pdf", "--slides"], "_build/html has no slides: run `python -m lib build` first"),
         (["new", "One"], "want small letters"),
     ],
 )
@@ -271,7 +272,7 @@ def test_a_gpu_that_is_not_there_is_missed_before_any_work(sources, monkeypatch,
     assert not list(sources.glob("book/*.ipynb"))
 
 
-@pytest.mark.parametrize("command", ["run", "build", "report", "pdf"])
+@pytest.mark.parametrize("command", ["run", "build", "report", "pdf", "course"])
 @pytest.mark.parametrize("toc", [None, ""])
 def test_a_folder_without_a_table_of_contents_is_no_book(tmp_path, monkeypatch, capsys, command, toc):
     if toc is not None:
@@ -327,7 +328,8 @@ def test_the_command_line_refuses_what_it_does_not_know(capsys, arguments, messa
         ),
         (["build"], ["--output DIR"]),
         (["report"], ["--notebooks DIR"]),
-        (["pdf"], ["--site DIR", "--output FILE"]),
+        (["pdf"], ["--site DIR", "--output FILE", "--slides"]),
+        (["course"], ["_build/course/", "_build/solutions/", "nbgrader"]),
         (["new"], ["NAME", "template"]),
     ],
 )

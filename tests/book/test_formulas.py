@@ -23,6 +23,7 @@ def plain(latex, block=False):
         (r"\lVert w \rVert_2", "‖w‖2"),
         (r"\begin{pmatrix}a&b\\c&d\end{pmatrix}", "(abcd)"),
         (r"\bigl(\begin{smallmatrix}1&2\\3&4\end{smallmatrix}\bigr)", "(1234)"),
+        (r"\begin{pmatrix}1&2\\[2pt]3&4\end{pmatrix}", "(1234)"),
         (r"\underbrace{x}_{\substack{\text{one}\\\text{two}}}", "x⏟onetwo"),
         (r"f(x) = \begin{cases}1 & x>0\\0 & x<0\end{cases}", "f(x)={1x>00x<0"),
         (r"f'' + \dot w + \hat\beta + \mathcal{N} + \mathbb{R}", "f″+w˙+β^+𝒩+ℝ"),

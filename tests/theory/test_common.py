@@ -86,6 +86,16 @@ def test_zero_stays_and_what_decays_keeps_its_digits():
     assert np.array_equal(products.flow([0.0, 0.0], 1, [1e300]), np.zeros((1, 2)))
 
 
+@pytest.mark.parametrize(("off", "rests"), [(1e-12, True), (1e-9, False)])
+def test_rest_is_where_a_step_of_newtons_moves_less_than_nine_digits(off, rests):
+    flow, state = common._Flow(lambda _, y: 1 - y, 1e6), np.array([1 - off])
+    assert common._outlook(flow, 0.0, state, flow.jacobian(0.0, state), 1e6)[0] is rests
+
+
+def test_what_does_not_move_at_all_rests():
+    assert common._outlook(common._Flow(lambda _, y: -y, 1e6), 0.0, np.zeros(2), -np.eye(2), 1e6) == (True, {})
+
+
 def test_between_its_steps_too_a_stiff_flow_has_its_digits():
     times, rates = np.linspace(0, 1000, 3001), np.array([-1, -0.01])
     path = common.integrate(lambda _, y: rates * (y - 1), np.full(2, 2.0), times)
@@ -216,6 +226,11 @@ def test_a_degenerate_minimum_is_neared_as_slowly_as_it_should(x, y, late):
 def test_what_cannot_be_followed_is_refused(velocity, said):
     with pytest.raises(ValueError, match=said):
         common.integrate(velocity, np.ones(1), np.array([2.0]))
+
+
+def test_an_overflow_after_many_stages_is_told_with_its_time():
+    with pytest.raises(ValueError, match="overflows at time 710, before 1000"):  # e⁷¹⁰ is the first that no float holds
+        common.integrate(lambda _, y: y, np.ones(1), np.array([1000.0]))
 
 
 # --- interpolators

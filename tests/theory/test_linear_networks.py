@@ -514,6 +514,8 @@ def test_the_deep_interpolator_at_the_edges():
     np.testing.assert_allclose(linear.deep_interpolator(2 * np.eye(2), [2.0, 4.0], [1.0, 0.0], 2), [1, 2])  # no choice
     np.testing.assert_array_equal(linear.deep_interpolator([[1, 0], [0, 0]], [0, 0], [1.0, 0.0], 2), 0)  # nothing to keep
     np.testing.assert_allclose(linear.deep_interpolator(np.zeros((2, 2)), [0, 0], [3.0, 4.0], 3), [3, 4])  # no data
+    shrunk = linear.deep_interpolator([[1, 0], [0, 0]], [0, 0], [1.0, 0.1], 1)  # y = √(y/|β0|) / 10
+    np.testing.assert_allclose(shrunk, [0, 0.01 / np.hypot(1, 0.1)], rtol=1e-12)
     for size in (1e-9, 1e9):  # L = 1: y² = 1 + size y / √2 has the positive root that the quadratic formula gives
         k2 = size / np.sqrt(2) / np.sqrt(2) / np.sqrt(2)
         norm = k2 / 2 + np.sqrt(k2**2 / 4 + 1)

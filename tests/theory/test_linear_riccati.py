@@ -62,6 +62,17 @@ def test_the_course_to_the_last_digits(problem, time):
     np.testing.assert_allclose(linear.solve(a, w, target, t)[0], many_digit_map(a, w, target, t), rtol=0, atol=1e-12 * scale)
 
 
+def test_far_downstream_a_start_that_hardly_sees_the_strongest_mode_keeps_its_digits():
+    """Rates that are subtracted from another than the fastest, and then multiplied by t = 1e9, choose the wrong pivot."""
+    rng, delta = np.random.default_rng(1), -1e9
+    u, v = (np.linalg.qr(rng.normal(size=(n, n)))[0] for n in (4, 2))
+    target = u[:, :2] * [1.0, 0.6] @ v.T
+    start = np.outer(1e-9 * u[:, 0] + u[:, 1] + 0.3 * u[:, 2], [1.0, 0.5]) + np.outer(u[:, 3], [0.2, -0.7])
+    a, w = linear.isotropic_initialization(start, delta, 2, 0)
+    for t in (1e9, 5e9):
+        np.testing.assert_allclose(linear.solve(a, w, target, t)[0], many_digit_map(a, w, target, t), rtol=0, atol=1e-12)
+
+
 def many_digit_map(a, w, target, time):
     """Evaluate the formula for ZZᵀ as it stands, with digits enough for its growing exponentials."""
     (h, c), d = a.shape, w.shape[1]
@@ -260,6 +271,8 @@ def test_singular_values_at_the_edges():
     np.testing.assert_allclose(late[:, 3], 0)
     np.testing.assert_allclose(late[:, 4], 1)
     np.testing.assert_allclose(linear.singular_values([-2.0], [1.0], -1e-3, [1e9]), [[1.0]])
+    least = linear.singular_values([-0.5], [1.0], 1e-150, [0.3])  # is as good as balanced, but not refused
+    np.testing.assert_allclose(least, linear.singular_values([-0.5], [1.0], 0.0, [0.3]), rtol=1e-13)
 
 
 @settings(max_examples=40)

@@ -534,6 +534,8 @@ def test_distances_broadcast_and_keep_their_digits():
     balance, size = np.array([-1e4, 0, 1e4])[:, None], np.array([0.1, 1.0])
     for distance in (synthesis.neuron_kernel_distance(balance, size), synthesis.twin_kernel_distance(balance, size)):
         assert distance.shape == (3, 2) and np.all((distance >= 0) & (distance <= 1))
+    one_by_one = [[synthesis.twin_kernel_distance(b, r) for r in size] for b in balance[:, 0]]
+    np.testing.assert_array_equal(synthesis.twin_kernel_distance(balance, size), one_by_one)
     far = synthesis.neuron_kernel_distance(500.0, 1.0)  # 1/(2δ⁴) with δ = 1000
     assert np.isclose(far, 0.5e-12, rtol=1e-3)
 

@@ -20,6 +20,7 @@ FROM_CLAIMS: dict[str, Callable[[Path, list[dict]], Words]] = {
 }
 FROM_FILES: dict[str, Callable[[Path], Words]] = {
     "course": course.course,
+    "syllabus": course.syllabus,
     "cite": cite.cite,
     "speed": speed.speed,
     "margins": margins.margins,

@@ -1,4 +1,4 @@
-"""The course guide: its weeks from `book/course.yml`, its exercises from the chapters."""
+"""The course guide and the syllabus: the weeks from `book/course.yml`, the exercises from the chapters."""
 
 import re
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import yaml
 
+from lib.book import teaching
 from lib.book.toc import chapters, source, title
 from lib.markdown import sentence, table
 
@@ -26,29 +27,47 @@ class Exercise(NamedTuple):
         return f"{{ref}}`{sentence(self.title)} <{self.label}>` ({self.grade.lower()}{elsewhere})"
 
 
-def course(root: Path) -> dict[str, str]:
-    """Return the table of the weeks and a section for each; chapters that the book does not have are left out."""
+def weeks(root: Path) -> tuple[list[dict], dict[str, dict]]:
+    """Return the weeks, without chapters that the book does not have, and what the guide says of each chapter."""
     guide, known = yaml.safe_load((root / "book" / "course.yml").read_text(encoding="utf-8")), chapters(root)
-    weeks = [week | {"chapters": [name for name in week["chapters"] if name in known]} for week in guide["weeks"]]
-    weeks = [week for week in weeks if week["chapters"]]
+    there = [week | {"chapters": [name for name in week["chapters"] if name in known]} for week in guide["weeks"]]
+    return [week for week in there if week["chapters"]], guide["chapters"]
+
+
+def course(root: Path) -> dict[str, str]:
+    """Return the number of weeks, their table, and a section for each."""
     rows, sections = [], []
-    for number, week in enumerate(weeks, start=1):
+    listed, entries = weeks(root)
+    for number, week in enumerate(listed, start=1):
         links = ", ".join(f"{{doc}}`{name}`" for name in week["chapters"])
-        hours = sum(guide["chapters"][name]["hours"] for name in week["chapters"])
+        hours = sum(entries[name]["hours"] for name in week["chapters"])
         rows.append([number, week["title"], links, hours])
         sections += [f"## Week {number}: {week['title']}", week["text"].strip()]
         for name in week["chapters"]:
             alone = len(week["chapters"]) == 1
             sections.append(f"Chapter: {{doc}}`{name}`." if alone else f"### {title(root, name)}")
-            sections += _chapter(root, name, guide["chapters"][name])
-    return {"overview": table(["week", "theme", "chapters", "hours"], rows), "weeks": "\n\n".join(sections)}
+            sections += _chapter(root, name, entries[name])
+    count = str(len(listed))
+    return {"count": count, "overview": table(["week", "theme", "chapters", "hours"], rows), "weeks": "\n\n".join(sections)}
+
+
+def syllabus(root: Path) -> dict[str, str]:
+    """Return a table of the weeks: what they are about, what to read before, and what there is to teach with."""
+    listed, entries = weeks(root)
+    rows = [
+        [number, f"**{week['title']}.** {week['text']}", teaching.links(root, name, "book/syllabus"), entries[name]["reading"]]
+        for number, week in enumerate(listed, start=1)
+        for name in week["chapters"]
+    ]
+    return {"weeks": table(["week", "theme", "materials", "to read"], rows)}
 
 
 def _chapter(root: Path, name: str, entry: dict) -> list[str]:
     """Return what the guide says of a chapter, and its exercises."""
     said = [f"**{what.capitalize()}.** {entry[what].strip()}" for what in ("goals", "prerequisites", "reading")]
     listed = "\n".join(f"- {exercise}" for exercise in exercises(root, name))
-    return [*said, f"**Time.** About {entry['hours']} hours.", "**Exercises.**", listed]
+    there = f"**Materials.** {teaching.links(root, name, 'book/course')}."
+    return [*said, f"**Time.** About {entry['hours']} hours.", there, "**Exercises.**", listed]
 
 
 def exercises(root: Path, chapter: str) -> list[Exercise]:

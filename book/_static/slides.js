@@ -1,0 +1,11 @@
+// A deck is a document. Where there is room for a slide, and not on paper, reveal.js shows one at a time.
+if (matchMedia("(min-width: 700px) and (min-height: 420px)").matches && !location.search.includes("print")) {
+  const deck = document.querySelector("main");
+  document.documentElement.dataset.deck = "slides";
+  deck.classList.add("reveal");
+  deck.firstElementChild.className = "slides";
+  Reveal.initialize({
+    width: 1120, height: 700, margin: 0.04, center: false, display: "flex", transition: "none", hash: true, slideNumber: "c/t",
+    controlsTutorial: false,
+  });
+}

@@ -1,0 +1,206 @@
+"""Gates of rectifiers along training, until the network is at rest.
+
+Source: the localization notes, section 3; settings as in `lib.experiments.localization`.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+import xarray as xr
+from scipy.linalg import solve
+
+from lib.checks import fit, matrix, positive, size, takes, vector
+from lib.experiments.localization import signals
+from lib.measures import inverse_participation_ratio
+from lib.networks import Committee
+from lib.results import Run
+from lib.theory.gated_linear import Moments, gdln_moments
+from lib.training import train
+from lib.training.schedules import piecewise
+
+CLASSES = (1.0, 0.0)  # what the network is to say of the first and the second length
+PAUSE = 50  # steps from a record to its twin: the authors' script looks at gates every 50 steps
+
+
+@takes(steps=size, pairs=size)
+def twins(steps: int, pairs: int) -> np.ndarray:
+    """Return steps in pairs (2 · pairs,), t and t + `PAUSE`; t = 0 and then evenly spaced on a logarithmic scale to the end.
+
+    >>> twins(1000, 4)
+    array([  0,  50, 100, 150, 300, 350, 950, 1000])
+    """
+    most = (steps - PAUSE) // PAUSE
+    if pairs < 2 or most < 2 * pairs:
+        raise ValueError(f"{pairs} pairs in {steps} steps: want at least 2, and {2 * PAUSE} steps for each")
+    starts = PAUSE * np.unique(np.append(0, np.geomspace(2, most, pairs - 1).round() // 1)).astype(int)
+    return np.unique(np.concatenate([starts, starts + PAUSE]))
+
+
+@takes(neurons=size, learning_rate=positive, sites=size, trials=size, steps=size, cooling=size)
+def gates_to_rest(
+    kind: str = "nlgp",
+    *,
+    neurons: int = 40,
+    xi: tuple = (2.0, 1.0),
+    gain: float = 3.0,
+    learning_rate: float = 4.0,
+    steps: int,
+    cooling: int,
+    batch: int = 1000,
+    sites: int = 40,
+    trials: int = 1,
+    pairs: int = 24,
+    seed: int = 0,
+    device: str = "cpu",
+) -> xr.Dataset:
+    """Train the mean of rectifiers on fresh batches, at a constant learning rate and then at one that falls to a hundredth.
+
+    Parameters
+    ----------
+    kind, xi, gain : see `lib.experiments.localization.signals`; steps go down (ŷ − y)²
+    steps, cooling : how many steps at the learning rate, and how many while it falls, on a straight line
+    pairs : how often the weights are kept, each time at a step and `PAUSE` steps later (see `twins`); and after the cooling
+
+    Returns
+    -------
+    over (trial, step): loss, the error without ½ on 10,000 signals; w (…, neuron, site), and its ipr (…, neuron)
+    """
+    network = Committee(sites, neurons)
+    inputs, wanted = signals(kind, sites, xi, gain, 10_000, seed, CLASSES)(trials, 0)  # a member's number that no trial has
+    found = train(
+        network,
+        network.initialize(seed, trials, dtype=torch.float32, device=device),
+        inputs,
+        wanted,
+        learning_rate=2 * learning_rate,  # `train` halves the error
+        steps=steps + cooling,
+        schedule=piecewise([steps, steps + cooling], [1, 0.01]),
+        draw=signals(kind, sites, xi, gain, batch, seed, CLASSES),
+        record=np.append(twins(steps, pairs), steps + cooling),
+        observe=lambda parameters, outputs, hidden: {"w": (("neuron", "site"), parameters["weight1"])},
+        progress=True,
+    ).rename(member="trial")
+    ratios = inverse_participation_ratio(found.w.values).astype("float32")
+    return found.drop_vars(["stopped", "diverged"]).assign(loss=2 * found.loss, ipr=(("trial", "step", "neuron"), ratios))
+
+
+class Behind(NamedTuple):
+    """A network beside the best linear network behind its gates, both as E(ŷ − y)²."""
+
+    error: float  # of the network
+    excess: float  # how much of it least squares behind its gates would save
+
+
+@takes(weights=matrix, inputs=matrix, labels=vector)
+def behind_own_gates(weights: np.ndarray, inputs: np.ndarray, labels: np.ndarray) -> Behind:
+    r"""Measure how far the mean of rectifiers is from least squares behind its own gates.
+
+    With A, b of these gates and :math:`r = b - Aw/K`, the excess is :math:`r^\top A^{-1}r`. A sample's r is noisy in Kn entries,
+    whose squares would add up; so r₁ and r₂ come from the two halves of the samples: the mean of :math:`r_1^\top A^{-1}r_2` is
+    :math:`(1 - Kn/N)` times the excess, and zero for a network at rest.
+
+    Parameters
+    ----------
+    weights : (K, n), of the gates 1{⟨w, x⟩ > 0} and behind them
+    inputs, labels : (N, n) and (N,), N well above Kn
+    """
+    fit("(k, n), (s, n), (s,)", weights=weights, inputs=inputs, labels=labels)
+    share = weights.size / len(inputs)
+    if share > 0.5:
+        raise ValueError(f"{len(inputs)} samples for {weights.size} weights: want at least twice as many")
+    flat, projections = weights.ravel() / len(weights), inputs @ weights.T
+    halves = [range(start, len(inputs), 2) for start in (0, 1)]
+    moments = [_moments(inputs[half], labels[half], projections[half] > 0) for half in halves]
+    residuals = [b - a @ flat for a, b in moments]
+    a = (moments[0].a + moments[1].a) / 2
+    a += 1e-9 * np.trace(a) / len(a) * np.eye(len(a))  # gates that differ on few samples leave directions without any
+    step = solve(a, residuals[1], assume_a="pos")
+    error = np.mean((np.maximum(projections, 0).mean(axis=1) - labels) ** 2)
+    return Behind(float(error), float(residuals[0] @ step / (1 - share)))
+
+
+def _moments(inputs: np.ndarray, labels: np.ndarray, opened: np.ndarray) -> Moments:
+    """Average A and b piece by piece: the gated inputs of all samples at once would fill the memory."""
+    pieces = np.array_split(np.arange(len(inputs)), max(1, len(inputs) // 2500))
+    found = [gdln_moments(inputs[piece], labels[piece], opened[piece].T.astype(float)) for piece in pieces]
+    shares = [len(piece) / len(inputs) for piece in pieces]
+    return Moments(*(sum(share * part for share, part in zip(shares, kind, strict=True)) for kind in zip(*found, strict=True)))
+
+
+class Rest(NamedTuple):
+    """What the noise of descent on E(ŷ − y)² meets near a network's weights, stacked as w₁, w₂ and so on."""
+
+    linear: np.ndarray  # (Kn, Kn) 2A/K², the curvature of the linear network behind the gates
+    edge: np.ndarray  # (Kn, Kn) a block for each neuron, what signals at the gate's edge add to it
+    noise: np.ndarray  # (Kn, Kn) the covariance of a single sample's gradient
+
+
+@takes(weights=matrix, inputs=matrix, labels=vector, share=positive, window=positive)
+def around(weights: np.ndarray, inputs: np.ndarray, labels: np.ndarray, share: float = 0.1, window: float = 0.15) -> Rest:
+    r"""Measure curvature and gradient noise of the mean of rectifiers.
+
+    The gradient of :math:`E(\hat y - y)^2` by w_k is :math:`\tfrac2KE[(\hat y-y)\,g_kx]`. Its derivative has two parts: behind
+    fixed gates :math:`2A_{kl}/K^2`, and, as the gate's edge moves, :math:`\tfrac2KE[(\hat y-y)\,\delta(S_k)\,xx^\top]` for l = k.
+
+    Parameters
+    ----------
+    weights, inputs, labels : as in `behind_own_gates`
+    share : of the samples, taken for the two large matrices; the edge needs all
+    window : the edge's half width, in standard deviations of :math:`S_k = \langle w_k, x\rangle`
+    """
+    fit("(k, n), (s, n), (s,)", weights=weights, inputs=inputs, labels=labels)
+    count, n = weights.shape
+    projections = inputs @ weights.T
+    errors = 2 / count * (np.maximum(projections, 0).mean(axis=1) - labels)
+    some = slice(max(1, round(share * len(inputs))))
+    opened, pull = projections[some] > 0, np.abs(errors[some])
+    noise = _moments(inputs[some] * pull[:, None], np.sign(errors[some]), opened)  # b: the mean gradient
+    edge = np.zeros((count, n, count, n))
+    for k, own in enumerate(projections.T):
+        width = window * own.std()
+        near = np.abs(own) < width
+        edge[k, :, k] = (inputs[near] * errors[near, None]).T @ inputs[near] / (2 * width * len(inputs))
+    linear = 2 / count**2 * _moments(inputs[some], labels[some], opened).a
+    return Rest(linear, edge.reshape(linear.shape), noise.a - np.outer(noise.b, noise.b))
+
+
+@takes(weights=matrix, record=vector, learning_rate=positive)
+def descend(
+    weights: np.ndarray,
+    record: np.ndarray,
+    *,
+    learning_rate: float = 4.0,
+    batch: int = 1000,
+    xi: tuple = (2.0, 1.0),
+    gain: float = 3.0,
+    seed: int = 0,
+) -> np.ndarray:
+    """Go on from weights (K, n), as `gates_to_rest` does, and return those at the recorded steps, (T, K, n)."""
+    neurons, sites = weights.shape
+    inputs, wanted = signals("nlgp", sites, xi, gain, 1, seed, CLASSES)(1, 0)
+    return (
+        train(
+            Committee(sites, neurons),
+            {"weight1": torch.tensor(weights[None], dtype=torch.float32)},
+            inputs,
+            wanted,
+            learning_rate=2 * learning_rate,
+            steps=int(record[-1]),
+            draw=signals("nlgp", sites, xi, gain, batch, seed, CLASSES),
+            record=record,
+            observe=lambda parameters, outputs, hidden: {"w": (("neuron", "site"), parameters["weight1"])},
+        )
+        .w.values[0]
+        .astype(float)
+    )
+
+
+RUNS = [
+    Run(
+        "gated_linear/rest",
+        gates_to_rest,
+        "run",
+        {f"seed {seed}": {"steps": 16_000, "cooling": 8_000, "pairs": 28, "seed": seed} for seed in (0, 1)},
+    )
+]
