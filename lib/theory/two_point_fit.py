@@ -13,20 +13,21 @@ from scipy.optimize import OptimizeResult, least_squares, minimize_scalar
 
 from lib import checks
 from lib.checks import non_negative, positive, positives, takes, vector
-from lib.theory.two_point_curves import CURVES, SINGLE_CONSTANTS, dataset, pair_loss, path
+from lib.theory.two_point_curves import CURVES, Pair, dataset, pair_loss, path, zero_or_positive
 
 
 class Fit(NamedTuple):
-    """The two time constants that describe three measured curves best."""
+    """The pair whose two time constants describe three measured curves best."""
 
-    tau_h: float
-    tau_y: float
+    pair: Pair
     r2: dict[str, float]  # coefficient of determination of dh2, dy2 and w; not finite where a curve is constant
     loss: float  # squared errors, summed over the points of the three curves (Eq. 49); where asked for, over their variances
     curves: xr.Dataset  # the theory at the measured times, as of `solve`
 
 
-@takes(times=vector, dh2=partial(positives, ndim=1), dy2=vector, w=vector, **SINGLE_CONSTANTS)
+@takes(
+    times=vector, dh2=partial(positives, ndim=1), dy2=vector, w=vector, input_distance=positive, target_distance=zero_or_positive
+)
 def fit(
     times: ArrayLike,
     dh2: ArrayLike,
@@ -59,7 +60,7 @@ def fit(
     def theory(log_taus: NDArray, clock: NDArray) -> NDArray:
         return path(start, clock, x2, target2, *np.exp(log_taus))
 
-    def polish(log_taus: NDArray, points: NDArray | slice) -> OptimizeResult:
+    def polish(log_taus: NDArray, points: NDArray | slice, most: int | None = None) -> OptimizeResult:
         def errors(log_taus: NDArray) -> NDArray:
             if not np.all(np.isfinite(log_taus)):  # SciPy's step where nothing has an effect; it then stays where it is
                 return np.full(measured[:, points].size, np.nan)
@@ -67,11 +68,12 @@ def fit(
 
         box = (log_taus - np.log(1e6), log_taus + np.log(1e6))  # flat curves would send τ to infinity
         with np.errstate(divide="ignore", invalid="ignore"):  # SciPy divides 0 by 0 where a constant has no effect
-            return least_squares(errors, log_taus, bounds=box, xtol=1e-12, ftol=1e-12, gtol=None)
+            return least_squares(errors, log_taus, bounds=box, xtol=1e-12, ftol=1e-12, gtol=None, max_nfev=most)
 
     few = _sample(len(times))
     starts = _coarse_fits(start, clock[few[::3]], measured[:, few[::3]], scale, x2, target2)
-    best = min((polish(log_taus, few) for log_taus in starts), key=lambda found: found.cost)
+    tried = sorted((polish(log_taus, few, 4) for log_taus in starts), key=lambda found: found.cost)
+    best = min((polish(found.x, few) for found in tried[:3]), key=lambda found: found.cost)
     log_taus = polish(best.x, slice(None)).x
 
     curves = theory(log_taus, clock)
@@ -79,7 +81,8 @@ def fit(
     spread = np.sum((measured - measured.mean(axis=1, keepdims=True)) ** 2, axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         r2 = dict(zip(CURVES, (1 - errors / spread).tolist(), strict=True))
-    return Fit(*np.exp(log_taus).tolist(), r2, float((errors / scale[:, 0] ** 2).sum()), dataset(times, curves))
+    pair = Pair(input_distance, target_distance, *np.exp(log_taus))
+    return Fit(pair, r2, float((errors / scale[:, 0] ** 2).sum()), dataset(times, curves))
 
 
 def _sample(size: int, most: int = 200) -> NDArray:
@@ -97,15 +100,15 @@ def _coarse_fits(
     """
     found = []
     center = measured[0].max() ** 2 / (x2 * max(target2, measured[1].max()) or 1.0)
-    for ratio in center * np.logspace(-6, 6, 75):
+    for ratio in center * np.logspace(-6, 6, 50):
         high = start[0] - ratio * x2 * start[1] / start[0]
         rate = (start[0] + np.hypot(high, 2 * np.sqrt(ratio * x2 * target2))) / (2 * ratio)  # at τ_h = 1
-        clocks = np.logspace(-2, 4, 121) / (rate * times[-1])
+        clocks = np.logspace(-2, 4, 61) / (rate * times[-1])
         curves = path(start, np.outer(clocks, times).ravel(), x2, target2, 1.0, ratio).reshape(3, len(clocks), -1)
         errors = np.sum(((curves - measured[:, None]) / scale[:, None]) ** 2, axis=(0, 2))
         best = np.argmin(errors)
         found.append((errors[best], -np.log(clocks[best]), np.log(ratio) - np.log(clocks[best])))
-    apart = [min(found[i : i + 3]) for i in range(0, len(found), 3)]  # half a decade
+    apart = [min(found[i : i + 2]) for i in range(0, len(found), 2)]  # half a decade
     return [np.array(log_taus) for _, *log_taus in sorted(apart)[:10]]
 
 
