@@ -24,15 +24,9 @@ ROOT = Path(__file__).parents[1]
 LEAST_CLAIMS, LEAST_EXERCISES, MOST_BYTES, COLUMNS = 15, 4, 1_500_000, 99
 MACHINE = r"(?<![\w.~])/(?:root|home|work|Users)/"  # the beginning of a path that exists on one machine only
 SCRATCH = r"(?<![\w.~])/tmp/"
-
 OPENING_WORDS, OPENING_LINKS, MOST_SLIDES = 300, 12, 28
-# Chapters without plan, slides and checked problems so far: this list only shrinks, to set().
-UNTAUGHT = {"two_point"}
-FIRST_EDITION = {"two_point"}  # not yet rewritten: this list only shrinks
 
 each_chapter = pytest.mark.parametrize("chapter", chapters(ROOT))
-taught = pytest.mark.parametrize("chapter", [name for name in chapters(ROOT) if name not in UNTAUGHT])
-rewritten = pytest.mark.parametrize("chapter", [name for name in chapters(ROOT) if name not in FIRST_EDITION])
 
 
 @cache
@@ -170,7 +164,7 @@ def test_a_claim_is_its_own_target(chapter):
     assert len(places) == len(set(places))
 
 
-@rewritten
+@each_chapter
 def test_a_chapter_opens_with_a_picture_its_findings_and_what_one_needs(chapter):
     opening = source(chapter).split("\n## ")[0].split("---\n", 2)[2]
     text = re.sub(r"^```\{code-cell\}.*?^```$", "", opening, flags=re.MULTILINE | re.DOTALL)
@@ -218,7 +212,7 @@ def test_every_exercise_has_a_folded_solution_or_is_a_problem(chapter):
     assert all(":class: dropdown" in options for _, options in solutions)
 
 
-@rewritten
+@each_chapter
 def test_two_problems_have_their_solutions_elsewhere_and_one_exercise_is_hard(chapter):
     problems = re.findall(r"^:label: (\S+)\n:class: problem$", source(chapter), re.MULTILINE)
     solved = (ROOT / "book" / "problems" / f"{chapter}.md").read_text(encoding="utf-8")
@@ -238,7 +232,7 @@ def labels():
     return {name for names in named for name in names} | figures | {label(record) for record in read(ROOT)}
 
 
-@taught
+@each_chapter
 @pytest.mark.parametrize("place", ["slides", "course"])
 def test_a_deck_and_a_plan_lead_to_what_there_is(chapter, place):
     """The build says so, too, but at its end."""
@@ -247,7 +241,7 @@ def test_a_deck_and_a_plan_lead_to_what_there_is(chapter, place):
     assert wanted and not set(wanted) - labels()
 
 
-@taught
+@each_chapter
 def test_a_deck_shows_the_chapters_own_equations_figures_and_claims(chapter):
     deck = (ROOT / "book" / "slides" / f"{chapter}.md").read_text(encoding="utf-8")
     shown = re.findall(r"^!\[\]\(#([\w-]+)\)$", deck, re.MULTILINE)
@@ -260,7 +254,7 @@ def test_a_deck_shows_the_chapters_own_equations_figures_and_claims(chapter):
     assert "Decide" in deck and "## What to take away" in deck
 
 
-@taught
+@each_chapter
 def test_a_plan_fills_90_minutes_and_has_what_a_lecture_needs(chapter):
     assert f"book/course/{chapter}" in toc.pages(ROOT)
     plan = (ROOT / "book" / "course" / f"{chapter}.md").read_text(encoding="utf-8")
@@ -274,7 +268,7 @@ def test_a_plan_fills_90_minutes_and_has_what_a_lecture_needs(chapter):
     assert re.search("^- ", sections["Typical mistakes"], re.MULTILINE)
 
 
-@taught
+@each_chapter
 def test_a_problem_set_can_be_handed_out_and_its_solutions_pass_its_checks(chapter):
     for solved in (True, False):
         written = problems.notebook(ROOT, chapter, solved)

@@ -451,7 +451,7 @@ def of_two_points():
         "t up to 1.7e308",
         "the final distance",
         value,
-        lambda: np.tile([two.final_distance2(1, 0, **named(*ones)), 1], (3, 1)),
+        lambda: np.tile([two.final_distance2(1, 0, two.Pair(*ones)), 1], (3, 1)),
     )
     for h, y, tau_h, tau_y, times in [
         (1, 1, 1, 1, (0, 1, 1e6)),
@@ -488,10 +488,10 @@ def of_two_points():
         (0.05, 1, 1, 1),
         (35, 1, 1, 1),
     ]:
-        args, constants = (h, gain, target, 1, tau_y), named(1, target, 1, tau_y)
+        args, constants = (h, gain, target, 1, tau_y), two.Pair(1, target, 1, tau_y)
         value = lambda h=h, g=gain, c=constants: [
-            two.random_feature_probability(h, g, **c),
-            two.random_feature_density(h, g, **c),
+            two.random_feature_probability(h, g, c),
+            two.random_feature_density(h, g, c),
         ]
         reference = lambda a=args: references.random_features(*a)
         yield (
@@ -502,7 +502,7 @@ def of_two_points():
             reference,
             1e-10,
         )
-    value = lambda: [two.random_feature_probability(0, 1, **named(1, t, 1, 1)) for t in (1, 0)]
+    value = lambda: [two.random_feature_probability(0, 1, two.Pair(1, t, 1, 1)) for t in (1, 0)]
     yield (
         "two_point.random_feature_probability, random_feature_density",
         "h = 0, with Δy and without",
@@ -510,32 +510,27 @@ def of_two_points():
         value,
         lambda: [0, 0.5],
     )
-    value = lambda: two.random_feature_density(1, 1, **named(1, 1e90, 1e-90, 1e90))
+    value = lambda: two.random_feature_density(1, 1, two.Pair(1, 1e90, 1e-90, 1e90))
     yield "two_point.random_feature_density", "‖Δy‖² τ_y/τ_h = 1e360", "refused", value, "range of floats"
     value = lambda: two.loss([1.0], [0.0], [1e300], target_distance=1, tau_mean=1e-90, mean_error=1e90)
     yield "two_point.loss", "t/τ = 1e390", "0", value, lambda: [0]
 
 
-def named(x, target, tau_h, tau_y):
-    """Return the constants of two points by name."""
-    return {"input_distance": x, "target_distance": target, "tau_h": tau_h, "tau_y": tau_y}
-
-
 def settled(h, y, *constants):
     """Return A_high, A_low, the final distance and both eigenvalues."""
-    constants = named(*constants)
-    return [*two.high_low(h, y, **constants), two.final_distance2(h, y, **constants), *two.eigenvalues(h, y, **constants)]
+    pair = two.Pair(*constants)
+    return [*two.high_low(h, y, pair), two.final_distance2(h, y, pair), *two.eigenvalues(h, y, pair)]
 
 
 def flowed(h, y, w, x, target, tau_h, tau_y, times):
     """Return ‖dh‖² and ‖dy‖², rows of times."""
-    found = two.solve(h, y, w, times, **named(x, target, tau_h, tau_y))
+    found = two.solve(h, y, w, times, two.Pair(x, target, tau_h, tau_y))
     return np.column_stack([found.dh2, found.dy2])
 
 
 def merged(h, y, tau_h, tau_y, times):
     """Return ‖dh‖² and ‖dy‖² of two points with equal targets, rows of times."""
-    found = two.identical_outputs(h, y, times, input_distance=1, tau_h=tau_h, tau_y=tau_y)
+    found = two.identical_outputs(h, y, times, two.Pair(1, 0, tau_h, tau_y))
     return np.column_stack([found.dh2, found.dy2])
 
 

@@ -167,8 +167,8 @@ def _fit(one: xr.Dataset, input_distance: float, target_distance: float) -> xr.D
     r2 = [*found.r2.values(), 1 - np.sum((loss - losses) ** 2) / np.sum((losses - losses.mean()) ** 2)]
     return xr.Dataset(
         {
-            "tau_h": found.tau_h,
-            "tau_y": found.tau_y,
+            "tau_h": found.pair.tau_h,
+            "tau_y": found.pair.tau_y,
             "tau_mean": tau_mean,
             "misfit": found.loss,
             "r2": ("curve", r2),

@@ -92,6 +92,11 @@ def trajectory(
 
     Source: new; contains the three cases of appendix A, "Exact solutions".
     """
+    return path(a0, w0, beta_star, times, eta_a, eta_w)
+
+
+def path(a0: float, w0: NDArray, beta_star: NDArray, times: NDArray, eta_a: float, eta_w: float) -> Trajectory:
+    """Solve as `trajectory` does, for arguments that have been checked: fits call it thousands of times."""
     a0, w0, beta_star = _rescaled(a0, w0, beta_star, eta_a, eta_w)
 
     delta, rise, fall, p, m = _modes(a0, w0, beta_star)

@@ -30,7 +30,7 @@ from lib.theory.balance import (  # noqa: F401  what follows, under the same nam
     twin_kernel_distance,
 )
 from lib.theory.common import held
-from lib.theory.two_point import SINGLE_CONSTANTS, Product
+from lib.theory.two_point import Pair, Product, one
 
 GENERATORS, RATES = partial(arrays, check=checks.squares), partial(positives, ndim=1)
 PART = partial(number, low=0, high=np.nextafter(1, 0))
@@ -218,10 +218,8 @@ def neuron_as_pair(neuron: Neuron) -> Product:
     return Product(np.array([shift * a, w[0] / shift]), float(target[0]), float(np.sqrt(eta_a * eta_w)))
 
 
-@takes(dh2=positive, dy2=checks.non_negative, w=number, **SINGLE_CONSTANTS | {"target_distance": positive})
-def two_points_as_neuron(
-    dh2: float, dy2: float, w: float, *, input_distance: float, target_distance: float, tau_h: float, tau_y: float
-) -> Neuron:
+@takes(dh2=positive, dy2=checks.non_negative, w=number, pair=one)
+def two_points_as_neuron(dh2: float, dy2: float, w: float, pair: Pair) -> Neuron:
     r"""Read the equations of two points as a neuron: :math:`a = \|dh\|`, :math:`w = dy/\|dh\|`, :math:`\beta_* = \Delta y`,
 
     .. math:: \eta_a = \frac{\|\Delta x\|^2}{2\tau_h}, \quad \eta_w = \frac{1}{2\tau_y}, \quad \delta = \frac{A_{high}}{2\tau_y}.
@@ -229,15 +227,16 @@ def two_points_as_neuron(
     The scalar a is the *encoder* and w the decoder: δ > 0 says that the layer next to the inputs is the larger. With one output
     the neuron's input is one number, signed along Δy; in general it has two, along Δy and across.
 
-    Arguments and errors as `lib.theory.two_point.solve`, but `target_distance` is positive. Source: new.
+    Arguments and errors as `lib.theory.two_point.solve`, but `pair.y` is positive. Source: new.
     """  # noqa: D400
-    along = (dy2 - w) / target_distance
+    target = positive("pair.y", pair.y)
+    along = (dy2 - w) / target
     across2 = dy2 - along**2
     if across2 < -1e-11 * dy2:
-        raise ValueError(f"no dy has dy2 {dy2:g} and w {w:g}: |dy2 - w| = |dy·Δy| is at most target_distance * sqrt(dy2)")
+        raise ValueError(f"no dy has dy2 {dy2:g} and w {w:g}: |dy2 - w| = |dy·Δy| is at most pair.y * sqrt(dy2)")
     dy = np.array([along]) if across2 <= 1e-11 * dy2 else np.array([along, np.sqrt(across2)])
-    a, beta_star = np.sqrt(dh2), target_distance * np.eye(len(dy))[0]
-    return Neuron(a, dy / a, beta_star, float(input_distance**2 / (2 * tau_h)), float(1 / (2 * tau_y)))
+    a, beta_star = np.sqrt(dh2), target * np.eye(len(dy))[0]
+    return Neuron(a, dy / a, beta_star, float(pair.x**2 / (2 * pair.tau_h)), float(1 / (2 * pair.tau_y)))
 
 
 @takes(neuron=_neuron)

@@ -3,7 +3,7 @@
 Public under `lib.theory.two_point`, whose docstring explains the names.
 """
 
-from functools import partial
+from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
@@ -25,22 +25,55 @@ def _zero_or_positives(name: str, value: ArrayLike, ndim: int | None = None) -> 
     return array
 
 
-# how the constants are checked, as arrays or as one number each, wherever a function has them
-CONSTANTS = {"input_distance": positives, "target_distance": _zero_or_positives, "tau_h": positives, "tau_y": positives}
-SINGLE_CONSTANTS = {name: partial(check, ndim=0) for name, check in CONSTANTS.items()}
+@dataclass(frozen=True)
+class Pair:
+    """Two points as the theory knows them: two distances and two clocks.
+
+    Parameters
+    ----------
+    x, y : ‖Δx‖ > 0 and ‖Δy‖ ≥ 0, how far apart the inputs and the targets are
+    tau_h, tau_y : positive time constants of the encoder and of the decoder
+
+    Numbers or arrays that broadcast to (...). Raises ValueError if they do not, or if one is out of range.
+    """
+
+    x: ArrayLike
+    y: ArrayLike
+    tau_h: ArrayLike
+    tau_y: ArrayLike
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            check = _zero_or_positives if name == "y" else positives
+            object.__setattr__(self, name, check(name, value)[()])
+        broadcastable(**vars(self))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Return the shape to which the four broadcast."""
+        return np.broadcast_shapes(*map(np.shape, vars(self).values()))
+
+    @property
+    def slope(self) -> NDArray:
+        r"""Return :math:`\tfrac{\tau_y}{\tau_h}\|\Delta x\|^2` (...), with which Eq. 11 weighs the decoder."""
+        with np.errstate(over="ignore"):
+            return self.tau_y / self.tau_h * self.x**2
 
 
-@takes(dh2=positives, dy2=non_negatives, w=numbers, **CONSTANTS)
-def velocity(
-    dh2: ArrayLike,
-    dy2: ArrayLike,
-    w: ArrayLike,
-    *,
-    input_distance: ArrayLike,
-    target_distance: ArrayLike,
-    tau_h: ArrayLike,
-    tau_y: ArrayLike,
-) -> NDArray:
+def zero_or_positive(name: str, value: float) -> float:
+    """Return one number that is 0 or at least 1e-100."""
+    return float(_zero_or_positives(name, value, ndim=0))
+
+
+def one(name: str, value: Pair) -> Pair:
+    """Return a pair whose fields are one number each."""
+    if shape := checks.kind(name, value, Pair).shape:
+        raise ValueError(f"{name} has fields of shape {shape}: want one number for each")
+    return value
+
+
+@takes(dh2=positives, dy2=non_negatives, w=numbers, pair=checks.instance(Pair))
+def velocity(dh2: ArrayLike, dy2: ArrayLike, w: ArrayLike, pair: Pair) -> NDArray:
     r"""Return the velocity of (‖dh‖², ‖dy‖², w),
 
     .. math::
@@ -51,35 +84,24 @@ def velocity(
 
     Parameters
     ----------
-    dh2, dy2, w : ‖dh‖² > 0, ‖dy‖² ≥ 0 and w; they and the constants broadcast to (...)
-    input_distance, target_distance : ‖Δx‖ > 0 and ‖Δy‖ ≥ 0
-    tau_h, tau_y : positive time constants
+    dh2, dy2, w : ‖dh‖² > 0, ‖dy‖² ≥ 0 and w
+    pair : its fields and the curves broadcast to (...)
 
     Returns (3, ...). Source: van Rossem & Saxe, Eq. 7.
     """  # noqa: D400
-    broadcastable(dh2=dh2, dy2=dy2, w=w, input_distance=input_distance, target_distance=target_distance, tau_h=tau_h, tau_y=tau_y)
-    h, y, x2, target2 = dh2, dy2, input_distance**2, target_distance**2
+    broadcastable(dh2=dh2, dy2=dy2, w=w, pair=pair)
+    h, y, x2, tau_h, tau_y = dh2, dy2, pair.x**2, pair.tau_h, pair.tau_y
     return np.stack(
         np.broadcast_arrays(
             -x2 * w / tau_h,
             -w * (h / tau_y + x2 * y / (tau_h * h)),
-            -(3 * w - y + target2) * h / (2 * tau_y) - x2 * (y + w) * w / (2 * tau_h * h),
+            -(3 * w - y + pair.y**2) * h / (2 * tau_y) - x2 * (y + w) * w / (2 * tau_h * h),
         )
     )
 
 
-@takes(dh2=positive, dy2=non_negative, w=number, times=ascending, **SINGLE_CONSTANTS)
-def solve(
-    dh2: float,
-    dy2: float,
-    w: float,
-    times: ArrayLike,
-    *,
-    input_distance: float,
-    target_distance: float,
-    tau_h: float,
-    tau_y: float,
-) -> xr.Dataset:
+@takes(dh2=positive, dy2=non_negative, w=number, times=ascending, pair=one)
+def solve(dh2: float, dy2: float, w: float, times: ArrayLike, pair: Pair) -> xr.Dataset:
     r"""Solve Eq. 7 exactly.
 
     With :math:`a = \|dh\|` and :math:`u = dy/\|dh\|`, Eq. 7 is one linear hidden neuron that learns Δy,
@@ -94,17 +116,15 @@ def solve(
     ----------
     dh2, dy2, w : the three curves at time 0, ‖dh‖² > 0 and ‖dy‖² ≥ 0
     times : (T,) ascending from 0 or later
-    input_distance, target_distance : ‖Δx‖ > 0 and ‖Δy‖ ≥ 0
-    tau_h, tau_y : positive time constants
+    pair : of one number each
 
     Returns dh2, dy2 and w over the coordinate time (T,). Raises ValueError if no vector dy has this ‖dy‖² and w.
 
     Source: new; van Rossem & Saxe, A.3, hold that Eq. 7 "cannot be solved analytically in the general case".
     """
-    x2, target2 = input_distance**2, target_distance**2
-    if np.abs(dy2 - w) > np.sqrt(target2 * dy2) + 1e-5 * (dy2 + np.abs(w)):
-        raise ValueError(f"no dy has dy2 {dy2:g} and w {w:g}: |dy2 - w| = |dy·Δy| is at most target_distance * sqrt(dy2)")
-    return dataset(times, path((dh2, dy2, w), times, x2, target2, tau_h, tau_y))
+    if np.abs(dy2 - w) > np.sqrt(pair.y**2 * dy2) + 1e-5 * (dy2 + np.abs(w)):
+        raise ValueError(f"no dy has dy2 {dy2:g} and w {w:g}: |dy2 - w| = |dy·Δy| is at most pair.y * sqrt(dy2)")
+    return dataset(times, path((dh2, dy2, w), times, pair.x**2, pair.y**2, pair.tau_h, pair.tau_y))
 
 
 def path(start: tuple[float, float, float], times: NDArray, x2: float, target2: float, tau_h: float, tau_y: float) -> NDArray:
@@ -117,16 +137,14 @@ def path(start: tuple[float, float, float], times: NDArray, x2: float, target2: 
     along = np.clip((y - w) / target, -np.sqrt(y), np.sqrt(y))
     across = np.sqrt(max(y - along**2, 0))
     u = np.array([along, across]) / np.sqrt(h)
-    neuron = single_neuron.trajectory(np.sqrt(h), u, [target, 0], times, x2 / (2 * tau_h), 1 / (2 * tau_y))
+    neuron = single_neuron.path(np.sqrt(h), u, np.array([target, 0]), times, x2 / (2 * tau_h), 1 / (2 * tau_y))
     dy = neuron.beta
     y = np.sum(dy**2, axis=1)
     return np.stack([neuron.a**2, y, y - dy[:, 0] * target])
 
 
-@takes(dh2=positive, dy2=non_negative, times=ascending, **SINGLE_CONSTANTS)
-def identical_outputs(
-    dh2: float, dy2: float, times: ArrayLike, *, input_distance: float, tau_h: float, tau_y: float
-) -> xr.Dataset:
+@takes(dh2=positive, dy2=non_negative, times=ascending, pair=one)
+def identical_outputs(dh2: float, dy2: float, times: ArrayLike, pair: Pair) -> xr.Dataset:
     r"""Solve Eq. 7 for equal targets, Δy = 0, where w = ‖dy‖²:
 
     .. math:: \|dh\|^2 = \frac{A_{high}}{1 + (\frac{A_{high}}{\|dh(0)\|^2} - 1)\,e^{-A_{high}t/\tau_y}}, \qquad
@@ -134,11 +152,13 @@ def identical_outputs(
 
     and :math:`\|dh\|^2 = \|dh(0)\|^2/(1 + \|dh(0)\|^2t/\tau_y)` where :math:`A_{high} = 0`. Nothing overflows at long times.
 
-    Arguments as in `solve`; dh2 and dy2 over the coordinate time are returned.
+    Arguments as in `solve`, with `pair.y` = 0; dh2 and dy2 over the coordinate time are returned.
 
     Source: corrects van Rossem & Saxe, Eqs. 39 and 40, whose exponents lack 1/τ_y.
     """  # noqa: D400
-    h, y = _identical(dh2, dy2, times, input_distance**2, tau_h, tau_y)
+    if pair.y:
+        raise ValueError(f"pair has y = {pair.y:g}: want 0, equal targets")
+    h, y = _identical(dh2, dy2, times, pair.x**2, pair.tau_h, pair.tau_y)
     return xr.Dataset({"dh2": ("time", h), "dy2": ("time", y)}, {"time": times})
 
 

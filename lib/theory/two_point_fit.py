@@ -13,21 +13,31 @@ from scipy.optimize import OptimizeResult, least_squares, minimize_scalar
 
 from lib import checks
 from lib.checks import non_negative, positive, positives, takes, vector
-from lib.theory.two_point_curves import CURVES, SINGLE_CONSTANTS, dataset, pair_loss, path
+from lib.theory.two_point_curves import CURVES, Pair, dataset, pair_loss, path, zero_or_positive
 
 
 class Fit(NamedTuple):
-    """The two time constants that describe three measured curves best."""
+    """The pair whose two time constants describe three measured curves best."""
 
-    tau_h: float
-    tau_y: float
+    pair: Pair
     r2: dict[str, float]  # coefficient of determination of dh2, dy2 and w; not finite where a curve is constant
-    loss: float  # squared errors, summed over the points of the three curves (Eq. 49)
+    loss: float  # squared errors, summed over the points of the three curves (Eq. 49); where asked for, over their variances
     curves: xr.Dataset  # the theory at the measured times, as of `solve`
 
 
-@takes(times=vector, dh2=partial(positives, ndim=1), dy2=vector, w=vector, **SINGLE_CONSTANTS)
-def fit(times: ArrayLike, dh2: ArrayLike, dy2: ArrayLike, w: ArrayLike, *, input_distance: float, target_distance: float) -> Fit:
+@takes(
+    times=vector, dh2=partial(positives, ndim=1), dy2=vector, w=vector, input_distance=positive, target_distance=zero_or_positive
+)
+def fit(
+    times: ArrayLike,
+    dh2: ArrayLike,
+    dy2: ArrayLike,
+    w: ArrayLike,
+    *,
+    input_distance: float,
+    target_distance: float,
+    normalized: bool = False,
+) -> Fit:
     """Find the two time constants with which Eq. 7, started from the first measured values, describes three measured curves.
 
     The squared errors of the three curves are summed over the points (Eq. 49), and minimized over log τ_h and log τ_y from the
@@ -38,29 +48,32 @@ def fit(times: ArrayLike, dh2: ArrayLike, dy2: ArrayLike, w: ArrayLike, *, input
     times : (T,) ascending, T ≥ 4; `times[0]` counts as time 0
     dh2, dy2, w : (T,) measured ‖dh‖² > 0, ‖dy‖² and w; a start that noise made impossible is moved to the nearest dy·Δy
     input_distance, target_distance : ‖Δx‖ > 0 and ‖Δy‖ ≥ 0
+    normalized : divide each curve's errors by its standard deviation, for Eq. 49 is blind to a curve of small numbers
 
     Source: van Rossem & Saxe, appendix B.1, "Fitting Procedure".
     """
     _check_measured(times, dh2=dh2, dy2=dy2, w=w)
     x2, target2 = input_distance**2, target_distance**2
     start, clock, measured = (dh2[0], max(dy2[0], 0.0), w[0]), times - times[0], np.stack([dh2, dy2, w])
+    scale = np.where((size := measured.std(axis=1, keepdims=True)) > 0, size, 1) if normalized else np.ones((3, 1))
 
     def theory(log_taus: NDArray, clock: NDArray) -> NDArray:
         return path(start, clock, x2, target2, *np.exp(log_taus))
 
-    def polish(log_taus: NDArray, points: NDArray | slice) -> OptimizeResult:
+    def polish(log_taus: NDArray, points: NDArray | slice, most: int | None = None) -> OptimizeResult:
         def errors(log_taus: NDArray) -> NDArray:
             if not np.all(np.isfinite(log_taus)):  # SciPy's step where nothing has an effect; it then stays where it is
                 return np.full(measured[:, points].size, np.nan)
-            return (theory(log_taus, clock[points]) - measured[:, points]).ravel()
+            return ((theory(log_taus, clock[points]) - measured[:, points]) / scale).ravel()
 
         box = (log_taus - np.log(1e6), log_taus + np.log(1e6))  # flat curves would send τ to infinity
         with np.errstate(divide="ignore", invalid="ignore"):  # SciPy divides 0 by 0 where a constant has no effect
-            return least_squares(errors, log_taus, bounds=box, xtol=1e-12, ftol=1e-12, gtol=None)
+            return least_squares(errors, log_taus, bounds=box, xtol=1e-12, ftol=1e-12, gtol=None, max_nfev=most)
 
     few = _sample(len(times))
-    starts = _coarse_fits(start, clock[few[::3]], measured[:, few[::3]], x2, target2)
-    best = min((polish(log_taus, few) for log_taus in starts), key=lambda found: found.cost)
+    starts = _coarse_fits(start, clock[few[::3]], measured[:, few[::3]], scale, x2, target2)
+    tried = sorted((polish(log_taus, few, 4) for log_taus in starts), key=lambda found: found.cost)
+    best = min((polish(found.x, few) for found in tried[:3]), key=lambda found: found.cost)
     log_taus = polish(best.x, slice(None)).x
 
     curves = theory(log_taus, clock)
@@ -68,7 +81,8 @@ def fit(times: ArrayLike, dh2: ArrayLike, dy2: ArrayLike, w: ArrayLike, *, input
     spread = np.sum((measured - measured.mean(axis=1, keepdims=True)) ** 2, axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         r2 = dict(zip(CURVES, (1 - errors / spread).tolist(), strict=True))
-    return Fit(*np.exp(log_taus).tolist(), r2, float(errors.sum()), dataset(times, curves))
+    pair = Pair(input_distance, target_distance, *np.exp(log_taus))
+    return Fit(pair, r2, float((errors / scale[:, 0] ** 2).sum()), dataset(times, curves))
 
 
 def _sample(size: int, most: int = 200) -> NDArray:
@@ -78,7 +92,7 @@ def _sample(size: int, most: int = 200) -> NDArray:
 
 
 def _coarse_fits(
-    start: tuple[float, float, float], times: NDArray, measured: NDArray, x2: float, target2: float, most: int = 10
+    start: tuple[float, float, float], times: NDArray, measured: NDArray, scale: NDArray, x2: float, target2: float
 ) -> list[NDArray]:
     """Return the (log τ_h, log τ_y) of a grid that fit best, one for each ratio τ_y/τ_h.
 
@@ -86,16 +100,16 @@ def _coarse_fits(
     """
     found = []
     center = measured[0].max() ** 2 / (x2 * max(target2, measured[1].max()) or 1.0)
-    for ratio in center * np.logspace(-6, 6, 75):
+    for ratio in center * np.logspace(-6, 6, 50):
         high = start[0] - ratio * x2 * start[1] / start[0]
         rate = (start[0] + np.hypot(high, 2 * np.sqrt(ratio * x2 * target2))) / (2 * ratio)  # at τ_h = 1
-        clocks = np.logspace(-2, 4, 121) / (rate * times[-1])
+        clocks = np.logspace(-2, 4, 61) / (rate * times[-1])
         curves = path(start, np.outer(clocks, times).ravel(), x2, target2, 1.0, ratio).reshape(3, len(clocks), -1)
-        errors = np.sum((curves - measured[:, None]) ** 2, axis=(0, 2))
+        errors = np.sum(((curves - measured[:, None]) / scale[:, None]) ** 2, axis=(0, 2))
         best = np.argmin(errors)
         found.append((errors[best], -np.log(clocks[best]), np.log(ratio) - np.log(clocks[best])))
-    apart = [min(found[i : i + 3]) for i in range(0, len(found), 3)]  # half a decade
-    return [np.array(log_taus) for _, *log_taus in sorted(apart)[:most]]
+    apart = [min(found[i : i + 2]) for i in range(0, len(found), 2)]  # half a decade
+    return [np.array(log_taus) for _, *log_taus in sorted(apart)[:10]]
 
 
 @takes(times=vector, losses=vector, dy2=vector, w=vector, target_distance=non_negative, mean_error=positive)

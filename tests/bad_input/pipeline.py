@@ -30,6 +30,12 @@ FOUND = xr.Dataset(
     | {"w": (("trial", "step"), [[0.4, 0.2, 0.1, 0.05, 0.02]])},
     {"trial": [0], "step": [0, 1, 2, 3, 4]},
 )
+WATCHED = xr.Dataset({f"{seen}_{one}": ("between", [1.0, 0.5]) for seen in ("speed", "along", "force") for one in "hy"})
+MAPS = xr.Dataset(
+    {name: (("step", "output", "unit"), [[[1.0, 2.0]], [[2.0, 1.5]]]) for name in ("dh", "d_y")}
+    | {name: (("step", "output"), [[value], [value]]) for name, value in (("dy", 0.1), ("wanted", 1.0))},
+    {"step": [0, 1]},
+).assign(dh=(("step", "unit"), [[1.0, 2.0], [2.0, 1.5]]))
 DISTANCES = xr.Dataset({"distance2": (("point", "other"), np.ones((4, 4)))})
 CURVE = xr.DataArray([0.1, 0.5, 1.0], {"step": [0, 1, 2]})
 ERRORS = xr.DataArray([0.5, 0.2, 0.1], {"points": [10, 20, 40]})
@@ -60,6 +66,7 @@ EXEMPT = {
     "lib.experiments.two_point.Setting.network": "hands its sizes to the network, which refuses them",
     "lib.experiments.two_point.Setting.train": "called by experiments, which have checked what comes in",
     "lib.experiments.two_point.Setting.batches": "called by experiments with the number of points that they have",
+    "lib.experiments.two_point_maps.maps": "tests/experiments give it a network and points",
     "lib.experiments.images.states": "an observer, called by lib.training.train",
 }
 
@@ -100,6 +107,31 @@ CALLS = {
         blobs=call(setting=SMALL, side=2, trials=1, seed=0, device="cpu", may={"seed": "zero"}),
         mnist=call(
             setting=SMALL, images=64, shown=2, records=1, trials=1, seed=0, device="cpu", may={"seed": "zero"}, untried=MNIST
+        ),
+    ),
+    **room(
+        "experiments.two_point_maps",
+        assumption=call(
+            setting=SMALL,
+            trials=1,
+            records=1,
+            centred=False,
+            all_layers=False,
+            input_distance=1.0,
+            target_distance=0.5,
+            seed=0,
+            device="cpu",
+            may={"seed": "zero"},
+        ),
+        motion=call(found=MAPS, also={"found": (FOUND,)}),
+        among=call(
+            setting=SMALL, task="xor", trials=1, records=1, pairs=2, images=64, seed=0, device="cpu", may={"seed": "zero"}
+        ),
+        assessed=call(
+            found=WATCHED,
+            input_distance=1.0,
+            positive="input_distance",
+            also={"found": (FOUND,)},
         ),
     ),
     "lib.experiments.two_point.Setting.with_adam": call(on=SMALL, learning_rate=0.1, epochs=3, positive="learning_rate"),

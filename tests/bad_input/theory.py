@@ -1,5 +1,7 @@
 """Valid calls of `lib.theory`, `lib.kernels` and `lib.measures`."""
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 from bad_input.calls import call, room
@@ -7,6 +9,7 @@ from bad_input.calls import call, room
 from lib.networks import Dense
 from lib.theory import tiling
 from lib.theory.synthesis import Neuron
+from lib.theory.two_point import Pair
 
 EYE = np.eye(2)
 SIGMA = np.array([[1.0, 0.3], [0.3, 2.0]])
@@ -21,16 +24,18 @@ RING, DRAWN = tiling.arrangement(2, 3, 1), tiling.Signals(SIGNALS, CLASSES)
 TENSOR = torch.tensor(ROWS)
 DENSE = Dense((2, 3, 1))
 NEURON = Neuron(1.0, np.array([0.5]), np.array([2.0]), 1.0, 2.0)
-CONSTANTS = {"input_distance": 1.0, "target_distance": 0.7, "tau_h": 2.0, "tau_y": 3.0}
-POSITIVE = "input_distance tau_h tau_y"
-WRONG = {"times": (TIMES[::-1], TIMES - 1)} | dict.fromkeys(("h", "dy2", "target_distance", "mean_error"), (-1.0,))
+PAIR = Pair(x=1.0, y=0.7, tau_h=2.0, tau_y=3.0)
+MANY = {"pair": (Pair(1.0, 0.7, [2.0, 3.0], 3.0),)}
+WRONG = {"times": (TIMES[::-1], TIMES - 1)} | dict.fromkeys(("h", "dy2", "y", "target_distance", "mean_error"), (-1.0,))
 ASCENDING = {"times": TIMES, "may": {"times": ANY_TIMES}, "also": WRONG}
-BROADCAST = "tau_y tau_h target_distance input_distance dh2 dy2"
 INNER = "shared by modules of lib.theory, called in loops by public functions that have checked its arguments"
 
 EXEMPT = {
+    "lib.theory.single_neuron.path": INNER,
     "lib.theory.linear_riccati.kronecker_sum": INNER,
     "lib.theory.two_point_curves.path": INNER,
+    "lib.theory.two_point_curves.one": INNER,
+    "lib.theory.two_point_curves.zero_or_positive": INNER,
     "lib.theory.two_point_curves.pair_loss": INNER,
     "lib.theory.two_point_curves.dataset": INNER,
 }
@@ -317,7 +322,9 @@ CALLS = {
         deep_imbalances=call(weights=[ROWS, ROWS], rates=[1.0, 2.0], positive="rates"),
         pair_as_neuron=call(weights=[1.0, 2.0], target=1.0, also={"target": (0.0,)}),
         neuron_as_pair=call(neuron=NEURON, opaque="neuron"),
-        two_points_as_neuron=call(dh2=1.0, dy2=0.1, w=0.0, **CONSTANTS, positive=POSITIVE + " dh2 target_distance", also=WRONG),
+        two_points_as_neuron=call(
+            dh2=1.0, dy2=0.1, w=0.0, pair=PAIR, positive="dh2", also=WRONG | {"pair": (*MANY["pair"], replace(PAIR, y=0))}
+        ),
         coordinates=call(neuron=NEURON, opaque="neuron"),
         course=call(
             balance=0.5, size=0.1, cosine=0.5, times=TIMES, positive="size", also={"cosine": (1.5,)}, may={"times": ANY_TIMES}
@@ -338,12 +345,22 @@ CALLS = {
     ),
     **room(
         "theory.two_point",
-        high_low=call(dh2=1.0, dy2=0.1, **CONSTANTS, positive=POSITIVE + " dh2", also=WRONG, broadcast=BROADCAST),
-        final_distance2=call(dh2=1.0, dy2=0.1, **CONSTANTS, positive=POSITIVE + " dh2", also=WRONG, broadcast=BROADCAST),
-        eigenvalues=call(dh2=1.0, dy2=0.1, **CONSTANTS, positive=POSITIVE + " dh2", also=WRONG, broadcast=BROADCAST),
-        as_product=call(dh2=1.0, dy2=0.1, **CONSTANTS, sign=1, positive=POSITIVE + " dh2", also=WRONG, may={"sign": "negative"}),
-        random_feature_probability=call(h=0.5, gain=1.0, **CONSTANTS, positive=POSITIVE + " gain", also=WRONG),
-        random_feature_density=call(h=0.5, gain=1.0, **CONSTANTS, positive=POSITIVE + " gain h", also=WRONG),
+        high_low=call(dh2=1.0, dy2=0.1, pair=PAIR, positive="dh2", also=WRONG, broadcast="dh2 dy2"),
+        final_distance2=call(dh2=1.0, dy2=0.1, pair=PAIR, positive="dh2", also=WRONG, broadcast="dh2 dy2"),
+        eigenvalues=call(dh2=1.0, dy2=0.1, pair=PAIR, positive="dh2", also=WRONG, broadcast="dh2 dy2"),
+        saddle=call(dh2=1.0, dy2=0.1, pair=PAIR, positive="dh2", also=WRONG, broadcast="dh2 dy2"),
+        depth_distance=call(
+            input_distance=1.0,
+            target_distance=0.5,
+            before=2.0,
+            layers=3.0,
+            positive="input_distance before layers",
+            also=WRONG | {"before": (4.0, 1.5)},
+            broadcast="input_distance target_distance",
+        ),
+        as_product=call(dh2=1.0, dy2=0.1, pair=PAIR, sign=1, positive="dh2", also=WRONG | MANY, may={"sign": "negative"}),
+        random_feature_probability=call(h=0.5, gain=1.0, pair=PAIR, positive="gain", also=WRONG | MANY),
+        random_feature_density=call(h=0.5, gain=1.0, pair=PAIR, positive="gain h", also=WRONG | MANY),
         linear_flow=call(
             d_h=ROWS,
             d_y=ROWS,
@@ -368,10 +385,15 @@ CALLS = {
     ),
     **room(
         "theory.two_point_curves",
-        velocity=call(dh2=1.0, dy2=0.1, w=0.0, **CONSTANTS, positive=POSITIVE + " dh2", broadcast=BROADCAST + " w", also=WRONG),
-        solve=call(dh2=1.0, dy2=0.1, w=0.0, **ASCENDING, **CONSTANTS, positive=POSITIVE + " dh2"),
+        Pair=call(x=1.0, y=0.7, tau_h=2.0, tau_y=3.0, positive="x tau_h tau_y", also=WRONG, broadcast="x y tau_h tau_y"),
+        velocity=call(dh2=1.0, dy2=0.1, w=0.0, pair=PAIR, positive="dh2", broadcast="dh2 dy2 w", also=WRONG),
+        solve=call(dh2=1.0, dy2=0.1, w=0.0, pair=PAIR, **ASCENDING | {"also": WRONG | MANY}, positive="dh2"),
         identical_outputs=call(
-            dh2=1.0, dy2=0.1, **ASCENDING, input_distance=1.0, tau_h=1.0, tau_y=2.0, positive=POSITIVE + " dh2"
+            dh2=1.0,
+            dy2=0.1,
+            pair=replace(PAIR, y=0),
+            **ASCENDING | {"also": WRONG | {"pair": (PAIR, *MANY["pair"])}},
+            positive="dh2",
         ),
         loss=call(
             dy2=TIMES, w=TIMES, times=TIMES, target_distance=1.0, tau_mean=1.0, mean_error=0.5, positive="tau_mean", also=WRONG
@@ -386,6 +408,7 @@ CALLS = {
             w=-TIMES / 9,
             input_distance=1.0,
             target_distance=1.0,
+            normalized=True,
             positive="dh2 input_distance",
             also=WRONG | {"times": (TIMES[::-1], 0 * TIMES)},
         ),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lib.kernels import two_layer_ntk
-from lib.theory import localization, piecewise_linear, products, synthesis
+from lib.theory import localization, piecewise_linear, products, synthesis, two_point
 
 
 def test_a_descent_has_a_row_for_each_step_and_its_start():
@@ -29,9 +29,9 @@ def test_inactive_neurons_add_nothing_unless_they_leak():
 
 
 def test_a_difference_of_outputs_that_no_vector_has_is_refused():
-    constants = {"input_distance": 1.0, "target_distance": 1.0, "tau_h": 1.0, "tau_y": 1.0}
+    constants = two_point.Pair(x=1.0, y=1.0, tau_h=1.0, tau_y=1.0)
     with pytest.raises(ValueError, match="no dy has dy2"):
-        synthesis.two_points_as_neuron(1.0, 1.0, 1 - 1.2, **constants)
+        synthesis.two_points_as_neuron(1.0, 1.0, 1 - 1.2, constants)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -311,7 +311,7 @@ def test_a_neuron_with_one_input_is_a_pair(a, w, target, sign, eta_a, eta_w):
 
 
 def draw_two_points(rng):
-    return dict(zip(("input_distance", "target_distance", "tau_h", "tau_y"), rng.uniform(0.4, 2, 4), strict=True))
+    return two_point.Pair(*rng.uniform(0.4, 2, 4))
 
 
 @settings(max_examples=40, deadline=None)
@@ -322,30 +322,30 @@ def test_two_points_are_a_neuron(seed, cosine, still):
     constants = draw_two_points(rng)
     h, size = rng.uniform(0.3, 1.5), 0.0 if still else rng.uniform(0.1, 1)
     dy = size * np.array([cosine, np.sqrt(1 - cosine**2)])
-    target = constants["target_distance"] * np.eye(2)[0]
-    neuron = synthesis.two_points_as_neuron(h**2, size**2, size**2 - dy @ target, **constants)
+    target = constants.y * np.eye(2)[0]
+    neuron = synthesis.two_points_as_neuron(h**2, size**2, size**2 - dy @ target, constants)
     assert len(neuron.w) == (1 if still or abs(cosine) == 1 else 2)
     if len(neuron.w) == 1:
         signed = neuron.a * np.sqrt(neuron.eta_w) + neuron.w[0] * np.sqrt(neuron.eta_a)
         assume(abs(signed) > 1e-2)  # the saddle
     direction = rng.normal(size=3)
     direction /= np.linalg.norm(direction)
-    dx = constants["input_distance"] * np.eye(2)[0]
+    dx = constants.x * np.eye(2)[0]
     full = two_point.linear_flow(
         np.outer(h * direction, dx) / (dx @ dx),
         np.outer(dy / h, direction),
         TIMES,
         input_difference=dx,
         target_difference=target,
-        tau_h=constants["tau_h"] / 2,  # Eq. 7 counts the mean once
-        tau_y=constants["tau_y"] / 2,
+        tau_h=constants.tau_h / 2,  # Eq. 7 counts the mean once
+        tau_y=constants.tau_y / 2,
     )
     path = single_neuron.trajectory(*neuron[:3], TIMES, *neuron[3:])
     np.testing.assert_allclose(path.a**2, full.dh2, atol=1e-7)
     np.testing.assert_allclose(np.sum(path.beta**2, axis=1), full.dy2, atol=1e-7)
-    high, low = two_point.high_low(h**2, size**2, **constants)
+    high, low = two_point.high_low(h**2, size**2, constants)
     delta = single_neuron.conserved(neuron.a, neuron.w, neuron.eta_a, neuron.eta_w)
-    assert np.isclose(2 * constants["tau_y"] * delta, high, atol=1e-12)
+    assert np.isclose(2 * constants.tau_y * delta, high, atol=1e-12)
     assert np.isclose(synthesis.coordinates(neuron).balance, high / (2 * low), atol=1e-12)
 
 
@@ -353,9 +353,9 @@ def test_two_points_are_a_neuron(seed, cosine, still):
 def test_two_points_with_one_output_are_a_pair(seed, sign):
     rng = np.random.default_rng(seed)
     constants, h2, size = draw_two_points(rng), rng.uniform(0.1, 2), rng.uniform(0, 1)
-    w = size**2 - sign * size * constants["target_distance"]
-    pair = synthesis.neuron_as_pair(synthesis.two_points_as_neuron(h2, size**2, w, **constants))
-    known = two_point.as_product(h2, size**2, **constants, sign=sign)
+    w = size**2 - sign * size * constants.y
+    pair = synthesis.neuron_as_pair(synthesis.two_points_as_neuron(h2, size**2, w, constants))
+    known = two_point.as_product(h2, size**2, constants, sign=sign)
     np.testing.assert_allclose(pair.weights, known.weights, atol=1e-12)
     assert np.isclose(pair.target, known.target) and np.isclose(pair.clock, known.clock)
 
@@ -542,7 +542,7 @@ def test_distances_broadcast_and_keep_their_digits():
 
 # --- errors
 
-GOOD = dict(input_distance=1.0, target_distance=1.0, tau_h=1.0, tau_y=1.0)
+GOOD = two_point.Pair(x=1.0, y=1.0, tau_h=1.0, tau_y=1.0)
 
 
 @pytest.mark.parametrize(
@@ -559,7 +559,7 @@ GOOD = dict(input_distance=1.0, target_distance=1.0, tau_h=1.0, tau_y=1.0)
         (lambda: synthesis.neuron_as_pair(Neuron(1.0, np.ones(2), np.ones(2), 1.0, 1.0)), "want a neuron with one input"),
         (lambda: synthesis.neuron_as_pair(Neuron(1.0, np.ones(1), np.ones(1), 0.0, 1.0)), r"neuron\.eta_a must be positive"),
         (lambda: synthesis.neuron_as_pair(Neuron(1.0, np.ones(1), np.ones(2), 1.0, 1.0)), "do not fit"),
-        (lambda: synthesis.two_points_as_neuron(1.0, 1.0, 5.0, **GOOD), "no dy has"),
+        (lambda: synthesis.two_points_as_neuron(1.0, 1.0, 5.0, GOOD), "no dy has"),
         (lambda: synthesis.coordinates(Neuron(1.0, np.ones(2), np.zeros(2), 1.0, 1.0)), "other than zero"),
         (lambda: synthesis.coordinates(Neuron(1.0, np.ones(2), np.ones(2), 1.0, -1.0)), r"neuron\.eta_w must be positive"),
     ],

@@ -1,5 +1,8 @@
 """The effective theory of two points against autograd on the two-point loss, other solvers, quadrature and sampling."""
 
+from dataclasses import replace
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
@@ -9,13 +12,14 @@ from scipy.integrate import quad, solve_ivp
 
 from lib.theory import products
 from lib.theory import two_point as theory
+from lib.theory.two_point import Pair
 
 seeds = st.integers(0, 2**32 - 1)
 signs = st.sampled_from([1, -1])
 
 
 def draw_constants(rng):
-    return dict(zip(("input_distance", "target_distance", "tau_h", "tau_y"), rng.uniform(0.3, 2, 4), strict=True))
+    return Pair(*rng.uniform(0.3, 2, 4))
 
 
 def draw_start(rng, cosine=None):
@@ -116,8 +120,8 @@ def aligned_maps(rng, k, n_in, n_out):
 def reduced(d_h, d_y, dx, target, times, tau_h, tau_y):
     dy = d_y @ d_h @ dx
     start = np.sum((d_h @ dx) ** 2), dy @ dy, dy @ dy - dy @ target
-    constants = {"input_distance": np.linalg.norm(dx), "target_distance": np.linalg.norm(target)}
-    return stack(theory.solve(*start, times, **constants, tau_h=tau_h, tau_y=tau_y))
+    pair = Pair(np.linalg.norm(dx), np.linalg.norm(target), tau_h, tau_y)
+    return stack(theory.solve(*start, times, pair))
 
 
 @settings(max_examples=15)
@@ -149,9 +153,9 @@ def test_velocity_is_eq_7():
         -w * (h / tau_y + x**2 / tau_h * y / h),
         -0.5 / tau_y * (3 * w - y + target**2) * h - 0.5 / tau_h * x**2 * (y + w) * w / h,
     ]
-    constants = {"input_distance": x, "target_distance": target, "tau_h": tau_h, "tau_y": tau_y}
-    np.testing.assert_allclose(theory.velocity(h, y, w, **constants), expected, rtol=1e-14)
-    assert theory.velocity(h, [y, y, y], w, **constants).shape == (3, 3)
+    constants = Pair(x=x, y=target, tau_h=tau_h, tau_y=tau_y)
+    np.testing.assert_allclose(theory.velocity(h, y, w, constants), expected, rtol=1e-14)
+    assert theory.velocity(h, [y, y, y], w, constants).shape == (3, 3)
 
 
 @settings(max_examples=15)
@@ -159,10 +163,10 @@ def test_velocity_is_eq_7():
 def test_solve_integrates_eq_7(seed):
     rng = np.random.default_rng(seed)
     (h, y, cosine), constants = draw_start(rng), draw_constants(rng)
-    w = w_of(y, cosine, constants["target_distance"])
+    w = w_of(y, cosine, constants.y)
     times = np.linspace(0, 10, 8)
-    ode = solve_ivp(lambda _, v: theory.velocity(*v, **constants), (0, 10), [h, y, w], "Radau", times, rtol=1e-8, atol=1e-11)
-    curves = theory.solve(h, y, w, times, **constants)
+    ode = solve_ivp(lambda _, v: theory.velocity(*v, constants), (0, 10), [h, y, w], "Radau", times, rtol=1e-8, atol=1e-11)
+    curves = theory.solve(h, y, w, times, constants)
     assert list(curves) == ["dh2", "dy2", "w"]
     np.testing.assert_allclose(curves.time, times)
     np.testing.assert_allclose(stack(curves), ode.y, rtol=1e-5, atol=1e-7)
@@ -172,25 +176,25 @@ def test_solve_integrates_eq_7(seed):
 def test_solve_obeys_eq_7_from_tiny_starts_and_for_stiff_constants(seed, start, ratio, cosine):
     """A finite difference in time gives Eq. 7, also where no solver gets through the plateau; A_high stays what it was."""
     rng = np.random.default_rng(seed)
-    constants = {"input_distance": 1.3, "target_distance": 0.7, "tau_h": 1.0, "tau_y": ratio}
+    constants = Pair(x=1.3, y=0.7, tau_h=1.0, tau_y=ratio)
     y = start * 10 ** rng.uniform(-3, 0)
-    high, low = theory.high_low(start, y, **constants)
+    high, low = theory.high_low(start, y, constants)
     assume(cosine > 0 or high > 0)  # else dh passes through zero
     rate = np.hypot(high, 2 * low) / ratio
     times = np.array([0.1, 1, 5, 10, 20, 40])[:, None] / rate + np.array([-1, 0, 1]) * 1e-5 / rate
-    curves = stack(theory.solve(start, y, w_of(y, cosine, 0.7), times.ravel(), **constants)).reshape(3, -1, 3)
+    curves = stack(theory.solve(start, y, w_of(y, cosine, 0.7), times.ravel(), constants)).reshape(3, -1, 3)
     slope = (curves[..., 2] - curves[..., 0]) / (times[:, 2] - times[:, 0])
     h, y, w = curves[..., 1]
     size = np.max(np.abs(curves), axis=(1, 2))[:, None] * rate
-    np.testing.assert_allclose((slope - theory.velocity(h, y, w, **constants)) / size, 0, atol=1e-8)
-    np.testing.assert_allclose(theory.high_low(h, y, **constants)[0], high, rtol=1e-8, atol=1e-8 * (h.max() + low))
+    np.testing.assert_allclose((slope - theory.velocity(h, y, w, constants)) / size, 0, atol=1e-8)
+    np.testing.assert_allclose(theory.high_low(h, y, constants)[0], high, rtol=1e-8, atol=1e-8 * (h.max() + low))
 
 
 def test_solve_goes_on_where_the_representations_pass_through_each_other():
     """Signed: one output, dy against Δy and A_high < 0, so that dh goes through zero."""
-    constants = {"input_distance": 1.0, "target_distance": 1.0, "tau_h": 1.0, "tau_y": 2.0}
+    constants = Pair(x=1.0, y=1.0, tau_h=1.0, tau_y=2.0)
     times = np.linspace(0, 60, 500)
-    curves = theory.solve(0.1, 0.2, w_of(0.2, -1, 1), times, **constants)
+    curves = theory.solve(0.1, 0.2, w_of(0.2, -1, 1), times, constants)
     flow = theory.linear_flow(
         [[np.sqrt(0.1)]], [[-np.sqrt(2)]], times, input_difference=[1], target_difference=[1], tau_h=0.5, tau_y=1.0
     )
@@ -199,22 +203,22 @@ def test_solve_goes_on_where_the_representations_pass_through_each_other():
 
 
 def test_solve_with_equal_targets_and_without_outputs():
-    constants = {"input_distance": 1.3, "tau_h": 0.7, "tau_y": 2.0}
-    curves = theory.solve(0.5, 0.3, 0.3, [0, 1, 5], target_distance=0, **constants)
-    nearly = theory.solve(0.5, 0.3, 0.3, [0, 1, 5], target_distance=1e-9, **constants)
+    constants = Pair(1.3, 0, tau_h=0.7, tau_y=2.0)
+    curves = theory.solve(0.5, 0.3, 0.3, [0, 1, 5], constants)
+    nearly = theory.solve(0.5, 0.3, 0.3, [0, 1, 5], replace(constants, y=1e-9))
     np.testing.assert_allclose(stack(curves), stack(nearly), atol=1e-8)
-    still = theory.solve(0.5, 0, 0, [0, 1e3], target_distance=0.4, **constants)
+    still = theory.solve(0.5, 0, 0, [0, 1e3], replace(constants, y=0.4))
     np.testing.assert_allclose(stack(still)[:, 0], [0.5, 0, 0])
     np.testing.assert_allclose(still.dy2[-1], 0.16, rtol=1e-9)
 
 
 def test_solve_takes_single_precision_and_refuses_what_no_output_has():
-    constants = {"input_distance": 1.0, "target_distance": 1.0, "tau_h": 1.0, "tau_y": 1.0}
+    constants = Pair(x=1.0, y=1.0, tau_h=1.0, tau_y=1.0)
     y = np.float32(0.3) ** 2
-    theory.solve(0.1, y, y - np.float32(0.3) * (1 + 1e-6), [0, 1], **constants)
+    theory.solve(0.1, y, y - np.float32(0.3) * (1 + 1e-6), [0, 1], constants)
     for w in (y - 0.301, y + 0.301):
         with pytest.raises(ValueError, match=r"no dy has dy2 0.09 and w .* at most"):
-            theory.solve(0.1, y, w, [0, 1], **constants)
+            theory.solve(0.1, y, w, [0, 1], constants)
 
 
 # --- equal targets
@@ -225,20 +229,19 @@ def test_solve_takes_single_precision_and_refuses_what_no_output_has():
 def test_identical_outputs_solve_eq_7(seed, high):
     rng = np.random.default_rng(seed)
     constants, h = draw_constants(rng), rng.uniform(0.31, 2)
-    constants.pop("target_distance")
-    x, tau_h, tau_y = constants.values()
+    constants = replace(constants, y=0)
+    x, tau_h, tau_y = constants.x, constants.tau_h, constants.tau_y
     y = h * (h - high) * tau_h / (tau_y * x**2)
     times = [0.0, 0.4, 2.0, 7.0]
-    full = {**constants, "target_distance": 0}
     ode = solve_ivp(
-        lambda _, v: theory.velocity(*np.maximum(v, 1e-20), **full), (0, 7), [h, y, y], "LSODA", times, rtol=1e-10, atol=1e-13
+        lambda _, v: theory.velocity(*np.maximum(v, 1e-20), constants), (0, 7), [h, y, y], "LSODA", times, rtol=1e-10, atol=1e-13
     )
-    curves = theory.identical_outputs(h, y, times, **constants)
+    curves = theory.identical_outputs(h, y, times, constants)
     np.testing.assert_allclose(curves.dh2, ode.y[0], rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(curves.dy2, ode.y[1], rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(curves.dh2[0], h, rtol=1e-15)
 
-    a, fall = theory.high_low(h, y, **full)[0], np.array(times) / tau_y
+    a, fall = theory.high_low(h, y, constants)[0], np.array(times) / tau_y
     with np.errstate(invalid="ignore"):
         printed = a / (1 + (a / h - 1) * np.exp(-a * fall)) if high else h / (1 + h * fall)  # Eq. 39, with 1/τ_y
     np.testing.assert_allclose(curves.dh2, printed, rtol=1e-5 if abs(high) < 1e-6 else 1e-9)
@@ -246,8 +249,7 @@ def test_identical_outputs_solve_eq_7(seed, high):
 
 @pytest.mark.parametrize("high, end", [(0.3, 0.3), (0.0, 0.0), (-2.0, 0.0)])
 def test_identical_outputs_do_not_overflow(high, end):
-    constants = {"input_distance": 1.0, "tau_h": 1.0, "tau_y": 1.0}
-    curves = theory.identical_outputs(0.5, 0.5 * (0.5 - high), [1e5, 1e12], **constants)
+    curves = theory.identical_outputs(0.5, 0.5 * (0.5 - high), [1e5, 1e12], Pair(1, 0, 1, 1))
     np.testing.assert_allclose(curves.dh2, [end, end], atol=2e-5)
     np.testing.assert_allclose(curves.dy2, 0, atol=1e-9)
 
@@ -256,8 +258,8 @@ def test_identical_outputs_do_not_overflow(high, end):
 
 
 def test_high_low_are_eq_11():
-    constants = {"input_distance": 1.7, "target_distance": 2.1, "tau_h": 0.6, "tau_y": 3.1}
-    high, low = theory.high_low(0.7, 1.3, **constants)
+    constants = Pair(x=1.7, y=2.1, tau_h=0.6, tau_y=3.1)
+    high, low = theory.high_low(0.7, 1.3, constants)
     np.testing.assert_allclose(high, (0.7 / 1.7**2 - 3.1 / 0.6 * 1.3 / 0.7) * 1.7**2, rtol=1e-14)
     np.testing.assert_allclose(low, np.sqrt(3.1 / 0.6) * 1.7 * 2.1, rtol=1e-14)
 
@@ -268,60 +270,58 @@ def test_final_distance_is_the_end_of_a_long_integration(seed, target):
     rng = np.random.default_rng(seed)
     (h, y, cosine), constants = draw_start(rng), draw_constants(rng)
     if target is not None:
-        constants["target_distance"], w = 0.0, y
+        constants, w = replace(constants, y=0), y
     else:
-        w = w_of(y, cosine, constants["target_distance"])
-    high, low = theory.high_low(h, y, **constants)
+        w = w_of(y, cosine, constants.y)
+    high, low = theory.high_low(h, y, constants)
     assume(np.hypot(high, low) > 0.01)
-    end = 60 * constants["tau_y"] / np.hypot(high, 2 * low) * 2 if target is not None or high > 0 else 3e4
+    end = 60 * constants.tau_y / np.hypot(high, 2 * low) * 2 if target is not None or high > 0 else 3e4
 
     def stop(_, v):
-        return np.abs(v[2]) - 1e-10
+        return np.abs(v[2]) - 1e-9 * v[0]  # near the saddle w is small, too, but not beside ‖dh‖²
 
     stop.terminal = True
     ode = solve_ivp(
-        lambda _, v: theory.velocity(max(v[0], 1e-20), max(v[1], 0), v[2], **constants),
+        lambda _, v: theory.velocity(max(v[0], 1e-20), max(v[1], 0), v[2], constants),
         (0, end), [h, y, w], "LSODA", rtol=1e-9, atol=1e-12, events=stop,
     )  # fmt: skip
-    np.testing.assert_allclose(theory.final_distance2(h, y, **constants), ode.y[0, -1], rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(theory.final_distance2(h, y, constants), ode.y[0, -1], rtol=1e-4, atol=1e-6)
 
 
 def test_final_distance_is_stable_and_broadcasts():
-    constants = {"input_distance": 1.0, "tau_h": 1.0, "tau_y": 1.0}
-    lazy = theory.final_distance2(1e-6, 1e6, target_distance=1.0, **constants)
+    unit = Pair(1, 1, 1, 1)
+    lazy = theory.final_distance2(1e-6, 1e6, unit)
     np.testing.assert_allclose(lazy, 1e-12, rtol=1e-10)  # A_low²/|A_high|
-    np.testing.assert_allclose(
-        theory.final_distance2([1.0, 1.0, 1.0], [0.25, 1, 4], target_distance=0, **constants), [0.75, 0, 0]
-    )
-    grid = theory.final_distance2(0.5, 0.1, target_distance=np.ones(3), **constants | {"tau_y": np.ones((2, 1))})
+    np.testing.assert_allclose(theory.final_distance2([1.0, 1.0, 1.0], [0.25, 1, 4], replace(unit, y=0)), [0.75, 0, 0])
+    grid = theory.final_distance2(0.5, 0.1, Pair(1, np.ones(3), 1, np.ones((2, 1))))
     assert grid.shape == (2, 3)
     np.testing.assert_allclose(grid, (0.3 + np.sqrt(0.3**2 + 4)) / 2)
-    assert isinstance(theory.final_distance2(0.5, 0.1, target_distance=1, **constants), float)
+    assert isinstance(theory.final_distance2(0.5, 0.1, unit), float)
 
 
 @given(seed=seeds)
 def test_eigenvalues_are_those_of_the_reduced_system(seed):
     rng = np.random.default_rng(seed)
     (h, y, _), constants = draw_start(rng), draw_constants(rng)
-    high, _ = theory.high_low(h, y, **constants)
-    slope = constants["tau_h"] / (constants["tau_y"] * constants["input_distance"] ** 2)
-    end = theory.final_distance2(h, y, **constants)
+    high, _ = theory.high_low(h, y, constants)
+    slope = constants.tau_h / (constants.tau_y * constants.x**2)
+    end = theory.final_distance2(h, y, constants)
 
     def reduced_velocity(h, w):
-        return theory.velocity(h, slope * (h**2 - high * h), w, **constants)[[0, 2]]
+        return theory.velocity(h, slope * (h**2 - high * h), w, constants)[[0, 2]]
 
-    np.testing.assert_allclose(end * (end - high) * slope, constants["target_distance"] ** 2, rtol=1e-8)
-    e, target2 = 1e-4 * end, 1e-4 * constants["target_distance"] ** 2
+    np.testing.assert_allclose(end * (end - high) * slope, constants.y**2, rtol=1e-8)
+    e, target2 = 1e-4 * end, 1e-4 * constants.y**2
     jacobian = np.stack(
         [
-            (theory.velocity(end + e, slope * ((end + e) ** 2 - high * (end + e)), 0, **constants)[[0, 2]]
-             - theory.velocity(end - e, slope * ((end - e) ** 2 - high * (end - e)), 0, **constants)[[0, 2]]) / (2 * e),
+            (theory.velocity(end + e, slope * ((end + e) ** 2 - high * (end + e)), 0, constants)[[0, 2]]
+             - theory.velocity(end - e, slope * ((end - e) ** 2 - high * (end - e)), 0, constants)[[0, 2]]) / (2 * e),
             (reduced_velocity(end, target2) - reduced_velocity(end, -target2)) / (2 * target2),
         ],
         axis=1,
     )  # fmt: skip
     expected = np.linalg.eigvals(jacobian)
-    found = theory.eigenvalues(h, y, **constants)
+    found = theory.eigenvalues(h, y, constants)
     assert np.all(found < 0)
     # the product and the sum, since two equal eigenvalues are ill conditioned
     np.testing.assert_allclose(found.sum(), expected.sum().real, rtol=1e-5)
@@ -352,17 +352,17 @@ def test_one_output_ends_where_the_flow_ends_for_any_alignment(seed, k, n_in, ta
 def test_one_output_is_a_product_of_two_weights(seed, sign):
     rng = np.random.default_rng(seed)
     (h, y, cosine), constants = draw_start(rng, sign), draw_constants(rng)
-    weights, target, clock = theory.as_product(h, y, **constants, sign=sign)
+    weights, target, clock = theory.as_product(h, y, constants, sign=sign)
     times = np.array([0, 0.5, 2, 8])
     path = products.flow(weights, target, clock * times)
     dy = path.prod(axis=1)
-    curves = theory.solve(h, y, w_of(y, cosine, constants["target_distance"]), times, **constants)
+    curves = theory.solve(h, y, w_of(y, cosine, constants.y), times, constants)
     np.testing.assert_allclose(dy[0], sign * np.sqrt(y))
     np.testing.assert_allclose(curves.dy2, dy**2, rtol=1e-6, atol=1e-8)
-    np.testing.assert_allclose(curves.w, dy**2 - dy * constants["target_distance"], rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(curves.w, dy**2 - dy * constants.y, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(curves.dh2 / h, path[:, 0] ** 2 / weights[0] ** 2, rtol=1e-6, atol=1e-8)
-    kappa = constants["tau_h"] / (constants["tau_y"] * constants["input_distance"] ** 2)
-    high, _ = theory.high_low(h, y, **constants)
+    kappa = constants.tau_h / (constants.tau_y * constants.x**2)
+    high, _ = theory.high_low(h, y, constants)
     np.testing.assert_allclose(products.conserved(weights), np.sqrt(kappa) * high, rtol=1e-8, atol=1e-10)
 
 
@@ -378,7 +378,7 @@ def test_loss_is_eq_9():
 @pytest.mark.parametrize("tau", [0.3, 7.0, 1e4])
 def test_fit_mean_finds_the_constant(tau):
     times = np.linspace(0, 100, 1001)
-    curves = theory.solve(0.1, 0.01, -0.05, times, input_distance=1, target_distance=1, tau_h=5, tau_y=3)
+    curves = theory.solve(0.1, 0.01, -0.05, times, Pair(x=1, y=1, tau_h=5, tau_y=3))
     kind = {"target_distance": 1, "mean_error": 0.7}
     losses = theory.loss(curves.dy2, curves.w, times, tau_mean=tau, **kind)
     found = theory.fit_mean(times + 5, losses, curves.dy2, curves.w, **kind)
@@ -404,35 +404,35 @@ def test_fit_mean_ends_at_a_million_times_the_span(mean_is_learned, tau):
     gain=st.floats(0.05, 3), x=st.floats(0.3, 2), target=st.sampled_from([0.0, 0.3, 1.0]), tau_y=st.sampled_from([0.3, 1.0, 4.0])
 )
 def test_random_features_follow_the_density(gain, x, target, tau_y):
-    constants = {"input_distance": x, "target_distance": target, "tau_h": 1.0, "tau_y": tau_y}
+    constants = Pair(x=x, y=target, tau_h=1.0, tau_y=tau_y)
     slope = tau_y * x**2
     rng = np.random.default_rng(0)
     first, second = rng.normal(gain, gain, (2, 40_000))
     high = x**2 * first - slope * second
     final = (high + np.sqrt(high**2 + 4 * slope * target**2)) / 2
     points = np.append(np.quantile(final, [0.55, 0.7, 0.9, 0.97]), 0.0) + 1e-12
-    found = theory.random_feature_probability(points, gain, **constants)
+    found = theory.random_feature_probability(points, gain, constants)
     np.testing.assert_allclose(found, [np.mean(final <= point) for point in points], atol=0.015)
-    between, _ = quad(lambda h: theory.random_feature_density(h, gain, **constants), points[0], points[2])
+    between, _ = quad(lambda h: theory.random_feature_density(h, gain, constants), points[0], points[2])
     np.testing.assert_allclose(between, found[2] - found[0], atol=1e-7)
-    assert theory.random_feature_probability(1e6, gain, **constants) == 1
+    assert theory.random_feature_probability(1e6, gain, constants) == 1
 
 
 def test_equal_targets_merge_half_of_the_random_features():
-    constants = {"input_distance": 1.0, "target_distance": 0.0, "tau_h": 1.0}
-    assert theory.random_feature_probability(0.0, 0.3, tau_y=1.0, **constants) == pytest.approx(0.5)
-    rest, _ = quad(lambda h: theory.random_feature_density(h, 0.3, tau_y=1.0, **constants), 0, 10)
+    equal, slow = Pair(1, 0, 1, 1), Pair(1, 0, 1, 3)
+    assert theory.random_feature_probability(0.0, 0.3, equal) == pytest.approx(0.5)
+    rest, _ = quad(lambda h: theory.random_feature_density(h, 0.3, equal), 0, 10)
     assert rest == pytest.approx(0.5)
-    assert theory.random_feature_probability(0.0, 0.3, tau_y=3.0, **constants) == pytest.approx(0.7365, abs=1e-4)  # Φ(2/√10)
-    assert theory.random_feature_probability(0.0, 0.3, tau_y=1.0, **constants | {"target_distance": 1.0}) == 0
+    assert theory.random_feature_probability(0.0, 0.3, slow) == pytest.approx(0.7365, abs=1e-4)  # Φ(2/√10)
+    assert theory.random_feature_probability(0.0, 0.3, replace(equal, y=1)) == 0
 
 
 def test_the_density_is_eq_48_for_equal_time_constants():
     h, gain, low = 0.8, 0.4, 1.2 * 0.9
     s = (h - low**2 / h) / (np.sqrt(2) * 1.2**2 * gain)
     expected = (1 + low**2 / h**2) / (2 * np.sqrt(np.pi) * 1.2**2 * gain) * np.exp(-(s**2) / 2)
-    constants = {"input_distance": 1.2, "target_distance": 0.9, "tau_h": 2.0, "tau_y": 2.0}
-    np.testing.assert_allclose(theory.random_feature_density(h, gain, **constants), expected, rtol=1e-12)
+    constants = Pair(x=1.2, y=0.9, tau_h=2.0, tau_y=2.0)
+    np.testing.assert_allclose(theory.random_feature_density(h, gain, constants), expected, rtol=1e-12)
 
 
 # --- the fit
@@ -443,16 +443,16 @@ def synthetic(seed, points=600):
     rng = np.random.default_rng(seed)
     x, target = 10 ** rng.uniform(-0.5, 0.5, 2)
     tau_h, tau_y = 10 ** rng.uniform(-1, 5, 2)
-    constants = {"input_distance": x, "target_distance": target, "tau_h": tau_h, "tau_y": tau_y}
+    constants = Pair(x=x, y=target, tau_h=tau_h, tau_y=tau_y)
     h = np.sqrt(tau_y / tau_h) * x * target * 10 ** rng.uniform(-5, 1)
     y = h**2 * tau_h / (tau_y * x**2) * 10 ** rng.uniform(-2, 2)
-    slowest = -theory.eigenvalues(h, y, **constants).max()
+    slowest = -theory.eigenvalues(h, y, constants).max()
     times = np.linspace(0, rng.uniform(15, 40) / slowest, points)
-    return constants, theory.solve(h, y, w_of(y, rng.uniform(-1, 1), target), times, **constants)
+    return constants, theory.solve(h, y, w_of(y, rng.uniform(-1, 1), target), times, constants)
 
 
 def refit(curves, constants, shift=0.0):
-    distances = {name: constants[name] for name in ("input_distance", "target_distance")}
+    distances = {"input_distance": constants.x, "target_distance": constants.y}
     return theory.fit(curves.time.values + shift, curves.dh2, curves.dy2, curves.w, **distances)
 
 
@@ -461,23 +461,23 @@ def refit(curves, constants, shift=0.0):
 def test_fit_finds_the_constants(seed):
     constants, curves = synthetic(seed)
     found = refit(curves, constants)
-    np.testing.assert_allclose([found.tau_h, found.tau_y], [constants["tau_h"], constants["tau_y"]], rtol=1e-4)
+    np.testing.assert_allclose([found.pair.tau_h, found.pair.tau_y], [constants.tau_h, constants.tau_y], rtol=1e-4)
     np.testing.assert_allclose(stack(found.curves), stack(curves), rtol=1e-4, atol=1e-6 * np.abs(stack(curves)).max())
     assert min(found.r2.values()) > 0.999
 
 
 def test_the_least_target_distance_is_1e_100():
-    high, low = theory.high_low(1, 1, input_distance=1, target_distance=1e-100, tau_h=1, tau_y=1)
+    high, low = theory.high_low(1, 1, Pair(x=1, y=1e-100, tau_h=1, tau_y=1))
     assert high == 0 and low == pytest.approx(1e-100)
 
 
 @pytest.mark.parametrize(("h2", "y2"), [(1e8, 1), (1, 1e8), (1e20, 1), (1e-20, 1), (1, 1e20), (1, 1e-20)])
 def test_fit_does_not_depend_on_the_units(h2, y2):
     times = np.linspace(0, 50, 101)
-    curves = theory.solve(0.1, 0.01, -0.05, times, input_distance=1, target_distance=1, tau_h=5, tau_y=3)
+    curves = theory.solve(0.1, 0.01, -0.05, times, Pair(x=1, y=1, tau_h=5, tau_y=3))
     dh2, dy2, w = h2 * curves.dh2, y2 * curves.dy2, y2 * curves.w
     found = theory.fit(times, dh2, dy2, w, input_distance=1, target_distance=np.sqrt(y2))
-    np.testing.assert_allclose([found.tau_h * h2 / y2, found.tau_y / h2], [5, 3], rtol=1e-4)
+    np.testing.assert_allclose([found.pair.tau_h * h2 / y2, found.pair.tau_y / h2], [5, 3], rtol=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -489,18 +489,18 @@ def test_fit_does_not_depend_on_the_units(h2, y2):
     ],
 )
 def test_fit_is_not_trapped_where_the_curves_end_within_the_transition(x, target, tau_h, tau_y, h, y, cosine, end):
-    constants = {"input_distance": x, "target_distance": target, "tau_h": tau_h, "tau_y": tau_y}
-    curves = theory.solve(h, y, w_of(y, cosine, target), np.linspace(0, end, 600), **constants)
+    constants = Pair(x=x, y=target, tau_h=tau_h, tau_y=tau_y)
+    curves = theory.solve(h, y, w_of(y, cosine, target), np.linspace(0, end, 600), constants)
     assert curves.dy2[-1] < 0.5 * target**2
     found = refit(curves, constants)
-    np.testing.assert_allclose([found.tau_h, found.tau_y], [tau_h, tau_y], rtol=1e-4)
+    np.testing.assert_allclose([found.pair.tau_h, found.pair.tau_y], [tau_h, tau_y], rtol=1e-4)
 
 
 def test_fit_with_equal_targets_and_times_from_anywhere():
-    constants, times = {"input_distance": 0.7, "tau_h": 300.0, "tau_y": 2000.0}, np.linspace(0, 6000, 200)
-    curves = theory.identical_outputs(0.5, 0.7, times, **constants)
-    found = refit(curves.assign(w=curves.dy2), {**constants, "target_distance": 0.0}, shift=-123.0)
-    np.testing.assert_allclose([found.tau_h, found.tau_y], [300, 2000], rtol=1e-6)
+    constants, times = Pair(0.7, 0, tau_h=300, tau_y=2000), np.linspace(0, 6000, 200)
+    curves = theory.identical_outputs(0.5, 0.7, times, constants)
+    found = refit(curves.assign(w=curves.dy2), constants, shift=-123.0)
+    np.testing.assert_allclose([found.pair.tau_h, found.pair.tau_y], [300, 2000], rtol=1e-6)
     np.testing.assert_allclose(found.curves.time, times - 123)
 
 
@@ -509,18 +509,19 @@ def test_fit_reports_the_errors_of_noisy_curves():
     rng = np.random.default_rng(0)
     noise = 0.02 * rng.normal(size=(3, 2000)) * (np.arange(2000) > 0)
     measured = np.maximum(stack(curves) + noise, [[1e-9], [-np.inf], [-np.inf]])
-    distances = {name: constants[name] for name in ("input_distance", "target_distance")}
+    distances = {"input_distance": constants.x, "target_distance": constants.y}
     found = theory.fit(curves.time, *measured, **distances)
-    np.testing.assert_allclose([found.tau_h, found.tau_y], [constants["tau_h"], constants["tau_y"]], rtol=0.05)
+    np.testing.assert_allclose([found.pair.tau_h, found.pair.tau_y], [constants.tau_h, constants.tau_y], rtol=0.05)
     errors = stack(found.curves) - measured
     np.testing.assert_allclose(found.loss, np.sum(errors**2), rtol=1e-12)
     r2 = 1 - errors.var(axis=1) / measured.var(axis=1) - errors.mean(axis=1) ** 2 / measured.var(axis=1)
     np.testing.assert_allclose(list(found.r2.values()), r2, rtol=1e-9)
     assert list(found.r2) == list(theory.CURVES)
-    best = theory.solve(*measured[:, 0], curves.time, **distances, tau_h=found.tau_h, tau_y=found.tau_y)
+    best = theory.solve(*measured[:, 0], curves.time, found.pair)
     np.testing.assert_allclose(stack(found.curves), stack(best))
     for tau_h, tau_y in ((1.01, 1), (0.99, 1), (1, 1.01), (1, 0.99)):
-        other = theory.solve(*measured[:, 0], curves.time, **distances, tau_h=tau_h * found.tau_h, tau_y=tau_y * found.tau_y)
+        moved = replace(found.pair, tau_h=tau_h * found.pair.tau_h, tau_y=tau_y * found.pair.tau_y)
+        other = theory.solve(*measured[:, 0], curves.time, moved)
         assert np.sum((stack(other) - measured) ** 2) > found.loss
 
 
@@ -538,7 +539,7 @@ def test_fit_survives_what_eq_7_cannot_describe(kind):
         "impossible start": (h, np.append(-0.01, y[1:]), np.append(0.5, w[1:])),
     }[kind]
     found = theory.fit(np.arange(len(h)), h, y, w, input_distance=1, target_distance=1)
-    assert 0 < found.tau_h < np.inf and 0 < found.tau_y < np.inf and np.isfinite(found.loss)
+    assert 0 < found.pair.tau_h < np.inf and 0 < found.pair.tau_y < np.inf and np.isfinite(found.loss)
     if kind == "impossible start":
         assert (found.curves.dy2[0], found.curves.w[0]) == (0, 0)
     else:
@@ -547,7 +548,7 @@ def test_fit_survives_what_eq_7_cannot_describe(kind):
 
 # --- bad input
 
-KINDS = {"input_distance": 1.0, "target_distance": 1.0, "tau_h": 1.0, "tau_y": 1.0}
+UNIT = Pair(x=1.0, y=1.0, tau_h=1.0, tau_y=1.0)
 DISTANCES = {"input_distance": 1.0, "target_distance": 1.0}
 MAPS = {"input_difference": [1.0, 0.0], "tau_h": 1.0, "tau_y": 1.0}
 EYE, FOUR = np.eye(2), np.arange(1.0, 5)
@@ -556,9 +557,9 @@ EYE, FOUR = np.eye(2), np.arange(1.0, 5)
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: theory.solve(1, 1, 0, [0], **KINDS | {"target_distance": 0}), "no dy has"),
+        (lambda: theory.solve(1, 1, 0, [0], replace(UNIT, y=0)), "no dy has"),
         (lambda: theory.loss([1], [1, 2], [0], target_distance=1, tau_mean=1, mean_error=0), r"w \(2,\) do not fit"),
-        (lambda: theory.high_low(1, 1, **KINDS | {"target_distance": 0.9e-100}), "target_distance must be 0 or at least 1e-100"),
+        (lambda: replace(UNIT, y=0.9e-100), "y must be 0 or at least 1e-100"),
         (lambda: theory.linear_flow(EYE, EYE, [0], target_difference=[1], **MAPS), r"target_difference \(1,\) do not fit"),
         (lambda: theory.linear_flow(EYE, np.ones((1, 3)), [0], target_difference=[1], **MAPS), r"d_y \(1, 3\).* do not fit"),
         (lambda: theory.linear_flow(np.ones((2, 3)), EYE, [0], target_difference=[1, 1], **MAPS), r"d_h \(2, 3\).* do not fit"),
@@ -582,4 +583,83 @@ def test_a_network_that_learns_nothing_gets_a_bad_fit_and_no_error():
     dy2, w = 1e-10 + 2.5e-6 * first, np.where(first, -1.1e-3, 7e-6 - 1.1e-7 * k)
     for end in np.linspace(0.0236, 0.0252, 9):
         found = theory.fit(10.0 * k, end + 1e-3 * np.exp(-k), dy2, w, input_distance=1, target_distance=0.5**0.5)
-        assert np.isfinite([found.tau_h, found.tau_y]).all() and found.r2["w"] < 0
+        assert np.isfinite([found.pair.tau_h, found.pair.tau_y]).all() and found.r2["w"] < 0
+
+
+@settings(max_examples=15)
+@given(seed=seeds)
+def test_a_ray_of_the_saddle_is_kept_by_eq_7(seed):
+    """On the ray the slope w/‖dh‖² stays, and ‖dh‖² grows at its rate, to first order in ‖dh‖²."""
+    rng = np.random.default_rng(seed)
+    constants = draw_constants(rng)
+    rates, slopes = theory.saddle(0.7, 0.4, constants)
+    assert rates[0] > 0 > rates[1]
+    high, _ = theory.high_low(0.7, 0.4, constants)
+    ratio = constants.tau_h / constants.tau_y / constants.x**2
+    for rate, slope in zip(rates, slopes, strict=True):
+        h = 1e-7
+        y = ratio * (h**2 - high * h)  # Eq. 24, on the same leaf; its sign is that of -A_high, and Eq. 25 does not mind
+        x2, target2 = constants.x**2, constants.y**2
+        w = slope * h
+        h_rate = -x2 * w / constants.tau_h
+        w_rate = -(3 * w - y + target2) * h / (2 * constants.tau_y) - x2 * (y + w) * w / (2 * constants.tau_h * h)
+        np.testing.assert_allclose(h_rate / h, rate, rtol=1e-9)
+        np.testing.assert_allclose(w_rate / w, rate, rtol=1e-4)
+
+
+@settings(max_examples=8)
+@given(seed=seeds, layers=st.integers(2, 4))
+def test_depth_distance_is_the_end_of_a_balanced_linear_network(seed, layers):
+    """Gradient flow by autograd of a deep linear network whose layers start balanced, of rank one and small."""
+    rng = np.random.default_rng(seed)
+    dx, target = rng.normal(size=2), rng.normal(size=2)
+    units = [dx / np.linalg.norm(dx), *(v / np.linalg.norm(v) for v in rng.normal(size=(layers - 1, 3)))]
+    units.append(target / np.linalg.norm(target))
+    start = [0.3 * np.outer(out, into) for into, out in pairwise(units)]
+    shapes = [w.shape for w in start]
+
+    def descend(_, state):
+        parts = np.split(state, np.cumsum([np.prod(shape) for shape in shapes])[:-1])
+        weights = [torch.tensor(part.reshape(shape), requires_grad=True) for part, shape in zip(parts, shapes, strict=True)]
+        h = torch.tensor(dx)
+        for w in weights:
+            h = w @ h
+        loss = ((h - torch.tensor(target)) ** 2).sum() / 2
+        return np.concatenate([-g.numpy().ravel() for g in torch.autograd.grad(loss, weights)])
+
+    end = solve_ivp(descend, (0, 2000), np.concatenate([w.ravel() for w in start]), rtol=1e-9, atol=1e-10, method="LSODA").y[
+        :, -1
+    ]
+    weights = [p.reshape(s) for p, s in zip(np.split(end, np.cumsum([np.prod(s) for s in shapes])[:-1]), shapes, strict=True)]
+    assume(np.linalg.norm(np.linalg.multi_dot([*weights[::-1], dx]) - target) < 1e-6)
+    h = dx
+    for k, w in enumerate(weights, start=1):
+        h = w @ h
+        wanted = theory.depth_distance(np.linalg.norm(dx), np.linalg.norm(target), k, layers)
+        np.testing.assert_allclose(np.linalg.norm(h), wanted, rtol=1e-4)
+
+
+def test_depth_distance_at_half_depth_has_the_exponents_of_a_low():
+    _, low = theory.high_low(1.0, 0.0, Pair(x=0.7, y=1.4, tau_h=1.0, tau_y=1.0))
+    assert theory.depth_distance(0.7, 1.4, 2, 4) == pytest.approx(np.sqrt(low))
+
+
+@settings(max_examples=5)
+@given(seed=seeds)
+def test_a_normalized_fit_minimizes_the_errors_over_the_variances(seed):
+    rng = np.random.default_rng(seed)
+    times, constants = np.linspace(0, 30, 60), Pair(1.0, 0.7, tau_h=1.3, tau_y=0.8)
+    curves = stack(theory.solve(0.02, 0.0004, w_of(0.0004, 1, 0.7), times, constants))
+    curves = curves * [[30.0], [1.0], [1.0]] + 0.01 * rng.normal(size=curves.shape)  # ‖dh‖² in a unit that drowns w
+    curves[0] = np.abs(curves[0]) + 1e-3
+    lengths = {"input_distance": 1.0, "target_distance": 0.7}
+    plain, normalized = (theory.fit(times, *curves, **lengths, normalized=flag) for flag in (False, True))
+
+    def normed(found):
+        return float(np.sum(((stack(found.curves) - curves) / curves.std(axis=1, keepdims=True)) ** 2))
+
+    assert normalized.loss == pytest.approx(normed(normalized))
+    assert (
+        normalized.loss <= normed(plain) * (1 + 1e-6)
+        and plain.loss <= np.sum((stack(normalized.curves) - curves) ** 2) * 1.000001
+    )

@@ -106,10 +106,10 @@ def test_modes_of_any_sizes_keep_their_digits(start, target, delta, time):
 @given(h=sizes, y=sizes, target=sizes, tau=st.floats(-5, 5))
 @settings(max_examples=40)
 def test_final_distance_of_any_sizes(h, y, target, tau):
-    constants = {"input_distance": 1, "target_distance": target, "tau_h": 1, "tau_y": 10**tau}
+    constants = two_point.Pair(x=1, y=target, tau_h=1, tau_y=10**tau)
     expected = references.settled(h, y, 1, target, 1, 10**tau)
     if np.all(np.abs(expected) < 1e300):
-        found = two_point.final_distance2(h, y, **constants)
+        found = two_point.final_distance2(h, y, constants)
         np.testing.assert_allclose(found, expected[2], rtol=1e-9 if expected[0] == 0 or abs(expected[0]) > 1e-6 * h else 1e-3)
 
 

@@ -1,0 +1,260 @@
+"""The assumption of "When representations align" (van Rossem & Saxe), measured: how the two maps of two points really move.
+
+Eq. 6 is not fitted here but looked at, from record to record of a training network.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+import torch
+import xarray as xr
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from lib import data
+from lib.checks import instance, labelled, matrix, numbers, one_of, positive, size, takes
+from lib.experiments.two_point import INPUT_DISTANCE, TABLE_1, TARGET_DISTANCE, Setting
+from lib.networks import ACTIVATIONS, Dense, Observe
+
+PAIR = ((0, 1),)
+
+
+@takes(network=instance(Dense), inputs=matrix, targets=matrix, pairs=partial(numbers, ndim=2))
+def maps(network: Dense, inputs: ArrayLike, targets: ArrayLike, layers: Sequence[int], pairs: ArrayLike = PAIR) -> Observe:
+    r"""Observe the two maps of the two-point theory in a network that splits at a hidden layer.
+
+    Parameters
+    ----------
+    network : fully connected, without skip connections: its output must be a function of one hidden layer
+    inputs, targets : (n, d) and (n, c), all points of the training set
+    layers : hidden layers, counted from 0, the same as `lib.training.train` is asked for
+    pairs : (P, 2) indices of points
+
+    Returns
+    -------
+    For `lib.training.train`: dh (pair, layer, unit), the difference of two representations; d_y (pair, layer, output, unit), the
+    decoder's Jacobian halfway between them; dy and wanted (pair, output), the differences of outputs and of targets
+
+    Source: van Rossem & Saxe, Eqs. 5 and 8.
+    """
+    if network.skip:
+        raise ValueError("network has skip connections: no single layer determines its output")
+    first, second = torch.as_tensor(pairs, dtype=torch.long).T
+    goals = torch.as_tensor(targets)
+    wanted = goals[second] - goals[first]
+
+    def observe(parameters: dict[str, Tensor], outputs: Tensor, hidden: list[Tensor]) -> dict:
+        decoders = [
+            _jacobian(network, layer, parameters, (h[:, first] + h[:, second]) / 2)
+            for layer, h in zip(layers, hidden, strict=True)
+        ]
+        dh = [h[:, second] - h[:, first] for h in hidden]
+        return {
+            "dh": (("pair", "layer", "unit"), torch.stack(dh, 2)),
+            "d_y": (("pair", "layer", "output", "unit"), torch.stack(decoders, 2)),
+            "dy": (("pair", "output"), outputs[:, second] - outputs[:, first]),
+            "wanted": (("pair", "output"), wanted.to(outputs).expand(len(outputs), -1, -1)),
+        }
+
+    return observe
+
+
+def _jacobian(network: Dense, layer: int, parameters: dict[str, Tensor], h: Tensor) -> Tensor:
+    """Return the derivative (m, P, c, k) of the outputs by the representation `h` (m, P, k) after a hidden layer."""
+    h = h.detach().requires_grad_()
+    with torch.enable_grad():
+        z = h
+        for i in range(layer + 2, network.depth + 2):
+            z = z @ parameters[f"weight{i}"].mT + parameters[f"bias{i}"].unsqueeze(-2)
+            z = ACTIVATIONS[network.activation](z) if i <= network.depth else z
+        each = [torch.autograd.grad(z[..., which].sum(), h, retain_graph=True)[0] for which in range(network.outputs)]
+    return torch.stack(each, -2)
+
+
+@takes(found=labelled("step", "dh", "d_y", "dy", "wanted"))
+def motion(found: xr.Dataset) -> xr.Dataset:
+    r"""Return how the two maps of `maps` move from record to record, beside how Eq. 6 says that they move.
+
+    In the clock of Eq. 7 it says
+
+    .. math:: \dot{dh} = \frac{\|\Delta x\|^2}{2\tau_h}\,p, \quad p = D_y^\top(\Delta y - dy), \qquad
+              \dot D_y = \frac{1}{2\tau_y}\,q, \quad q = (\Delta y - dy)\,dh^\top.
+
+    Displacements, and not gradients, are compared with the mean of p and q at both ends: with learning rates as large as those of
+    the source a gradient oscillates from step to step, and its mean is what moves the network.
+
+    Returns
+    -------
+    Over step: dh2, dy2, w as in `lib.measures.two_points`; alignment, ‖D_y dh‖ / ‖D_y‖‖dh‖; bent, ‖dy − D_y dh‖ / ‖dy‖, 0 for a
+    linear decoder; turned and to_go, the cosines between dh and the first dh, the last dh. Over between, the middle of two
+    records: speed_h and speed_y, norms of the velocities per step; along_h and along_y, their components along p and q;
+    force_h = ‖p‖ and force_y = ‖q‖
+
+    Source: van Rossem & Saxe, Eq. 6, with the ½ of Eq. 17.
+    """
+    dh, d_y, dy, wanted = (found[name] for name in ("dh", "d_y", "dy", "wanted"))
+    error, linear = wanted - dy, (d_y * dh).sum("unit")
+    p, q = (d_y * error).sum("output"), error * dh
+    size_h, size_y, size_d = (
+        np.sqrt((dh**2).sum("unit")),
+        np.sqrt((dy**2).sum("output")),
+        np.sqrt((d_y**2).sum(("output", "unit"))),
+    )
+    unit = dh / size_h
+    with np.errstate(divide="ignore", invalid="ignore"):
+        seen = {
+            "dh2": size_h**2,
+            "dy2": size_y**2,
+            "w": size_y**2 - (dy * wanted).sum("output"),
+            "alignment": np.sqrt((linear**2).sum("output")) / (size_d * size_h),
+            "bent": np.sqrt(((dy - linear) ** 2).sum("output")) / size_y,
+            "turned": (unit * unit.isel(step=0)).sum("unit"),
+            "to_go": (unit * unit.isel(step=-1)).sum("unit"),
+        }
+        between = (found.step.values[1:] + found.step.values[:-1]) / 2
+        for name, place, force, over in (("h", dh, p, ["unit"]), ("y", d_y, q, ["output", "unit"])):
+            ends = [force.isel(step=part).drop_vars("step") for part in (slice(1, None), slice(-1))]
+            force, moved = (
+                (ends[0] + ends[1]) / 2,
+                place.diff("step").drop_vars("step") / xr.DataArray(np.diff(found.step), dims="step"),
+            )
+            size = np.sqrt((force**2).sum(over))
+            parts = {"speed": np.sqrt((moved**2).sum(over)), "along": (moved * force).sum(over) / size, "force": size}
+            seen |= {
+                f"{part}_{name}": value.rename(step="between").assign_coords(between=between) for part, value in parts.items()
+            }
+    kept = found.drop_vars(["dh", "d_y", "dy", "wanted"])
+    return kept.assign(seen).astype(np.float32)
+
+
+@takes(setting=instance(Setting), trials=size, records=size)
+def assumption(
+    setting: Setting,
+    *,
+    trials: int = 3,
+    records: int = 120,
+    centred: bool = False,
+    all_layers: bool = False,
+    input_distance: float = INPUT_DISTANCE,
+    target_distance: float = TARGET_DISTANCE,
+    seed: int = 0,
+    device: str = "cpu",
+) -> xr.Dataset:
+    """Train a network on two points and watch its two maps.
+
+    Parameters
+    ----------
+    setting : dense, of `TABLE_1` or another
+    records : about how many, evenly spaced over the epochs
+    centred : shift the two targets so that their mean is 0
+    all_layers : split at every hidden layer instead of the one half-way
+
+    Returns
+    -------
+    (trial, step) loss and what `motion` returns, which has a dimension layer, counted from 0, if all are asked for
+
+    Source: the setting is that of Appendix B.1, the question ours.
+    """
+    inputs, targets = data.two_points(input_distance, target_distance)
+    targets = targets - targets.mean() if centred else targets
+    layers = tuple(range(setting.hidden_layers)) if all_layers else (setting.hidden_layers // 2,)
+    found = _watch(setting, inputs, targets, PAIR, layers, trials, records, seed, device).isel(pair=0)
+    return found.assign_coords(layer=list(layers)) if all_layers else found.isel(layer=0)
+
+
+@takes(setting=instance(Setting), trials=size, records=size, pairs=size, images=size)
+def among(
+    setting: Setting,
+    task: str,
+    *,
+    trials: int = 2,
+    records: int = 30,
+    pairs: int = 24,
+    images: int = 60000,
+    seed: int = 0,
+    device: str = "cpu",
+) -> xr.Dataset:
+    """Watch the two maps of pairs of points that learn among others.
+
+    Parameters
+    ----------
+    task : "xor", all six pairs; "blobs" or "digits", half of the pairs with equal targets, half with different ones, at random
+    images : of the digits, how many
+
+    Returns
+    -------
+    (trial, step) loss; (trial, step or between, pair) what `motion` returns half-way; (pair) target_distance and input_distance
+    """
+    inputs, targets = _task(one_of("task", task, ("xor", "blobs", "digits")), images)
+    chosen = np.array([(i, j) for i in range(4) for j in range(i)]) if task == "xor" else _some_pairs(targets, pairs, seed)
+    batches = {} if task == "xor" else setting.batches(len(inputs))
+    layers = (setting.hidden_layers // 2,)
+    found = _watch(setting, inputs, targets, chosen, layers, trials, records, seed, device, **batches).isel(layer=0)
+    given = {"input_distance": inputs, "target_distance": targets}
+    apart = {name: np.linalg.norm(np.subtract(*values[chosen.T]), axis=-1) for name, values in given.items()}
+    return found.assign_coords({name: ("pair", values) for name, values in apart.items()})
+
+
+def _task(task: str, images: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return inputs (n, d) and targets (n, c)."""
+    if task == "digits":
+        inputs, labels = data.mnist()
+        return inputs[:images], np.eye(10, dtype=np.float32)[labels[:images]]
+    return data.xor() if task == "xor" else data.blobs()[:2]
+
+
+def _some_pairs(targets: np.ndarray, count: int, seed: int) -> np.ndarray:
+    """Draw pairs (count, 2), the first half with equal targets."""
+    rng, drawn = np.random.default_rng(seed), {True: [], False: []}
+    while min(len(found) for found in drawn.values()) < count // 2:
+        i, j = rng.integers(len(targets), size=2)
+        if i != j:
+            drawn[bool(np.allclose(targets[i], targets[j]))].append((i, j))
+    return np.array(drawn[True][: count // 2] + drawn[False][: count // 2])
+
+
+def _watch(
+    setting: Setting,
+    inputs: np.ndarray,
+    targets: np.ndarray,
+    pairs: ArrayLike,
+    layers: tuple[int, ...],
+    trials: int,
+    records: int,
+    seed: int,
+    device: str,
+    **batches: int,
+) -> xr.Dataset:
+    """Train, observe `maps`, and return `motion`."""
+    steps = batches.get("steps", setting.epochs)
+    record = np.unique(np.linspace(0, steps, records + 1).astype(int))
+    observe = maps(setting.network(inputs.shape[-1], targets.shape[-1]), inputs, targets, layers, pairs)
+    options = {"record": record, "observe": observe, "layers": layers, **batches}
+    return motion(setting.train(inputs, targets, trials, seed, device, **options))
+
+
+@takes(found=labelled("between", "speed_h", "along_h", "force_h"), input_distance=positive)
+def assessed(found: xr.Dataset, *, input_distance: float = INPUT_DISTANCE) -> xr.Dataset:
+    r"""Return what Eq. 6 explains of a run, moment by moment and in all.
+
+    Returns
+    -------
+    Over between: tau_h and tau_y, in steps, the constants that Eq. 6 would need at each moment, negative where a map moves
+    against it. For the whole run share_h and share_y: :math:`\int v|v|\,dt / \int \|\dot{dh}\|^2dt` with v the component of the
+    velocity along Eq. 6; 1 if Eq. 6 holds with any constants that change in time, 0 if all motion is across, negative if against
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        taus = {
+            "tau_h": input_distance**2 * found.force_h / (2 * found.along_h),
+            "tau_y": found.force_y / (2 * found.along_y),
+        }
+
+    def share(name: str) -> xr.DataArray:
+        along, speed = found[f"along_{name}"], found[f"speed_{name}"]
+        return (along * abs(along)).sum("between") / (speed**2).sum("between")
+
+    return xr.Dataset(taus | {"share_h": share("h"), "share_y": share("y")})
+
+
+DENSE = [name for name, row in TABLE_1.items() if row.architecture == "dense"]  # those whose decoder `maps` can cut off
