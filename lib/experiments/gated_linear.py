@@ -17,6 +17,7 @@ from lib.checks import fit, matrix, one_of, positive, size, takes, vector
 from lib.experiments.localization import signals
 from lib.measures import inverse_participation_ratio
 from lib.networks import Committee
+from lib.networks.base import check_device
 from lib.results import Run, load
 from lib.theory.gated_linear import Moments, flip_probability, gdln_moments, jitter
 from lib.training import train
@@ -31,7 +32,7 @@ def twins(steps: int, pairs: int) -> np.ndarray:
     """Return steps in pairs (2 · pairs,), t and t + `PAUSE`; t = 0 and then evenly spaced on a logarithmic scale to the end.
 
     >>> twins(1000, 4)
-    array([  0,  50, 100, 150, 300, 350, 950, 1000])
+    array([   0,   50,  100,  150,  300,  350,  950, 1000])
     """
     most = (steps - PAUSE) // PAUSE
     if pairs < 2 or most < 2 * pairs:
@@ -229,7 +230,7 @@ LAGS = (10, 50, 250, 1000, 2900)  # steps between two looks at the gates of a ne
     settling=size,
     steps=size,
     seed=checks.seed,
-    device=partial(one_of, allowed=("cpu", "cuda")),
+    device=check_device,
 )
 def trembling(
     *,

@@ -151,7 +151,8 @@ def tiles(
     over (size, share), the part of the run that is over: loss and the ipr (…, neuron); the fields w (size, neuron, site) at the
     end; NaN where a network has fewer neurons
     """
-    draw, test = (signals(kind, sites, xi, gain, count, seed, (1.0, 0.0)) for count in (batch, 10_000))
+    draw = signals(kind, sites, xi, gain, batch, seed, (1.0, 0.0), dtype="float32")
+    test = signals(kind, sites, xi, gain, 10_000, seed, (1.0, 0.0))
     fields = [
         Committee(sites, k, "relu", False).initialize(seed, 1, dtype=torch.float32, device=device)["weight1"][0] for k in sizes
     ]
