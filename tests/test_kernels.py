@@ -1,5 +1,6 @@
 """Tangent kernels against autograd, finite differences and their formula; their distance against its definition."""
 
+import warnings
 from dataclasses import dataclass
 from itertools import product
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from lib.kernels import kernel_distance, ntk, two_layer_ntk
+from lib.kernels.layers import Outer, UnknownUse, Whole, factors
 from lib.networks import Committee, Convolutional, Dense, LeNet, SmallResNet
 from lib.theory import single_neuron as neuron
 
@@ -127,6 +129,40 @@ def test_parameters_that_act_in_other_ways_are_derived_as_a_whole(way):
         np.testing.assert_allclose(kernel, rows @ rows.T, rtol=1e-12)
 
 
+class Shifted:
+    """A shift that all inputs share, and a readout."""
+
+    points_apart = True
+
+    def __call__(self, parameters, inputs, layers=None):
+        return (inputs + parameters["shift"]) @ parameters["readout"].mT, []
+
+
+def test_a_shift_that_units_share_is_not_taken_for_a_bias():
+    inputs, readout = torch.tensor([[1.0, 2.0], [3.0, 5.0]]), torch.tensor([[[1.0, 2.0]]])
+    kernel = ntk(Shifted(), {"shift": torch.tensor([[0.5]]), "readout": readout}, inputs)[0]
+    np.testing.assert_allclose(kernel, (inputs + 0.5) @ (inputs + 0.5).mT + 3**2)
+
+
+@pytest.mark.parametrize(
+    ("network", "kinds"),
+    [
+        (Dense((4, 3, 2), "tanh"), [Outer] * 4),  # a product and a sum in each layer
+        (Dense((4, 3, 2), "tanh", bias=False), [Outer] * 2),
+        (Convolutional(4, 2, units=9, convolutions=2, channels=2, kernel=3), None),
+        (LeNet(3), [Whole, Whole, Outer, Outer, Outer]),
+    ],
+)
+def test_layers_have_factors_and_are_not_written_out(network, kinds):
+    parameters = {name: value[0] for name, value in drawn(np.random.default_rng(0), network, 1).items()}
+    points = torch.ones((2, 1, 28, 28) if isinstance(network, LeNet) else (2, 4), dtype=torch.float64)
+    if kinds is None:
+        with pytest.raises(UnknownUse):  # convolutions along a line
+            factors(network, parameters, points)
+    else:
+        assert [type(factor) for factor in factors(network, parameters, points)] == kinds
+
+
 def test_points_that_would_see_each_other_pass_alone():
     rng, network = np.random.default_rng(0), SmallResNet(2, 3, (1, 4, 4), 2)
     parameters, images = drawn(rng, network, 1), torch.tensor(rng.normal(size=(3, 1, 4, 4)))
@@ -186,6 +222,13 @@ def test_two_layer_ntk_broadcasts_in_numpy_and_torch():
         assert stack.dtype == dtype
         np.testing.assert_allclose(stack, kernel, rtol=rtol, atol=rtol)
     np.testing.assert_array_equal(two_layer_ntk([[2, 0], [0, 1]], [3, 4], [[1, -1]]), [[2 * 9 + 4]])
+
+
+def test_an_overflow_is_an_error_without_a_warning():
+    huge = np.full((2, 2), 1e200)
+    with warnings.catch_warnings(), pytest.raises(ValueError, match="not finite"):
+        warnings.simplefilter("error")
+        two_layer_ntk(huge * [[1], [-1]], huge[0], huge)
 
 
 def test_ntk_takes_each_members_own_inputs_in_its_own_precision():

@@ -356,7 +356,7 @@ CALLS = {
             layers=3.0,
             positive="input_distance before layers",
             also=WRONG | {"before": (4.0, 1.5)},
-            broadcast="input_distance target_distance",
+            broadcast="input_distance target_distance before layers",
         ),
         as_product=call(dh2=1.0, dy2=0.1, pair=PAIR, sign=1, positive="dh2", also=WRONG | MANY, may={"sign": "negative"}),
         random_feature_probability=call(h=0.5, gain=1.0, pair=PAIR, positive="gain", also=WRONG | MANY),

@@ -72,6 +72,16 @@ def test_one_layer_without_biases_has_the_sectors_of_regions():
     assert deep == {r.pattern.tobytes() for r in regions(w)}
 
 
+def test_a_line_through_corners_leaves_triangles():
+    found = theory.deep_regions([np.array([[1.0, -1.0]])])
+    assert sorted(area(r.polygon) for r in found) == pytest.approx([2, 2])
+
+
+def test_rectifiers_are_the_default():
+    weights, readout = [np.array([[1.0, 2.0], [3.0, 4.0]])], np.array([5.0, 6.0])
+    np.testing.assert_array_equal(theory.deep_predictor([True, False], weights, readout), [5, 10])
+
+
 @pytest.mark.parametrize("inputs", [1, 2, 4])
 def test_the_predictor_is_the_gradient(inputs):
     weights, biases, rng = draw(3, [4, 5, 3], inputs)

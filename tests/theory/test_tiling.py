@@ -91,6 +91,14 @@ def test_climbing_goes_up_and_stops_at_a_maximum():
     assert all(found.score(top + 0.02 * rng.normal(size=12), where)[0] < score + 1e-6 for _ in range(20))
 
 
+def test_climbing_forgets_the_size_and_takes_no_more_steps_than_asked():
+    found, where = tiling.Signals(*signals(4, 500, 12, gain=10.0)), tiling.arrangement(12, 13, 1)
+    start = np.exp(-(np.arange(12.0) ** 2))
+    top, score = tiling.climb(found, start, where)
+    np.testing.assert_allclose(tiling.climb(found, 1e4 * start, where)[0], top, rtol=1e-9)
+    assert found.score(start, where)[0] < tiling.climb(found, start, where, steps=1)[1] < score - 1e-4
+
+
 def test_on_gaussian_signals_only_the_power_spectrum_counts():
     covariances = [localization.nlgp_covariance(16, xi, 3.0) for xi in (2.0, 1.0)]
     x, y = data.gaussian_clone(0, 60_000, *covariances)
@@ -104,7 +112,11 @@ def test_on_gaussian_signals_only_the_power_spectrum_counts():
 def test_starts_are_bumps_packets_and_noise():
     found = tiling.starts(20, seed=1, random=3)
     assert found.shape == (2 + 8 + 3, 20)
-    assert found[0].argmax() == 0 and np.all(found[:2] > 0)
+    bumps, packets, at = found[:2], found[2:10], np.array([*range(10), *range(-10, 0)])
+    np.testing.assert_allclose(bumps @ at**2 / bumps.sum(axis=1), [0.7**2, 1.5**2], rtol=0.02)  # Gaussians, by their variance
+    beats = np.cos(2 * np.pi * 3 * np.repeat([0.15, 0.3, 0.4, 0.5], 2))  # three sites away
+    np.testing.assert_allclose(packets[:, 3], beats * np.tile([np.exp(-4.5), np.exp(-0.72)], 4))
+    np.testing.assert_allclose(packets[:, 0], 1)
 
 
 def test_what_does_not_fit_is_refused():
