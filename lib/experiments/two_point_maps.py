@@ -259,7 +259,7 @@ def assessed(found: xr.Dataset, *, input_distance: float = INPUT_DISTANCE) -> xr
 
 
 DENSE = [name for name, row in TABLE_1.items() if row.architecture == "dense"]  # those whose decoder `maps` can cut off
-_LAYERED = {name: {"setting": TABLE_1[name], "trials": 1, "records": 60, "all_layers": True} for name in ("default", "linear")}
+_LAYERED = {name: {"setting": TABLE_1[name], "trials": 1, "all_layers": True} for name in ("default", "linear", "tanh")}
 RUNS = [
     Run("two_point/assumption", assumption, "row", {name: {"setting": TABLE_1[name], "trials": 1} for name in DENSE}),
     Run("two_point/assumption_layers", assumption, "row", _LAYERED),
