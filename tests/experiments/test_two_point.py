@@ -9,9 +9,8 @@ import torch
 import xarray as xr
 
 from lib import data, measures
-from lib.experiments import RUNS
+from lib.experiments import RUNS, two_point_maps
 from lib.experiments import two_point as experiments
-from lib.experiments import two_point_maps
 from lib.experiments.two_point import TABLE_1, TABLE_2, Setting
 from lib.networks import Convolutional, Dense
 from lib.training import train
