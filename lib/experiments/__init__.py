@@ -2,7 +2,17 @@
 
 from importlib import import_module
 
-TOPICS = ("two_point", "piecewise_linear", "localization", "gated_linear", "images", "clocks", "hierarchies", "grokking")
+TOPICS = (
+    "two_point",
+    "two_point_maps",
+    "piecewise_linear",
+    "localization",
+    "gated_linear",
+    "images",
+    "clocks",
+    "hierarchies",
+    "grokking",
+)
 
 
 def __getattr__(name: str) -> list:

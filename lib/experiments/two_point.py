@@ -331,6 +331,7 @@ _XOR = {name.removeprefix("xor "): setting for name, setting in TABLE_2.items() 
 _BLOBS = {name.removeprefix("blobs "): setting for name, setting in TABLE_2.items() if name.startswith("blobs")} | {
     "tanh low": replace(TABLE_2["blobs low"], activation="tanh"),
     "tanh high": replace(TABLE_2["blobs high"], activation="tanh"),
+    "tanh very low": replace(TABLE_2["blobs very low"], activation="tanh"),
     "adam low": TABLE_2["blobs low"].with_adam(1e-4, 200),
     "adam high": TABLE_2["blobs high"].with_adam(1e-4, 200),
 }

@@ -9,7 +9,7 @@ import torch
 import xarray as xr
 
 from lib import data, measures
-from lib.experiments import RUNS
+from lib.experiments import RUNS, two_point_maps
 from lib.experiments import two_point as experiments
 from lib.experiments.two_point import TABLE_1, TABLE_2, Setting
 from lib.networks import Convolutional, Dense
@@ -192,10 +192,10 @@ def test_settings_derived_from_a_table():
 
 def test_stored_runs_have_names_of_their_own_and_settings_in_json():
     assert len({run.name for run in RUNS}) == len(RUNS)
-    for run in experiments.RUNS:
+    for run in [*experiments.RUNS, *two_point_maps.RUNS]:
         assert run in RUNS and run.name.startswith("two_point/")
         settings = json.loads(run.settings())
-        assert settings["function"] == f"lib.experiments.two_point.{run.function.__name__}"
+        assert settings["function"] == f"{run.function.__module__}.{run.function.__name__}"
         assert list(settings["pieces"]) == list(run.pieces)
         for piece in run.pieces.values():
             piece["setting"].network(2, 2)
