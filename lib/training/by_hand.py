@@ -26,8 +26,8 @@ IN_PLACE: dict[str, tuple[Callable[[Tensor], Tensor], Callable[[Tensor, Tensor, 
 
 def fits(network: Network, loss: Loss) -> bool:
     """Say whether these gradients are written out."""
-    plain = type(network) is Committee or (type(network) is Dense and not (network.skip or network.dropout))
-    return plain and network.activation in IN_PLACE and loss in SLOPES
+    dense = type(network) is Dense and not (network.skip or network.dropout) and network.activation in IN_PLACE
+    return (dense or (type(network) is Committee and network.activation == "relu")) and loss in SLOPES
 
 
 class Arrays:
@@ -50,6 +50,7 @@ class Gradients:
     def __init__(self, network: Dense | Committee, loss: Loss) -> None:
         self.network, self.slope, self.arrays = network, SLOPES[loss], Arrays()
         self.forward, self.backward = IN_PLACE[network.activation]
+        self.differentiate = self._dense if isinstance(network, Dense) else self._committee
 
     @torch.no_grad()
     def __call__(self, parameters: Mapping[str, Tensor], inputs: Tensor, targets: Tensor, out: Mapping[str, Tensor]) -> None:
@@ -58,27 +59,34 @@ class Gradients:
         if len(like) == 1 and like.dtype == torch.float64:  # gets a twin, as in `descent.call`
             twins = {name: value.expand(2, *value.shape[1:]) for name, value in parameters.items()}
             both = {name: torch.empty_like(value) for name, value in twins.items()}
-            self._differentiate(twins, inputs, targets, both)
+            self.differentiate(twins, inputs, targets, both)
             for name, value in out.items():
                 value.copy_(both[name][:1])
         else:
-            self._differentiate(parameters, inputs, targets, out)
+            self.differentiate(parameters, inputs, targets, out)
 
-    def _differentiate(
-        self, parameters: Mapping[str, Tensor], inputs: Tensor, targets: Tensor, out: Mapping[str, Tensor]
-    ) -> None:
+    def _committee(self, parameters: Mapping[str, Tensor], inputs: Tensor, targets: Tensor, out: Mapping[str, Tensor]) -> None:
+        """Multiply the inputs by the errors, which all units share, then the units' slopes, 1 or 0, by both."""
+        from lib.training import compiled  # numba is not needed elsewhere
+
+        members, units, _ = parameters["weight1"].shape
+        inputs, targets = (values.expand(members, *values.shape[1:]) for values in (inputs, targets))
+        slopes = self._affine(1, inputs, parameters, turned=False)
+        outputs = self.arrays.take("outputs", (*slopes.shape[:-1], 1), slopes)
+        compiled.rectify(slopes.view(-1, units).numpy(), outputs.view(-1).numpy())
+        errors = self.slope(outputs, targets) / units
+        torch.bmm(slopes.mT, errors * inputs, out=out["weight1"])
+        if self.network.bias:
+            torch.bmm(slopes.mT, errors, out=out["bias1"].unsqueeze(-1))
+
+    def _dense(self, parameters: Mapping[str, Tensor], inputs: Tensor, targets: Tensor, out: Mapping[str, Tensor]) -> None:
         members, layers = len(parameters["weight1"]), sum(name.startswith("weight") for name in parameters)
-        averaged = isinstance(self.network, Committee)  # the last layer's units, instead of a readout
         inputs, targets = (values.expand(members, *values.shape[1:]) for values in (inputs, targets))
         hidden = [inputs]
         for i in range(1, layers + 1):
-            z = self._affine(i, hidden[-1], parameters, turned=i == layers and not averaged)
-            if i < layers or averaged:
-                self.forward(z)
-            hidden.append(z)
-        errors = self.slope(hidden[-1].mean(-1, keepdim=True) if averaged else hidden[-1], targets)
-        if averaged:
-            errors = self.backward((errors / hidden[-1].shape[-1]).expand_as(hidden[-1]), hidden[-1], hidden[-1])
+            z = self._affine(i, hidden[-1], parameters, turned=i == layers)
+            hidden.append(self.forward(z) if i < layers else z)
+        errors = self.slope(hidden[-1], targets)
         for i in range(layers, 0, -1):
             torch.bmm(errors.mT, hidden[i - 1], out=out[f"weight{i}"])
             if self.network.bias:

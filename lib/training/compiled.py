@@ -1,11 +1,24 @@
-"""The step of an optimizer, compiled: one pass over weights, gradients and moments, each in one buffer.
+"""Single passes, compiled: over the units of a committee, and over weights, gradients and moments at an optimizer's step.
 
-Part p of them, up to `ends[p]`, belongs to one member and parameter, and has the rate `rates[p]`; each step takes `decays[p]`
-times the rate off the weights first. All numbers are of the precision of the weights.
+Of these part p, up to `ends[p]` in one buffer, belongs to one member and parameter, and has the rate `rates[p]`; each step takes
+`decays[p]` times the rate off the weights first. All numbers are of the precision of the weights.
 """
 
 import numpy as np
 from numba import njit
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
+def rectify(z, means):
+    """Write the means (rows,) of the rectified z (rows, units), and replace z by the rectifier's slopes, 1 or 0."""
+    one = z.dtype.type(1)
+    for row in range(z.shape[0]):
+        total = 0 * one
+        for unit in range(z.shape[1]):
+            slope = one if z[row, unit] > 0 else 0 * one
+            total += slope * z[row, unit]
+            z[row, unit] = slope
+        means[row] = total / z.shape[1]
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

@@ -41,6 +41,7 @@ class Update:
     Attributes
     ----------
     blocks : "weights", "gradients" and, where there are any, the moments "first" and "second"
+    parts : where each parameter of each member ends in a block, its rate and its decay, (parts,)
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Update:
         self.blocks = {"weights": Block(parameters), "gradients": Block(nothing)}
         self.blocks |= {"first": Block(nothing)} if adam or method.momentum else {}
         self.blocks |= {"second": Block(nothing)} if adam else {}
+        self.parts = _parts(self)
 
     @property
     def parameters(self) -> dict[str, Tensor]:
@@ -72,6 +74,7 @@ class Update:
         self.rates, self.decays = (
             each and {name: value[rows] for name, value in each.items()} for each in (self.rates, self.decays)
         )
+        self.parts = _parts(self)
 
     @torch.no_grad()
     def take(self, step: int) -> None:
@@ -88,19 +91,21 @@ def _compiled(method: object, state: Update, at: Mapping[str, float]) -> None:
     from lib.training import compiled  # numba is not needed elsewhere
 
     blocks = {name: block.flat.numpy() for name, block in state.blocks.items()}
-    kind = blocks["weights"].dtype.type
-    # Members lie one after the other in each parameter, and have a rate of their own there.
-    ends = np.cumsum(np.repeat(*np.array([(value[0].numel(), len(value)) for value in state.parameters.values()]).T))
-    rates, decays = (
-        np.zeros(len(ends), kind) if each is None else torch.cat([*each.values()]).numpy() for each in (state.rates, state.decays)
-    )
-    numbers = {name: kind(value) for name, value in at.items()}
+    ends, rates, decays = state.parts
+    numbers = {name: rates.dtype.type(value) for name, value in at.items()}
     moving = blocks["weights"], blocks["gradients"], blocks.get("first", blocks["gradients"])  # unread where there is no moment
     parts = ends, numbers["factor"] * rates, decays
     if method.optimizer == "adam":
         compiled.adam(*moving, blocks["second"], *parts, *(numbers[name] for name in ("slow", "slower", "risen", "spread")))
     else:
         compiled.descend(*moving, *parts, numbers["momentum"], method.nesterov)
+
+
+def _parts(state: Update) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Lay out what `lib.training.compiled` goes by: in each parameter members lie one after the other."""
+    ends = np.cumsum(np.repeat(*np.array([(value[0].numel(), len(value)) for value in state.parameters.values()]).T))
+    rates = torch.cat([*state.rates.values()]).cpu().numpy()
+    return ends, rates, torch.cat([*state.decays.values()]).cpu().numpy() if state.decays else np.zeros_like(rates)
 
 
 def _by_torch(method: object, state: Update, at: Mapping[str, float]) -> None:
