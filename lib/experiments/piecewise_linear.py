@@ -135,9 +135,20 @@ def _weights(parameters: dict[str, Tensor], outputs: Tensor, hidden: list[Tensor
 
 @takes(tau=positives)
 def distances(
-    tau: ArrayLike, delta: ArrayLike, seed: ArrayLike, *, steps: int, record: Sequence[int], device: str = "cpu"
+    tau: ArrayLike,
+    delta: ArrayLike,
+    seed: ArrayLike,
+    *,
+    steps: int,
+    record: Sequence[int],
+    dimension: int = 100,
+    units: int = 50,
+    points: int = 1000,
+    device: str = "cpu",
 ) -> xr.Dataset:
     """Train `students` at a learning rate of .005/τ² and watch how far they go.
+
+    `steps`, `record`, `dimension`, `units` and `points` are those of `students`.
 
     Returns
     -------
@@ -148,7 +159,8 @@ def distances(
     Source: figure 1(b) and its supporting figure.
     """
     tau, delta, seed, rate = _members(tau, delta, seed, 5e-3 / np.atleast_1d(tau) ** 2)
-    found = students(tau, delta, seed, learning_rate=rate, steps=steps, record=record, device=device)
+    sizes = {"dimension": dimension, "units": units, "points": points}
+    found = students(tau, delta, seed, learning_rate=rate, steps=steps, record=record, device=device, **sizes)
     compared = [_compare(found.isel(member=m), int(s), device) for m, s in enumerate(seed)]
     return xr.concat(compared, "member").assign(train=found.train, diverged=found.diverged).drop_vars("member")
 
@@ -185,6 +197,7 @@ def turns(
     steps: int,
     record: Sequence[int],
     refine: int = 1,
+    layers: bool = False,
     device: str = "cpu",
 ) -> xr.Dataset:
     """Train as `distances` does and split the turn of the kernel into gates and weights.
@@ -194,7 +207,8 @@ def turns(
     Returns
     -------
     over (member, step) what `distances` returns and gates, weights: the kernel distance with the gates (weights) of the step
-    and the first weights (gates). Over member: diverged.
+    and the first weights (gates). Over member: diverged. With `layers` also readouts and inputs: the kernel distance if of the
+    weights a or w alone are those of the step.
 
     Source: `lib.kernels.kernel_turn`, for section 5 and figure 1(b).
     """
@@ -202,19 +216,20 @@ def turns(
     small = [refine * r for r in record]
     found = students(tau, delta, seed, learning_rate=rate, steps=refine * steps, record=small, device=device)
     compared = [_compare(found.isel(member=m), int(s), device) for m, s in enumerate(seed)]
-    split = [_split(found.isel(member=m)) for m in range(len(seed))]
+    split = [_split(found.isel(member=m), layers) for m in range(len(seed))]
     parts = xr.merge([xr.concat(compared, "member"), xr.concat(split, "member")])
     return parts.assign(train=found.train, diverged=found.diverged).assign_coords(step=list(record)).drop_vars("member")
 
 
-def _split(student: xr.Dataset) -> xr.Dataset:
+def _split(student: xr.Dataset, layers: bool) -> xr.Dataset:
     """Return the parts of the kernel distance of one student's states from its first."""
     w, a, x = (student[name].values for name in ("w", "a", "x"))
-    parts = [kernel_turn(w[0], a[0], *state, x) for state in zip(w, a, strict=True)]
-    return xr.Dataset(
-        {name: ("step", [float(getattr(part, name)) for part in parts]) for name in ("gates", "weights")},
-        {"step": student.step},
-    )
+    turns = [kernel_turn(w[0], a[0], *state, x) for state in zip(w, a, strict=True)]
+    found = {"gates": [turn.gates for turn in turns], "weights": [turn.weights for turn in turns]}
+    if layers:
+        found["readouts"] = [kernel_turn(w[0], a[0], w[0], one, x).weights for one in a]
+        found["inputs"] = [kernel_turn(w[0], a[0], one, a[0], x).weights for one in w]
+    return xr.Dataset({name: ("step", np.array(values)) for name, values in found.items()}, {"step": student.step})
 
 
 @takes(width=size, p=vector, q=vector, seeds=wholes, steps=size, device=check_device)
@@ -273,20 +288,21 @@ PLANE = Sweep(
     range(16),
     {"steps": 100_000, "record": log_steps(100_000, 16).tolist()},
 )
-# What the plane does not keep: gates and weights. Four of the column's seeds have teachers whose outputs have one sign.
+# What the plane does not keep: gates and weights. Eight of the column's seeds have teachers whose outputs have one sign.
 COLUMN = Sweep(
     "piecewise_linear/column",
     turns,
     {"tau": [0.1], "delta": [-0.25, 0, 0.25, 1]},
-    range(8),
+    [*range(8), *range(15, 23)],
     {"steps": 10_000, "record": [0, 100, 200, 300, 500, 1000, 7000, 10_000]},
 )
-TURNS = Sweep(
-    "piecewise_linear/turns",
+TURNS = Sweep("piecewise_linear/turns", turns, PLANE.grid, [1], {"steps": 1000, "record": [0, 100, 1000]})
+LATE = Sweep(
+    "piecewise_linear/late",
     turns,
-    {"tau": np.logspace(-1, 0.3, 17)[::4], "delta": np.linspace(-1, 1, 9)},
-    [1],
-    {"steps": 1000, "record": [0, 100, 1000]},
+    {"tau": PLANE.grid["tau"][:9:4], "delta": np.linspace(-1, 1, 9)},
+    [0, 1],
+    {"steps": 20_000, "record": [0, 100, 1000, 5000, 10_000, 20_000], "layers": True},
 )
 SMALL_STEPS = Sweep(  # the first thousand steps of a part of the column, each cut in ten
     "piecewise_linear/small_steps",
@@ -295,11 +311,25 @@ SMALL_STEPS = Sweep(  # the first thousand steps of a part of the column, each c
     [0, 1],
     {"steps": 1000, "record": [0, 1, 10, 100, 1000], "refine": 10},
 )
+TENTH = Sweep(  # a tenth of the plane's smallest scale: each step cut in a hundred, since the rate grows with 1/τ²
+    "piecewise_linear/tenth",
+    turns,
+    {"tau": [0.01], "delta": [0, 1]},
+    range(8),
+    {"steps": 200, "record": [0, 1, 2, 5, 10, 20, 50, 100, 200], "refine": 100},
+)
+UNSEEN = Sweep(  # for what was guessed from the plane: another dimension, width, number of points, range of δ, and seeds
+    "piecewise_linear/unseen",
+    distances,
+    {"tau": np.logspace(-1, 0.3, 9), "delta": np.linspace(-2, 2, 9)},
+    [100, 101],
+    {"steps": 20_000, "record": [0, 100, 1000, 10_000, 20_000], "dimension": 30, "units": 30, "points": 300},
+)
 GRID = {"p": [0, 0.5, 1, 1.5], "q": [-1, 0, 0.5, 1], "seeds": [0, 1, 2, 3]}
 WIDTHS = Run("piecewise_linear/widths", widths, "width", {str(h): {"width": h, **GRID} for h in (50, 200, 800, 3200)})
 PAPER = {"networks": 17 * 17 * 16, "steps": 100_000}
 RUNS = [
     Growing(PLANE, PAPER, dimension="scale", together=17 * 17),
-    *(Growing(sweep, PAPER, dimension="scale", together=9) for sweep in (COLUMN, TURNS, SMALL_STEPS)),
+    *(Growing(sweep, PAPER, dimension="scale", together=9) for sweep in (COLUMN, TURNS, LATE, SMALL_STEPS, TENTH, UNSEEN)),
     WIDTHS,
 ]
