@@ -12,7 +12,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from lib.checks import broadcastable, fit, matrix, numbers, positives, seed, size, takes, vector, wholes
+from lib.checks import broadcastable, fit, matrix, number, numbers, optional, positives, seed, size, takes, vector, wholes
 from lib.kernels import kernel_turn, two_layer_ntk
 from lib.networks import Dense
 from lib.networks.base import check_device
@@ -46,7 +46,7 @@ def balanced_student(rng: np.random.Generator, units: int, dimension: int) -> tu
     return np.concatenate([w, w]), np.concatenate([a, -a])
 
 
-@takes(dimension=size, units=size, teachers=size, points=size, device=check_device)
+@takes(dimension=size, units=size, teachers=size, points=size, mean=optional(number), device=check_device)
 def students(
     tau: ArrayLike,
     delta: ArrayLike,
@@ -61,7 +61,7 @@ def students(
     points: int = 1000,
     device: str = "cpu",
     precise: bool = False,
-    centred: bool = False,
+    mean: float | None = None,
 ) -> xr.Dataset:
     """Train students by gradient descent on the mean squared error (without ½), in float32.
 
@@ -72,7 +72,7 @@ def students(
     record : steps at which the weights are kept
     units : of a student, an even number; a teacher has `teachers`
     precise : train in float64
-    centred : take the mean off a student's targets
+    mean : give a student's targets this mean, in units of their standard deviation; None leaves them as they are
 
     Returns
     -------
@@ -84,7 +84,8 @@ def students(
     tau, delta, seed, learning_rate = _members(tau, delta, seed, learning_rate)
     problems = [_problem(int(s), dimension, units, teachers, points) for s in seed]
     x, y, w, a = (np.stack(parts) for parts in zip(*problems, strict=True))
-    y = y - centred * y.mean(axis=1, keepdims=True)
+    if mean is not None:
+        y = y - y.mean(axis=1, keepdims=True) + mean * y.std(axis=1, keepdims=True)
     w, a = scale_initialization(w, a, tau, delta)
     dtype = torch.float64 if precise else torch.float32
     parameters = {
@@ -133,7 +134,7 @@ def _weights(parameters: dict[str, Tensor], outputs: Tensor, hidden: list[Tensor
     return {"w": (("unit", "input"), parameters["weight1"]), "a": (("unit",), parameters["weight2"][:, 0])}
 
 
-@takes(tau=positives)
+@takes(tau=positives, dimension=size, units=size, points=size, mean=optional(number))
 def distances(
     tau: ArrayLike,
     delta: ArrayLike,
@@ -144,11 +145,12 @@ def distances(
     dimension: int = 100,
     units: int = 50,
     points: int = 1000,
+    mean: float | None = None,
     device: str = "cpu",
 ) -> xr.Dataset:
     """Train `students` at a learning rate of .005/τ² and watch how far they go.
 
-    `steps`, `record`, `dimension`, `units` and `points` are those of `students`.
+    `steps`, `record`, `dimension`, `units`, `points` and `mean` are those of `students`.
 
     Returns
     -------
@@ -159,8 +161,8 @@ def distances(
     Source: figure 1(b) and its supporting figure.
     """
     tau, delta, seed, rate = _members(tau, delta, seed, 5e-3 / np.atleast_1d(tau) ** 2)
-    sizes = {"dimension": dimension, "units": units, "points": points}
-    found = students(tau, delta, seed, learning_rate=rate, steps=steps, record=record, device=device, **sizes)
+    given = {"dimension": dimension, "units": units, "points": points, "mean": mean}
+    found = students(tau, delta, seed, learning_rate=rate, steps=steps, record=record, device=device, **given)
     compared = [_compare(found.isel(member=m), int(s), device) for m, s in enumerate(seed)]
     return xr.concat(compared, "member").assign(train=found.train, diverged=found.diverged).drop_vars("member")
 
@@ -168,7 +170,9 @@ def distances(
 def _compare(student: xr.Dataset, seed: int, device: str) -> xr.Dataset:
     """Compare one student's states with its first, and with its teacher."""
     fresh = sphere(np.random.default_rng((seed, 2)), 10_000, student.sizes["input"])
-    answers = relu_network(*teacher(seed, fresh.shape[1]), fresh)
+    w, a = teacher(seed, fresh.shape[1])
+    lifted = student.y.values - relu_network(w, a, student.x.values)  # the same at all points: another mean
+    answers = relu_network(w, a, fresh) + lifted.mean()
     x, fresh, answers = (torch.tensor(v, dtype=torch.float32, device=device) for v in (student.x.values, fresh, answers))
     states = list(zip(torch.tensor(student.w.values, device=device), torch.tensor(student.a.values, device=device), strict=True))
 
@@ -318,6 +322,13 @@ TENTH = Sweep(  # a tenth of the plane's smallest scale: each step cut in a hund
     range(8),
     {"steps": 200, "record": [0, 1, 2, 5, 10, 20, 50, 100, 200], "refine": 100},
 )
+CENTRED = Sweep(  # the column's seeds with one sign, whose targets lose their mean
+    "piecewise_linear/centred",
+    distances,
+    {"tau": [0.1], "delta": [0, 1]},
+    [0, 2, 4, 7, 15, 17, 19, 20],
+    {"steps": 10_000, "record": [0, 100, 1000, 7000, 10_000], "mean": 0.0},
+)
 UNSEEN = Sweep(  # for what was guessed from the plane: another dimension, width, number of points, range of δ, and seeds
     "piecewise_linear/unseen",
     distances,
@@ -330,6 +341,9 @@ WIDTHS = Run("piecewise_linear/widths", widths, "width", {str(h): {"width": h, *
 PAPER = {"networks": 17 * 17 * 16, "steps": 100_000}
 RUNS = [
     Growing(PLANE, PAPER, dimension="scale", together=17 * 17),
-    *(Growing(sweep, PAPER, dimension="scale", together=9) for sweep in (COLUMN, TURNS, LATE, SMALL_STEPS, TENTH, UNSEEN)),
+    *(
+        Growing(sweep, PAPER, dimension="scale", together=9)
+        for sweep in (COLUMN, CENTRED, TURNS, LATE, SMALL_STEPS, TENTH, UNSEEN)
+    ),
     WIDTHS,
 ]
