@@ -120,13 +120,12 @@ def test_the_weights_part_layer_by_layer():
         np.testing.assert_allclose(found[name], kernels.kernel_distance(kernel(w0, a0), other), rtol=1e-4)
 
 
-def test_distances_of_other_sizes_and_with_another_mean():
-    given = dict(dimension=4, units=6, points=12, steps=5, record=[0, 5], mean=0.5)
+def test_another_mean_is_that_of_the_fresh_points_too():
+    given = dict(steps=20, record=[0, 20], mean=0.5)
     found = experiments.distances(0.5, 0.1, 3, **given).isel(member=0, step=-1)
     states = experiments.students(0.5, 0.1, 3, learning_rate=0.02, **given).isel(member=0, step=-1)
     assert found.train == states.train
-    fresh = experiments.sphere(np.random.default_rng(9), 200_000, 4)
-    teacher = experiments.teacher(3, 4)
+    fresh, teacher = experiments.sphere(np.random.default_rng(9), 200_000, 100), experiments.teacher(3, 100)
     raw = experiments.relu_network(*teacher, states.x.values)
     wanted = experiments.relu_network(*teacher, fresh) - raw.mean() + 0.5 * raw.std()
     error = np.mean((experiments.relu_network(states.w.values, states.a.values, fresh) - wanted) ** 2)
