@@ -12,7 +12,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from lib.checks import broadcastable, fit, matrix, numbers, positives, seed, size, takes, vector, wholes
+from lib.checks import broadcastable, fit, matrix, number, numbers, optional, positives, seed, size, takes, vector, wholes
 from lib.kernels import kernel_turn, two_layer_ntk
 from lib.networks import Dense
 from lib.networks.base import check_device
@@ -46,7 +46,7 @@ def balanced_student(rng: np.random.Generator, units: int, dimension: int) -> tu
     return np.concatenate([w, w]), np.concatenate([a, -a])
 
 
-@takes(dimension=size, units=size, teachers=size, points=size, device=check_device)
+@takes(dimension=size, units=size, teachers=size, points=size, mean=optional(number), device=check_device)
 def students(
     tau: ArrayLike,
     delta: ArrayLike,
@@ -61,7 +61,7 @@ def students(
     points: int = 1000,
     device: str = "cpu",
     precise: bool = False,
-    centred: bool = False,
+    mean: float | None = None,
 ) -> xr.Dataset:
     """Train students by gradient descent on the mean squared error (without ½), in float32.
 
@@ -72,7 +72,7 @@ def students(
     record : steps at which the weights are kept
     units : of a student, an even number; a teacher has `teachers`
     precise : train in float64
-    centred : take the mean off a student's targets
+    mean : give a student's targets this mean, in units of their standard deviation; None leaves them as they are
 
     Returns
     -------
@@ -84,7 +84,8 @@ def students(
     tau, delta, seed, learning_rate = _members(tau, delta, seed, learning_rate)
     problems = [_problem(int(s), dimension, units, teachers, points) for s in seed]
     x, y, w, a = (np.stack(parts) for parts in zip(*problems, strict=True))
-    y = y - centred * y.mean(axis=1, keepdims=True)
+    if mean is not None:
+        y = y - y.mean(axis=1, keepdims=True) + mean * y.std(axis=1, keepdims=True)
     w, a = scale_initialization(w, a, tau, delta)
     dtype = torch.float64 if precise else torch.float32
     parameters = {
@@ -133,11 +134,20 @@ def _weights(parameters: dict[str, Tensor], outputs: Tensor, hidden: list[Tensor
     return {"w": (("unit", "input"), parameters["weight1"]), "a": (("unit",), parameters["weight2"][:, 0])}
 
 
-@takes(tau=positives)
+@takes(tau=positives, mean=optional(number))
 def distances(
-    tau: ArrayLike, delta: ArrayLike, seed: ArrayLike, *, steps: int, record: Sequence[int], device: str = "cpu"
+    tau: ArrayLike,
+    delta: ArrayLike,
+    seed: ArrayLike,
+    *,
+    steps: int,
+    record: Sequence[int],
+    mean: float | None = None,
+    device: str = "cpu",
 ) -> xr.Dataset:
     """Train `students` at a learning rate of .005/τ² and watch how far they go.
+
+    `steps`, `record` and `mean` are those of `students`.
 
     Returns
     -------
@@ -148,7 +158,7 @@ def distances(
     Source: figure 1(b) and its supporting figure.
     """
     tau, delta, seed, rate = _members(tau, delta, seed, 5e-3 / np.atleast_1d(tau) ** 2)
-    found = students(tau, delta, seed, learning_rate=rate, steps=steps, record=record, device=device)
+    found = students(tau, delta, seed, learning_rate=rate, steps=steps, record=record, mean=mean, device=device)
     compared = [_compare(found.isel(member=m), int(s), device) for m, s in enumerate(seed)]
     return xr.concat(compared, "member").assign(train=found.train, diverged=found.diverged).drop_vars("member")
 
@@ -156,7 +166,9 @@ def distances(
 def _compare(student: xr.Dataset, seed: int, device: str) -> xr.Dataset:
     """Compare one student's states with its first, and with its teacher."""
     fresh = sphere(np.random.default_rng((seed, 2)), 10_000, student.sizes["input"])
-    answers = relu_network(*teacher(seed, fresh.shape[1]), fresh)
+    w, a = teacher(seed, fresh.shape[1])
+    lifted = student.y.values - relu_network(w, a, student.x.values)  # the same at all points: another mean
+    answers = relu_network(w, a, fresh) + lifted.mean()
     x, fresh, answers = (torch.tensor(v, dtype=torch.float32, device=device) for v in (student.x.values, fresh, answers))
     states = list(zip(torch.tensor(student.w.values, device=device), torch.tensor(student.a.values, device=device), strict=True))
 
@@ -185,6 +197,7 @@ def turns(
     steps: int,
     record: Sequence[int],
     refine: int = 1,
+    layers: bool = False,
     device: str = "cpu",
 ) -> xr.Dataset:
     """Train as `distances` does and split the turn of the kernel into gates and weights.
@@ -194,7 +207,8 @@ def turns(
     Returns
     -------
     over (member, step) what `distances` returns and gates, weights: the kernel distance with the gates (weights) of the step
-    and the first weights (gates). Over member: diverged.
+    and the first weights (gates). Over member: diverged. With `layers` also readouts and inputs: the kernel distance if of the
+    weights a or w alone are those of the step.
 
     Source: `lib.kernels.kernel_turn`, for section 5 and figure 1(b).
     """
@@ -202,19 +216,20 @@ def turns(
     small = [refine * r for r in record]
     found = students(tau, delta, seed, learning_rate=rate, steps=refine * steps, record=small, device=device)
     compared = [_compare(found.isel(member=m), int(s), device) for m, s in enumerate(seed)]
-    split = [_split(found.isel(member=m)) for m in range(len(seed))]
+    split = [_split(found.isel(member=m), layers) for m in range(len(seed))]
     parts = xr.merge([xr.concat(compared, "member"), xr.concat(split, "member")])
     return parts.assign(train=found.train, diverged=found.diverged).assign_coords(step=list(record)).drop_vars("member")
 
 
-def _split(student: xr.Dataset) -> xr.Dataset:
+def _split(student: xr.Dataset, layers: bool) -> xr.Dataset:
     """Return the parts of the kernel distance of one student's states from its first."""
     w, a, x = (student[name].values for name in ("w", "a", "x"))
-    parts = [kernel_turn(w[0], a[0], *state, x) for state in zip(w, a, strict=True)]
-    return xr.Dataset(
-        {name: ("step", [float(getattr(part, name)) for part in parts]) for name in ("gates", "weights")},
-        {"step": student.step},
-    )
+    turns = [kernel_turn(w[0], a[0], *state, x) for state in zip(w, a, strict=True)]
+    found = {"gates": [turn.gates for turn in turns], "weights": [turn.weights for turn in turns]}
+    if layers:
+        found["readouts"] = [kernel_turn(w[0], a[0], w[0], one, x).weights for one in a]
+        found["inputs"] = [kernel_turn(w[0], a[0], one, a[0], x).weights for one in w]
+    return xr.Dataset({name: ("step", np.array(values)) for name, values in found.items()}, {"step": student.step})
 
 
 @takes(width=size, p=vector, q=vector, seeds=wholes, steps=size, device=check_device)
@@ -273,20 +288,21 @@ PLANE = Sweep(
     range(16),
     {"steps": 100_000, "record": log_steps(100_000, 16).tolist()},
 )
-# What the plane does not keep: gates and weights. Four of the column's seeds have teachers whose outputs have one sign.
+# What the plane does not keep: gates and weights. Eight of the column's seeds have teachers whose outputs have one sign.
 COLUMN = Sweep(
     "piecewise_linear/column",
     turns,
     {"tau": [0.1], "delta": [-0.25, 0, 0.25, 1]},
-    range(8),
+    [*range(8), *range(15, 23)],
     {"steps": 10_000, "record": [0, 100, 200, 300, 500, 1000, 7000, 10_000]},
 )
-TURNS = Sweep(
-    "piecewise_linear/turns",
+TURNS = Sweep("piecewise_linear/turns", turns, PLANE.grid, [1], {"steps": 1000, "record": [0, 100, 1000]})
+LATE = Sweep(
+    "piecewise_linear/late",
     turns,
-    {"tau": np.logspace(-1, 0.3, 17)[::4], "delta": np.linspace(-1, 1, 9)},
-    [1],
-    {"steps": 1000, "record": [0, 100, 1000]},
+    {"tau": PLANE.grid["tau"][:5:4], "delta": np.linspace(-1, 1, 9)},
+    [0, 1],
+    {"steps": 20_000, "record": [0, 100, 1000, 5000, 10_000, 20_000], "layers": True},
 )
 SMALL_STEPS = Sweep(  # the first thousand steps of a part of the column, each cut in ten
     "piecewise_linear/small_steps",
@@ -295,11 +311,25 @@ SMALL_STEPS = Sweep(  # the first thousand steps of a part of the column, each c
     [0, 1],
     {"steps": 1000, "record": [0, 1, 10, 100, 1000], "refine": 10},
 )
+TENTH = Sweep(  # a tenth of the plane's smallest scale: each step cut in a hundred, since the rate grows with 1/τ²
+    "piecewise_linear/tenth",
+    turns,
+    {"tau": [0.01], "delta": [0, 1]},
+    range(8),
+    {"steps": 200, "record": [0, 1, 2, 5, 10, 20, 50, 100, 200], "refine": 100},
+)
+CENTRED = Sweep(  # the column's seeds with one sign, whose targets lose their mean
+    "piecewise_linear/centred",
+    distances,
+    {"tau": [0.1], "delta": [0, 1]},
+    [0, 2, 4, 7, 15, 17, 19, 20],
+    {"steps": 10_000, "record": [0, 100, 1000, 7000, 10_000], "mean": 0.0},
+)
 GRID = {"p": [0, 0.5, 1, 1.5], "q": [-1, 0, 0.5, 1], "seeds": [0, 1, 2, 3]}
 WIDTHS = Run("piecewise_linear/widths", widths, "width", {str(h): {"width": h, **GRID} for h in (50, 200, 800, 3200)})
 PAPER = {"networks": 17 * 17 * 16, "steps": 100_000}
 RUNS = [
     Growing(PLANE, PAPER, dimension="scale", together=17 * 17),
-    *(Growing(sweep, PAPER, dimension="scale", together=9) for sweep in (COLUMN, TURNS, SMALL_STEPS)),
+    *(Growing(sweep, PAPER, dimension="scale", together=9) for sweep in (COLUMN, CENTRED, TURNS, LATE, SMALL_STEPS, TENTH)),
     WIDTHS,
 ]
