@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lib.checks import broadcastable, matrix, non_negatives, numbers, one_of, positives, takes, whole
+from lib.checks import broadcastable, fit, matrix, non_negatives, number, numbers, one_of, positives, takes, whole
 
 # --- the first layer's clock -----------------------------------------------------------------------------------------------
 
@@ -48,6 +48,37 @@ def work_shares(squares: ArrayLike, rates: ArrayLike) -> NDArray:
     if not np.all(total > 0):
         raise ValueError("squares are all zero somewhere: no part works where the gradient vanishes")
     return work / total
+
+
+@takes(alpha=partial(positives, ndim=1), times=partial(positives, ndim=1), curves=matrix, power=number)
+def spread(alpha: ArrayLike, times: ArrayLike, curves: ArrayLike, power: float) -> float:
+    r"""Return how far the curves of neighbouring α are apart at equal progress :math:`\alpha^p t`, root mean square.
+
+    A clock of power p makes one curve of all, :math:`R(\alpha, t) = F(\alpha^p t)`, so that this is 0.
+
+    Parameters
+    ----------
+    alpha : (a,), ascending
+    times : (t,), ascending; between them a curve is linear in log t
+    curves : (a, t), what is measured
+    power : p
+
+    Returns
+    -------
+    in the unit of the curves, over the times of each α at which the next one's curve is known; infinite where there are none
+
+    Source: beyond Kunin et al. (2024), figure 5.
+    """
+    fit("(a,), (t,), (a, t)", alpha=alpha, times=times, curves=curves)
+    for name, values in {"alpha": alpha, "times": times}.items():
+        if np.any(np.diff(values) <= 0):
+            raise ValueError(f"{name} must ascend")
+    log_times, gaps = np.log(times), []
+    for slow, fast, ahead in zip(curves, curves[1:], power * np.diff(np.log(alpha)), strict=False):
+        equal = log_times - ahead  # when the faster one had made this progress
+        known = (equal >= log_times[0]) & (equal <= log_times[-1])
+        gaps.extend(np.interp(equal[known], log_times, fast) - slow[known])
+    return float(np.sqrt(np.mean(np.square(gaps)))) if gaps else np.inf
 
 
 # --- images: how rough a filter is ----------------------------------------------------------------------------------------

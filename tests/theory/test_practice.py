@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from lib.measures import filter_laplacian
@@ -144,3 +144,30 @@ def test_work_shares_broadcast_and_need_a_gradient():
     np.testing.assert_allclose(shares[1, 0], [1 / 6, 1 / 3, 1 / 2])
     with pytest.raises(ValueError, match="all zero"):
         practice.work_shares([0.0, 0.0], [1.0, 1.0])
+
+
+@given(alpha=st.lists(st.floats(0.2, 5), min_size=2, max_size=4, unique=True), power=st.floats(-3, 3))
+def test_curves_of_one_clock_have_no_spread(alpha, power):
+    alpha, times = np.sort(alpha), np.geomspace(0.01, 100, 9)
+    assume(np.all(np.diff(np.log(alpha)) > 0.01))
+    curves = np.log(alpha[:, None] ** power * times)  # of the progress alone, and linear in its logarithm
+    assume(abs(power) * np.diff(np.log(alpha)).max() < 9)
+    np.testing.assert_allclose(practice.spread(alpha, times, curves, power), 0, atol=1e-9)
+
+
+def test_the_spread_against_a_plain_sum():
+    alpha, times, power = [1.0, 2.0, 8.0], [1.0, 2.0, 4.0, 16.0], 1.5
+    curves = np.random.default_rng(0).normal(size=(3, 4))
+    gaps = []
+    for one in (0, 1):
+        for k, t in enumerate(times):
+            equal = t * (alpha[one] / alpha[one + 1]) ** power
+            for i in range(3):
+                if times[i] <= equal < times[i + 1]:
+                    share = np.log(equal / times[i]) / np.log(times[i + 1] / times[i])
+                    gaps.append((1 - share) * curves[one + 1, i] + share * curves[one + 1, i + 1] - curves[one, k])
+    np.testing.assert_allclose(practice.spread(alpha, times, curves, power), np.sqrt(np.mean(np.square(gaps))))
+    assert practice.spread(alpha, times, curves, 50) == np.inf
+    for wrong in ({"alpha": alpha[::-1]}, {"times": times[::-1]}):
+        with pytest.raises(ValueError, match="must ascend"):
+            practice.spread(**{"alpha": alpha, "times": times, "curves": curves, "power": 1} | wrong)
