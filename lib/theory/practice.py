@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lib.checks import broadcastable, fit, matrix, non_negatives, number, numbers, one_of, positives, takes, whole
+from lib.checks import broadcastable, fit, matrix, non_negatives, numbers, one_of, positives, takes, whole
 
 # --- the first layer's clock -----------------------------------------------------------------------------------------------
 
@@ -50,34 +50,28 @@ def work_shares(squares: ArrayLike, rates: ArrayLike) -> NDArray:
     return work / total
 
 
-@takes(alpha=partial(positives, ndim=1), times=partial(positives, ndim=1), curves=matrix, power=number)
-def spread(alpha: ArrayLike, times: ArrayLike, curves: ArrayLike, power: float) -> float:
-    r"""Return how far the curves of neighbouring α are apart at equal progress :math:`\alpha^p t`, root mean square.
-
-    A clock of power p makes one curve of all, :math:`R(\alpha, t) = F(\alpha^p t)`, so that this is 0.
+@takes(progress=matrix, curves=matrix)
+def spread(progress: ArrayLike, curves: ArrayLike) -> float:
+    """Return how far neighbouring curves are apart at equal progress, root mean square.
 
     Parameters
     ----------
-    alpha : (a,), ascending
-    times : (t,), ascending; between them a curve is linear in log t
-    curves : (a, t), what is measured
-    power : p
+    progress : (c, t), > 0, ascending along each curve, like α² times the time; a curve is linear in its logarithm
+    curves : (c, t), what is measured
 
     Returns
     -------
-    in the unit of the curves, over the times of each α at which the next one's curve is known; infinite where there are none
+    in the unit of the curves, over the points of each curve at whose progress the next one is known; infinite where there is none
 
     Source: beyond Kunin et al. (2024), figure 5.
     """
-    fit("(a,), (t,), (a, t)", alpha=alpha, times=times, curves=curves)
-    for name, values in {"alpha": alpha, "times": times}.items():
-        if np.any(np.diff(values) <= 0):
-            raise ValueError(f"{name} must ascend")
-    log_times, gaps = np.log(times), []
-    for slow, fast, ahead in zip(curves, curves[1:], power * np.diff(np.log(alpha)), strict=False):
-        equal = log_times - ahead  # when the faster one had made this progress
-        known = (equal >= log_times[0]) & (equal <= log_times[-1])
-        gaps.extend(np.interp(equal[known], log_times, fast) - slow[known])
+    fit("(c, t), (c, t)", progress=progress, curves=curves)
+    if np.any(progress <= 0) or np.any(np.diff(progress) <= 0):
+        raise ValueError("progress must be positive and ascend along each curve")
+    made, gaps = np.log(progress), []
+    for own, following, curve, next_curve in zip(made, made[1:], curves, curves[1:], strict=False):
+        known = (own >= following[0]) & (own <= following[-1])
+        gaps.extend(np.interp(own[known], following, next_curve) - curve[known])
     return float(np.sqrt(np.mean(np.square(gaps)))) if gaps else np.inf
 
 
@@ -111,6 +105,21 @@ def white_noise_roughness(kernel: ArrayLike) -> float:
     power; where the convolution keeps its margin all of it arrives. 5.25 for `PRINTED_LAPLACIAN`, 10.25 for `LAPLACIAN`.
     """
     return float(np.sum(kernel**2))
+
+
+@takes(travel=non_negatives, start=non_negatives, change=non_negatives)
+def roughness_after(travel: ArrayLike, start: ArrayLike, change: ArrayLike) -> NDArray:
+    r"""Return the roughness of a filter :math:`w_0 + \Delta w` that has travelled :math:`m = \|\Delta w\|/\|w_0\|`.
+
+    .. math:: R = \frac{R_0 + m^2 R_\Delta}{1 + m^2}
+
+    `start` is R₀, the roughness of w₀, `change` that of Δw; all broadcast. Exact where Δw is orthogonal to w₀, also once both
+    are convolved with the Laplacian; so it is in the mean over w₀ of white noise that Δw does not know.
+
+    Source: beyond Kunin et al. (2024), figure 5 (b).
+    """
+    broadcastable(travel=travel, start=start, change=change)
+    return (start + travel**2 * change) / (1 + travel**2)
 
 
 # --- random hierarchies -----------------------------------------------------------------------------------------------------
