@@ -109,9 +109,9 @@ def white_noise_roughness(kernel: ArrayLike) -> float:
 
 @takes(travel=non_negatives, start=non_negatives, change=non_negatives)
 def roughness_after(travel: ArrayLike, start: ArrayLike, change: ArrayLike) -> NDArray:
-    r"""Return the roughness of a filter :math:`w_0 + \Delta w` that has travelled :math:`m = \|\Delta w\|/\|w_0\|`.
+    r"""Return the roughness of a filter :math:`w_0 + \Delta w` that has travelled :math:`q = \|\Delta w\|/\|w_0\|`.
 
-    .. math:: R = \frac{R_0 + m^2 R_\Delta}{1 + m^2}
+    .. math:: R = \frac{R_0 + q^2 R_\Delta}{1 + q^2}
 
     `start` is R₀, the roughness of w₀, `change` that of Δw; all broadcast. Exact where Δw is orthogonal to w₀, also once both
     are convolved with the Laplacian; so it is in the mean over w₀ of white noise that Δw does not know.
