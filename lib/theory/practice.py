@@ -109,12 +109,12 @@ def white_noise_roughness(kernel: ArrayLike) -> float:
 
 @takes(travel=non_negatives, start=non_negatives, change=non_negatives)
 def roughness_after(travel: ArrayLike, start: ArrayLike, change: ArrayLike) -> NDArray:
-    r"""Return the roughness of a filter :math:`w_0 + \Delta w` that has travelled :math:`q = \|\Delta w\|/\|w_0\|`.
+    r"""Return the roughness of a filter :math:`w_0 + u` that has travelled :math:`q = \|u\|/\|w_0\|`.
 
-    .. math:: R = \frac{R_0 + q^2 R_\Delta}{1 + q^2}
+    .. math:: R = \frac{R_0 + q^2 R_u}{1 + q^2}
 
-    `start` is R₀, the roughness of w₀, `change` that of Δw; all broadcast. Exact where Δw is orthogonal to w₀, also once both
-    are convolved with the Laplacian; so it is in the mean over w₀ of white noise that Δw does not know.
+    `start` is R₀, the roughness of w₀, `change` that of u; all broadcast. Exact where u is orthogonal to w₀, also once both
+    are convolved with the Laplacian; so it is in the mean over w₀ of white noise that u does not know.
 
     Source: beyond Kunin et al. (2024), figure 5 (b).
     """
