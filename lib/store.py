@@ -216,6 +216,8 @@ class _Pieces:
         return [label for label in tasks if label not in self.found]
 
     def _put(self, label: str, found: xr.Dataset, made: dict) -> None:
+        if self.run.dimension in found.dims:  # of length one: the label takes the place of its coordinate
+            found = found.squeeze(self.run.dimension, drop=True)
         self.found[label], self.parts[label], self.changed = found, made, True
 
     def compute(self, tasks: Sequence[str], fits: Callable[[Any], bool]) -> Iterator[str]:

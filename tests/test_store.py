@@ -195,6 +195,21 @@ def test_pieces_can_be_added_to_a_file_too(log):
     np.testing.assert_array_equal(found.value, [[0, 1 / 7, np.nan, np.nan], [0, 1 / 7, 2 / 7, np.nan], np.arange(4) / 7])
 
 
+def test_pieces_that_have_the_run_s_dimension_can_be_added_too():
+    def run(*sizes):
+        return Run("topic/grown", sized, "points", {str(size): {"size": size} for size in sizes}, {"size": 4})
+
+    store(run(2))
+    store(run(2, 3))
+    found = load(run(2, 3))
+    assert found.value.dims == ("points",) and found.points.values.tolist() == ["2", "3"]
+    np.testing.assert_array_equal(found.value, [4, 9])
+
+
+def sized(size, device="cpu"):
+    return xr.Dataset({"value": ("points", [size**2])}, {"points": [size]})
+
+
 # the plan, and time
 
 

@@ -196,4 +196,20 @@ LENET = Sweep(
     range(2),
     {"images": 60_000, "epochs": 1, "records": 24, "probe": 64, "batch_size": 128, "learning_rate": 3e-4, "ramp": 0.3},
 )
-RUNS = [Growing(LENET, {"networks": 24, **_SOURCE})]
+# The source's rate and batches with the other usual optimizer, at the standard start.
+ADAM = Sweep(
+    "practice/lenet_adam",
+    lenet_clocks,
+    {"alpha": [1.0]},
+    range(2),
+    {
+        "images": 60_000,
+        "epochs": 3,
+        "records": 24,
+        "probe": 64,
+        "batch_size": 512,
+        "learning_rate": 1e-4,
+        "optimizer": "adam",
+    },
+)
+RUNS = [Growing(LENET, {"networks": 24, **_SOURCE}), Growing(ADAM, {"networks": 8, **_SOURCE})]

@@ -164,6 +164,7 @@ def _compare(network: LeNet, path: Tensor, images: Tensor) -> xr.Dataset:
     epochs=size,
     batch_size=size,
     looked_at=size,
+    looks=optional(size),
 )
 def first_filters(
     *,
@@ -179,6 +180,7 @@ def first_filters(
     learning_rate: float = 0.4,
     augment: bool = True,
     looked_at: int = 1024,
+    looks: int | None = None,
     seed: int = 0,
     device: str = "cpu",
 ) -> xr.Dataset:
@@ -200,11 +202,13 @@ def first_filters(
     epochs, batch_size, learning_rate : of the training; the last is its peak
     augment : show images shifted by up to 4 pixels, mirrored (not digits) and with a square of 8 pixels cut out
     looked_at : how many training images, and as many test images, give loss and accuracy
+    looks : about how many after the start, evenly spaced on a logarithmic scale; None for three: at 1/24, 5/24 and all of the
+        time
     seed : of the first draws, the order of the images and their changes
 
     Returns
     -------
-    over (alpha, member, step), at the start, 1/24, 5/24 and all of the time: filter (channel, colour, row, column); loss,
+    over (alpha, member, step): filter (channel, colour, row, column); loss,
     accuracy, test_loss and test_accuracy; and `origin`, which says where the images are from
 
     Source: figure 5 (b) and the network for the DAWN benchmark, whose settings are the defaults.
@@ -214,6 +218,7 @@ def first_filters(
     first = network.initialize(seed, members, device=device)
     (inputs, labels), (test, test_labels), origin = _pictures(pictures, images, looked_at)
     steps = epochs * -(-len(inputs) // batch_size)
+    record = sorted({0, steps // 24, 5 * steps // 24, steps}) if looks is None else log_steps(steps, looks)
     found = []
     for alpha in alphas:
         run = train(
@@ -230,7 +235,7 @@ def first_filters(
             loss=cross_entropy,
             metrics={"accuracy": accuracy},
             test=(test, test_labels),
-            record=sorted({0, steps // 24, 5 * steps // 24, steps}),
+            record=record,
             observe=lambda parameters, outputs, hidden: {"filter": (FILTER, parameters["weight1"])},
             progress=True,
         )
@@ -290,9 +295,12 @@ _RESNET = {"members": 2, "images": 3072, "channels": 8, "kernel": 15, "epochs": 
 _ALPHAS = np.logspace(-1, 1, 5).tolist()
 _KERNEL = {"3e-4": {"alphas": _ALPHAS, "members": 8, "epochs": 40, "learning_rate": 3e-4, **_LENET}}
 _GABOR = {"normalized": {"alphas": _ALPHAS, "normalize": True, "learning_rate": 0.1, **_RESNET}}
+_SMALL = {"members": 4, "channels": 4, "kernel": 9, "looks": 12}  # four seeds and many looks
+_CLOCKS = {"small": _GABOR["normalized"] | _SMALL}
 _PLAIN = {"plain": {"alphas": _ALPHAS[::2], "normalize": False, "learning_rate": 0.003, **_RESNET}}
 RUNS = [
     Run("practice/kernel_distance", lenet, "steps", _KERNEL, _DIGITS),
     Run("practice/gabor", first_filters, "network", _GABOR, _PHOTOGRAPHS),
+    Run("practice/filter_clocks", first_filters, "network", _CLOCKS, _PHOTOGRAPHS),
     Run("practice/gabor_plain", first_filters, "network", _PLAIN, _PHOTOGRAPHS),
 ]

@@ -225,6 +225,7 @@ CALLS = {
             batch_size=32,
             learning_rate=0.1,
             looked_at=2,
+            looks=2,
             seed=0,
             device="cpu",
             positive="alphas learning_rate",

@@ -300,6 +300,8 @@ CALLS = {
             broadcast="squares rates",
             may={"squares": "scalar deeper", "rates": "scalar deeper"},
         ),
+        spread=call(progress=[[1.0, 2.0, 4.0], [2.0, 3.0, 4.0]], curves=np.ones((2, 3)), positive="progress"),
+        roughness_after=call(travel=0.5, start=10.0, change=2.0, broadcast="travel start change"),
         power_response=call(kernel=ROWS, horizontal=0.5, vertical=0.5, may={"kernel": "longer"}, broadcast="horizontal vertical"),
         white_noise_roughness=call(kernel=ROWS, may={"kernel": "longer"}),
         rule_count=call(classes=2, features=3, symbols=4, levels=2),

@@ -131,6 +131,13 @@ def test_filters_are_kept_along_training(pictures, shape, origin):
     assert np.all(found.diverged == -1) and np.all(np.isfinite(found.test_loss))
 
 
+def test_one_can_look_oftener():
+    often, seldom = (images.first_filters(alphas=[4.0], **FILTERS | {"epochs": 8, "looks": looks}) for looks in (6, None))
+    assert often.step.values.tolist() == [0, 1, 2, 4, 7, 13, 24]
+    both = np.intersect1d(often.step, seldom.step)
+    np.testing.assert_array_equal(often["filter"].sel(step=both), seldom["filter"].sel(step=both))
+
+
 def test_under_normalization_alpha_is_a_learning_rate_of_the_first_layer(monkeypatch):
     """Filters divided by α that learn at η follow, up to α, filters that learn at η α²."""
     train, rates = images.train, []
