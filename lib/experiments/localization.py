@@ -3,12 +3,13 @@
 Source: the localization notes, sections 1 and 5; Ingrosso & Goldt (2022) for the task; settings from the authors' code.
 """
 
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 import torch
 import xarray as xr
 from torch import Tensor
+from torch.nn.functional import binary_cross_entropy
 
 from lib import data, progress
 from lib.checks import fit, matrix, numbers, one_of, positive, seed, size, takes, vector, wholes
@@ -122,6 +123,72 @@ def receptive_fields(
     ).rename(member="trial")
     ratios = inverse_participation_ratio(found.w.values)
     return found.drop_vars("stopped").assign(loss=2 * found.loss, ipr=(("trial", "step", "neuron"), ratios))
+
+
+GOALS = ("y = 1, 0", "y = ±1", "cross-entropy")
+
+
+@takes(activation=partial(one_of, allowed=("erf", "sigmoid")), neurons=size, rate=positive, sites=size, trials=size)
+def goals(
+    activation: str,
+    *,
+    xi: tuple = (2.0, 1.0),
+    gain: float = 3.0,
+    neurons: int = 40,
+    rate: float = 20.0,
+    steps: int,
+    record: list[int],
+    batch: int = 1000,
+    sites: int = 40,
+    trials: int = 3,
+    seed: int = 0,
+    device: str = "cpu",
+) -> xr.Dataset:
+    """Train the mean of some neurons with biases as `receptive_fields` does, for three goals, in each trial on the same signals.
+
+    Two goals are the squared error of targets 1 and 0, or ±1. The third is the cross-entropy of the classes, where the mean of
+    erf neurons says y = 1 with the probability (1 + ŷ)/2, and that of sigmoid neurons with the probability ŷ.
+
+    Returns
+    -------
+    over (goal, trial, step): loss on 10,000 signals, E(ŷ − y)² or the cross-entropy in nats; ipr and b (…, neuron); the fields
+    w (goal, trial, neuron, site) at the end
+    """
+    network, low = Committee(sites, neurons, activation, bias=True), -1.0 if activation == "erf" else 0.0
+    drawn = lru_cache(trials)(signals("nlgp", sites, xi, gain, batch, seed, dtype="float32"))
+
+    def losses(outputs: Tensor, labels: Tensor) -> Tensor:
+        """Return the loss (members,) of three goals times trials."""
+        outputs, labels = (values.unflatten(0, (3, trials)) for values in (outputs, labels))
+        said = ((outputs[2] - low) / (1 - low)).clamp(0, 1)
+        found = (outputs[0] - labels[0]) ** 2, (outputs[1] - (2 * labels[1] - 1)) ** 2
+        return torch.stack([*found, binary_cross_entropy(said, labels[2], reduction="none")]).mean((-2, -1)).flatten()
+
+    inputs, wanted = signals("nlgp", sites, xi, gain, 10_000, seed)(trials, 0)  # a member's number that no trial has
+    found = train(
+        network,
+        {name: torch.cat([value] * 3) for name, value in network.initialize(seed, trials, device=device).items()},
+        np.stack([inputs] * 3 * trials),
+        np.stack([wanted] * 3 * trials),
+        learning_rate=rate,
+        steps=steps,
+        draw=lambda member, step: drawn(member % trials, step),
+        loss=losses,
+        record=record,
+        observe=_fields,
+        progress=True,
+    )
+    parts = {name: found[name].values.reshape(3, trials, *found[name].shape[1:]) for name in ("loss", "w", "b")}
+    each, last = ("goal", "trial", "step"), parts["w"][:, :, -1]
+    return xr.Dataset(
+        {
+            "loss": (each, parts["loss"]),
+            "ipr": ((*each, "neuron"), inverse_participation_ratio(parts["w"])),
+            "b": ((*each, "neuron"), parts["b"]),
+            "w": (("goal", "trial", "neuron", "site"), last),
+        },
+        {"goal": list(GOALS), "step": record},
+    )
 
 
 SIZES = (8, 20, 40, 100)
@@ -323,21 +390,11 @@ RUNS = [
     ),
     Run(
         "localization/nonlinearities",
-        receptive_fields,
+        goals,
         "setting",
         {
-            f"{activation}, y = {coding}, ξ = {xi[0]:g}, {xi[1]:g}": {
-                "neurons": 40,
-                "activation": activation,
-                "bias": True,
-                "targets": targets,
-                "xi": xi,
-                "learning_rate": 20.0,
-                "steps": 6000,
-                "records": 2,
-            }
+            f"{activation}, ξ = {xi[0]:g}, {xi[1]:g}": {"activation": activation, "xi": xi, "steps": 6000, "record": [3000, 6000]}
             for activation in ("erf", "sigmoid")
-            for coding, targets in (("1, 0", (1.0, 0.0)), ("±1", (1.0, -1.0)))
             for xi in (SMOOTH, ROUGH)
         },
     ),
