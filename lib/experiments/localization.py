@@ -362,6 +362,7 @@ TILED = {  # lengths, gain, steps
     "(1, 3), g = 10": ((1.0, 3.0), 10.0, 8000),
 }
 UNEASY = {"(1, 2), g = 1": ((1.0, 2.0), 1.0, 4000)}  # does the rule of rest exclude it? predicted before it was trained
+CLONED = {label: TILED[label] for label in ("(2, 1), g = 3", "(1, 3), g = 3")}  # the Gaussian control, for as long
 LIVE = {  # trained in the chapter, in fewer steps than the flow is followed for
     "(2, 1), g = 10": ((2.0, 1.0), 10.0, 5000),
     "(3, 1), g = 10": ((3.0, 1.0), 10.0, 5000),
@@ -407,6 +408,11 @@ RUNS = [
             for label, (kind, xi) in (SEEN | FRESH).items()
         },
     ),
-    Run("localization/tiles", tiles, "setting", _tiled(TILED | UNEASY)),
+    Run(
+        "localization/tiles",
+        tiles,
+        "setting",
+        _tiled(TILED | UNEASY) | {f"clone {label}": {"kind": "clone", **piece} for label, piece in _tiled(CLONED).items()},
+    ),
     Run("localization/predicted", predicted_tiles, "setting", _tiled(TILED | LIVE | UNEASY)),
 ]
