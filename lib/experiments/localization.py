@@ -125,6 +125,48 @@ def receptive_fields(
     return found.drop_vars("stopped").assign(loss=2 * found.loss, ipr=(("trial", "step", "neuron"), ratios))
 
 
+@takes(neurons=size, learning_rate=positive, steps=size, sites=size, seed=seed)
+def all_pulses(
+    *,
+    xi: tuple[tuple[float, float], tuple[float, float]],
+    neurons: int = 100,
+    learning_rate: float = 10.0,
+    steps: int,
+    record: list[int],
+    sites: int = 40,
+    seed: int = 0,
+    device: str = "cpu",
+) -> xr.Dataset:
+    """Train ReLU neurons with biases as `receptive_fields` does, on all single pulses of values ±1 at once, without sampling.
+
+    Returns
+    -------
+    over step: loss, E(ŷ − y)², and ipr (…, neuron); the fields w (neuron, site) at the end
+    """
+    pulses = {}
+    for label, (low, high) in zip((1.0, 0.0), xi, strict=True):
+        widths = range(int(low * sites + 1e-9) + 1, int(high * sites + 1e-9) + 1)
+        rows = [np.roll(np.where(np.arange(sites) < width, 1.0, -1.0), start) for width in widths for start in range(sites)]
+        pulses[label] = np.concatenate([rows, np.negative(rows)])
+    if len(pulses[1.0]) != len(pulses[0.0]):
+        raise ValueError(f"xi is {xi}: want equally many widths in both classes, so that all pulses count the same")
+    network = Committee(sites, neurons, "relu", bias=True)
+    found = train(
+        network,
+        network.initialize(seed, 1, device=device),
+        np.concatenate(list(pulses.values())),
+        np.repeat(list(pulses), len(pulses[1.0]))[:, None],
+        learning_rate=2 * learning_rate,  # `train` halves the error
+        steps=steps,
+        record=record,
+        observe=_fields,
+        progress=True,
+    ).isel(member=0)
+    ratios = inverse_participation_ratio(found.w.values).astype(np.float32)
+    variables = {"loss": ("step", 2 * found.loss.values), "ipr": (("step", "neuron"), ratios)}
+    return xr.Dataset(variables | {"w": (("neuron", "site"), found.w.values[-1])}, {"step": record})
+
+
 GOALS = ("y = 1, 0", "y = ±1", "cross-entropy")
 
 
@@ -387,6 +429,18 @@ RUNS = [
                 "wide pulse": {"kind": "pulse", "bias": True, "steps": 10_000, "xi": (WIDE, NARROW)},
                 "narrow pulse": {"kind": "pulse", "bias": True, "steps": 10_000, "xi": (NARROW, WIDE)},
             }.items()
+        },
+    ),
+    Run(
+        "localization/pulses",
+        all_pulses,
+        "setting",
+        {
+            "wide pulse": {
+                "xi": (WIDE, NARROW),
+                "steps": 200_000,
+                "record": [0, 300, 1000, 3000, 10_000, 20_000, 50_000, 100_000, 150_000, 200_000],
+            }
         },
     ),
     Run(

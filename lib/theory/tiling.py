@@ -153,9 +153,10 @@ def climb(signals: Signals, profile: ArrayLike, where: Arrangement, steps: int =
 
 @takes(signals=instance(Signals), profile=vector, starts=matrix, steps=size)
 def rival(signals: Signals, profile: ArrayLike, starts: ArrayLike, steps: int = 60) -> tuple[NDArray, float]:
-    r"""Return the profile (n,) that a network of copies of `profile` would gain most from, and q, its pull over the network's own.
+    r"""Return the profile (n,) from which a network of copies of `profile` would gain most, and its pull q, over the network's own.
 
-    With :math:`m_v` the mean of :math:`|v\star x|` over the ring, :math:`N_v = E[m_v\mid1]`, :math:`D_{uv} = \sum_cE[m_um_v\mid c]`,
+    With :math:`m_v` the mean of :math:`|v\star x|` over the ring, :math:`N_v = E[m_v\mid1]` and
+    :math:`D_{uv} = \sum_cE[m_um_v\mid c]`,
 
     .. math:: q(v) = \frac{N_v/D_{uv}}{N_u/D_{uu}}, \qquad R(\nu) \le \max_vq(v)^2\,R(u)
 
