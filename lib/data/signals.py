@@ -42,35 +42,40 @@ def nlgp(
     n : sites on the ring
     xi : (ξ₁, ξ₀), the correlation lengths in sites of the classes y = 1 and y = 0, positive
     gain : g, positive; near 0 x is Gaussian, for large g it is a sign
-    dtype : of inputs and labels, float64 or float32; single precision draws other numbers than double, in half the time
+    dtype : of inputs and labels, float64 or float32; single precision draws other numbers than double, seven times as fast
 
     Source: the localization notes name it; after Ingrosso & Goldt (2022), whose gain differs by √2.
     """
     rng = generator(seed)
     labels = rng.integers(2, size=samples)
-    z = _coloured(normals(rng, (samples, n), dtype), labels, *(_circulant_root(n, length) for length in xi[::-1]))
+    roots = [_circulant_root(n, length) for length in xi[::-1]]  # entry y: class y
     spread = np.sqrt(2 / np.pi * np.arcsin(1 / (1 + 0.5 / gain**2)))
-    return torch.from_numpy(z).mul_(gain).erf_().div_(spread).numpy(), labels.astype(dtype)
-
-
-def normals(rng: np.random.Generator, shape: tuple[int, ...], dtype: str = "float64") -> NDArray:
-    r"""Draw standard normal numbers: NumPy's in double precision, else from pairs of uniform ones, which is faster.
-
-    With u, v uniform in [0, 1), :math:`\sqrt{-2\ln(1-u)}` times the cosine and the sine of :math:`2\pi v` are two of them.
-    In single precision u has 24 bits, so that none lies beyond 5.77; such a one is expected once in a hundred million.
-
-    Source: Box & Muller (1958).
-    """
     if dtype == "float64":
-        return rng.standard_normal(shape)
-    count = int(np.prod(shape))
-    pairs = rng.random((2, -(-count // 2)), dtype=np.float32)
-    u, v = torch.from_numpy(pairs)  # in place: fresh memory costs more than the arithmetic
-    u.neg_().add_(1).log_().mul_(-2).sqrt_()
-    cosine = v.mul_(2 * np.pi).cos()
-    v.sin_().mul_(u)
-    u.mul_(cosine)
-    return pairs.ravel()[:count].reshape(shape)
+        z = torch.from_numpy(_coloured(rng.standard_normal((samples, n)), labels, *roots))
+        return z.mul_(gain).erf_().div_(spread).numpy(), labels.astype(float)
+    from lib.data import compiled  # numba is not needed elsewhere
+
+    rows, zeros = np.argsort(labels, kind="stable"), samples - labels.sum()  # by class, so that each meets its own root alone
+    white, inputs = normals(rng, (samples, n))[rows], np.empty((samples, n), np.float32)
+    root0, root1 = (np.float32(gain * root) for root in roots)
+    z = np.concatenate([white[:zeros] @ root0, white[zeros:] @ root1])
+    compiled.bend(z, rows, np.float32(1 / spread), inputs)
+    return inputs, labels.astype(dtype)
+
+
+def normals(rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray:
+    """Draw standard normal numbers in single precision, about ten times faster than NumPy; none lies beyond 6.67.
+
+    The generator gives a key of 64 bits, from which `lib.data.compiled` makes the rest.
+    """
+    from lib.data import compiled  # numba is not needed elsewhere
+
+    count, key = int(np.prod(shape)), rng.integers(2**32, size=2, dtype=np.uint32)
+    pairs = np.empty((2, -(-count // 2)), np.uint32)
+    drawn = np.empty(pairs.shape, np.float32)
+    compiled.words(*key, pairs)
+    compiled.normals(pairs, drawn)
+    return drawn.ravel()[:count].reshape(shape)
 
 
 def _coloured(white: NDArray, labels: NDArray, root0: NDArray, root1: NDArray) -> NDArray:

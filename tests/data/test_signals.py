@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import erf
 
 from lib import data
-from lib.data.signals import DTYPES, FIELDS, _circulant_root, normals
+from lib.data import compiled
+from lib.data.signals import FIELDS, _circulant_root, normals
 
 
 def ring_distance(n):
@@ -196,13 +198,66 @@ def test_single_precision_draws_the_same_process():
         data.nlgp(1, 3, 9, (1.5, 0.7), 3.0, "float16")
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_normals_are_normal(dtype):
-    z = normals(np.random.default_rng(0), (999, 201), dtype)  # an odd number of them
-    assert z.shape == (999, 201) and z.dtype == dtype
+def test_normals_are_normal():
+    z = normals(np.random.default_rng(0), (999, 201))  # an odd number of them
+    assert z.shape == (999, 201) and z.dtype == np.float32
     assert stats.kstest(z.ravel().astype(float), "norm").pvalue > 0.01
     assert abs(np.corrcoef(z.ravel()[:-1], z.ravel()[1:])[0, 1]) < 0.01
     assert abs(stats.kurtosis(z.ravel())) < 0.05
+
+
+def test_tails_of_normals_are_those_of_the_normal_law():
+    z = np.abs(normals(np.random.default_rng(1), (4_000_000,)))
+    for bound in (1, 2, 3, 4, 4.5):
+        expected = 2 * stats.norm.sf(bound) * z.size
+        assert abs((z > bound).sum() - expected) < 4 * np.sqrt(expected)
+
+
+def test_words_are_the_published_ones():
+    """Random123's known answers for Threefry-2x32 with 20 rounds; and every word as a plain loop over whole numbers has it."""
+    out = np.empty((2, 50), np.uint32)
+    compiled.words(np.uint32(0), np.uint32(0), out)
+    assert [*out[:, 0]] == [0x6B200159, 0x99BA4EFE]
+    compiled.words(np.uint32(0x13198A2E), np.uint32(0xFFFFFFF0), out)  # the sums pass 2³²
+    np.testing.assert_array_equal(out.T, [threefry((i, 0), (0x13198A2E, 0xFFFFFFF0)) for i in range(50)])
+    assert threefry((0x243F6A88, 0x85A308D3), (0x13198A2E, 0x03707344)) == (0xC4923A9C, 0x483DF7A0)
+    assert threefry((2**32 - 1, 2**32 - 1), (2**32 - 1, 2**32 - 1)) == (0x1CB996FC, 0xBB002BE7)
+
+
+def threefry(counter, key):
+    key, rounds = (*key, key[0] ^ key[1] ^ 0x1BD11BDA), ((13, 15, 26, 6), (17, 29, 16, 24))
+    x, y = ((c + k) % 2**32 for c, k in zip(counter, key[:2], strict=True))
+    for group in range(5):
+        for bits in rounds[group % 2]:
+            x = (x + y) % 2**32
+            y = (y << bits) % 2**32 + (y >> (32 - bits)) ^ x
+        x = (x + key[(group + 1) % 3]) % 2**32
+        y = (y + key[(group + 2) % 3] + group + 1) % 2**32
+    return x, y
+
+
+def test_compiled_normals_are_those_of_box_and_muller():
+    ends = [0, 1, 2**31, 2**32 - 1]
+    pairs = np.random.default_rng(0).integers(2**32, size=(2, 10_000), dtype=np.uint32)
+    pairs[:, :16] = np.meshgrid(ends, ends)[0].ravel(), np.meshgrid(ends, ends)[1].ravel()
+    found = np.empty(pairs.shape, np.float32)
+    compiled.normals(pairs, found)
+    u = (np.float32(pairs[0] // 2) + np.float32(0.5)) / 2.0**31  # single precision, which is coarse near 1
+    v = np.pi * pairs[1].astype(np.int32) / 2**31
+    np.testing.assert_allclose(found, np.sqrt(-2 * np.log(u)) * np.stack([np.cos(v), np.sin(v)]), atol=1e-5)
+
+
+def test_bent_rows_are_erf_in_their_places():
+    rng = np.random.default_rng(0)
+    z, rows = (
+        np.concatenate([3 * rng.normal(size=(300, 7)), [[0, 1e-6, 1e-3, 4, -4, 30, -1e9]]]).astype(np.float32),
+        rng.permutation(301),
+    )
+    expected, out = 1.5 * erf(z.astype(float)), np.empty_like(z)
+    compiled.bend(z, rows, np.float32(1.5), out)
+    np.testing.assert_allclose(out[rows], expected, atol=2e-6)
+    small = abs(expected) < 1e-2
+    np.testing.assert_allclose(out[rows][small], expected[small], rtol=2e-5)
 
 
 def test_the_root_is_that_of_the_covariance_around_the_ring():

@@ -1,6 +1,5 @@
 """The workloads are fair: ours and the plain loop come to the same, and the least work is no more than what is done."""
 
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +33,7 @@ def counted(run):
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_ours_and_the_plain_loop_come_to_the_same(name, monkeypatch):
     # A reader draws normal numbers in double precision; here they must be ours.
-    monkeypatch.setattr(plain, "normals", partial(signals.normals, dtype="float32"))
+    monkeypatch.setattr(plain, "normals", signals.normals)
     case = small(name)
     ours, reader = case.ours(), case.plain()
     ours.advance(1)
