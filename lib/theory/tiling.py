@@ -153,7 +153,7 @@ def climb(signals: Signals, profile: ArrayLike, where: Arrangement, steps: int =
 
 @takes(signals=instance(Signals), profile=vector, starts=matrix, steps=size)
 def rival(signals: Signals, profile: ArrayLike, starts: ArrayLike, steps: int = 60) -> tuple[NDArray, float]:
-    r"""Return the profile (n,) from which a network of copies of `profile` would gain most, and its pull q, over the network's own.
+    r"""Return the profile (n,) from which a network of copies of `profile` would gain most, and how hard it pulls, q.
 
     With :math:`m_v` the mean of :math:`|v\star x|` over the ring, :math:`N_v = E[m_v\mid1]` and
     :math:`D_{uv} = \sum_cE[m_um_v\mid c]`,
