@@ -125,7 +125,7 @@ def receptive_fields(
     return found.drop_vars("stopped").assign(loss=2 * found.loss, ipr=(("trial", "step", "neuron"), ratios))
 
 
-@takes(neurons=size, learning_rate=positive, steps=size, sites=size, seed=seed)
+@takes(neurons=size, learning_rate=positive, steps=size, record=vector, sites=size, seed=seed)
 def all_pulses(
     *,
     xi: tuple[tuple[float, float], tuple[float, float]],
@@ -143,6 +143,7 @@ def all_pulses(
     -------
     over step: loss, E(ŷ − y)², and ipr (…, neuron); the fields w (neuron, site) at the end
     """
+    data.single_pulse(seed, 1, sites, xi)  # refuses what are no intervals
     pulses = {}
     for label, (low, high) in zip((1.0, 0.0), xi, strict=True):
         widths = range(int(low * sites + 1e-9) + 1, int(high * sites + 1e-9) + 1)
@@ -170,7 +171,14 @@ def all_pulses(
 GOALS = ("y = 1, 0", "y = ±1", "cross-entropy")
 
 
-@takes(activation=partial(one_of, allowed=("erf", "sigmoid")), neurons=size, rate=positive, sites=size, trials=size)
+@takes(
+    activation=partial(one_of, allowed=("erf", "sigmoid")),
+    neurons=size,
+    rate=positive,
+    record=vector,
+    sites=size,
+    trials=size,
+)
 def goals(
     activation: str,
     *,
