@@ -12,66 +12,16 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy
 
 from lib import data, progress
-from lib.checks import fit, matrix, numbers, one_of, positive, seed, size, takes, vector, wholes
-from lib.data.signals import DTYPES, FIELDS
+from lib.checks import fit, matrix, one_of, positive, seed, size, takes, vector, wholes
+from lib.experiments.ring import signals
 from lib.measures import inverse_participation_ratio
 from lib.networks import Committee
 from lib.results import Run
 from lib.theory import tiling
-from lib.theory.localization import nlgp_covariance, symmetric_score
-from lib.training import Draw, log_steps, train
+from lib.theory.localization import symmetric_score
+from lib.training import log_steps, train
 
-SIGNALS = ("nlgp", "clone", "pulse", *FIELDS)
 WIDTHS = np.geomspace(0.3, 8, 40)  # of bumps, in sites
-
-
-@takes(
-    kind=partial(one_of, allowed=SIGNALS),
-    sites=size,
-    gain=positive,
-    batch=size,
-    seed=seed,
-    targets=vector,
-    dtype=partial(one_of, allowed=DTYPES),
-)
-def signals(
-    kind: str,
-    sites: int,
-    xi: tuple,
-    gain: float,
-    batch: int,
-    seed: int,
-    targets: tuple[float, float] = (1.0, 0.0),
-    dtype: str = "float64",
-) -> Draw:
-    """Return what draws a member's batch for a step, for `lib.training.train`.
-
-    Parameters
-    ----------
-    kind : "nlgp", its Gaussian "clone" of the same covariances, the single "pulse" of values ±1, or a field of `lib.data.signals`
-    xi : (ξ₁, ξ₀), lengths of the classes y = 1 and y = 0; of the pulse two intervals
-    gain : of the NLGP and of what is cloned
-    targets : what the network is to say of the classes y = 1 and y = 0
-    dtype : in which the NLGP is drawn: "float64", or "float32", which draws other numbers
-    """
-    lengths = numbers("xi", xi).shape
-    if lengths != ((2, 2) if kind == "pulse" else (2,)) or len(targets) != 2:
-        raise ValueError(f"xi {lengths} and {len(targets)} targets: want two, of pulses two intervals, and two")
-    covariances = [nlgp_covariance(sites, length, gain) for length in xi] if kind == "clone" else None
-
-    def draw(member: int, step: int) -> tuple[np.ndarray, np.ndarray]:
-        own = (seed, member, step)
-        if kind == "nlgp":
-            inputs, labels = data.nlgp(own, batch, sites, xi, gain, dtype)
-        elif kind == "clone":
-            inputs, labels = data.gaussian_clone(own, batch, *covariances)
-        elif kind == "pulse":
-            inputs, labels = data.single_pulse(own, batch, sites, xi, signed=True)
-        else:
-            inputs, labels = data.symmetric_field(own, batch, sites, xi, kind)
-        return inputs, np.where(labels == 1, *targets)[:, None]
-
-    return draw
 
 
 @takes(neurons=size, learning_rate=positive, sites=size, trials=size, records=size)
@@ -98,7 +48,7 @@ def receptive_fields(
 
     Parameters
     ----------
-    kind, xi, gain, targets : see `signals`
+    kind, xi, gain, targets : see `lib.experiments.ring.signals`
     records : how many steps to look at, evenly spaced on a logarithmic scale
     record : or else which ones
 

@@ -58,12 +58,12 @@ class Signals:
         self.share = np.where(labels == 1, 1 / np.sum(labels == 1), 1 / np.sum(labels == 0))  # E[f|1] + E[f|0] = Σ share f
         self.one = np.where(labels == 1, self.share, 0)
 
-    def ring_mean(self, profile: NDArray) -> NDArray:
+    def _ring_mean(self, profile: NDArray) -> NDArray:
         """Return the mean of |u⋆x| over the ring (s,), for a profile u (n,)."""
         return np.abs(np.fft.irfft(self.spectra * np.fft.rfft(profile).conj(), self.n)).mean(axis=1)
 
-    def pull(self, force: NDArray, profile: NDArray) -> tuple[float, NDArray]:
-        """Return the sum of `ring_mean` with weights `force` (s,), and its gradient by the profile (n,)."""
+    def _pull(self, force: NDArray, profile: NDArray) -> tuple[float, NDArray]:
+        """Return the sum of the means with weights `force` (s,), and its gradient by the profile (n,)."""
         s = np.fft.irfft(self.spectra * np.fft.rfft(profile).conj(), self.n)
         gradient = np.fft.irfft(force @ (self.spectra * np.fft.rfft(np.sign(s)).conj()), self.n) / self.n
         return force @ np.abs(s).mean(axis=1), gradient
@@ -169,12 +169,12 @@ def rival(signals: Signals, profile: ArrayLike, starts: ArrayLike, steps: int = 
     signals.score(profile, arrangement(signals.n, signals.n + 1, 1))  # refuses what has no score
     if starts.shape[1] != signals.n or not starts.any(axis=1).all():
         raise ValueError(f"starts {starts.shape}: want (k, {signals.n}), none of them all zero")
-    own, _ = signals.pull(signals.one, profile)
-    weights = signals.share * signals.ring_mean(profile)
-    unit = own / (weights @ signals.ring_mean(profile))
+    own, _ = signals._pull(signals.one, profile)
+    weights = signals.share * signals._ring_mean(profile)
+    unit = own / (weights @ signals._ring_mean(profile))
 
     def cost(v: NDArray) -> tuple[float, NDArray]:
-        (hit, d_hit), (shared, d_shared) = (signals.pull(force, v) for force in (signals.one, weights))
+        (hit, d_hit), (shared, d_shared) = (signals._pull(force, v) for force in (signals.one, weights))
         return -hit / shared / unit, -(d_hit - hit / shared * d_shared) / shared / unit
 
     options = {"maxiter": steps, "ftol": 1e-9, "gtol": 1e-6}

@@ -282,7 +282,7 @@ CALLS = {
         ),
     ),
     **room(
-        "experiments.localization",
+        "experiments.ring",
         signals=call(
             kind="nlgp",
             sites=4,
@@ -295,6 +295,9 @@ CALLS = {
             positive="gain",
             may={"seed": "zero"},
         ),
+    ),
+    **room(
+        "experiments.localization",
         receptive_fields=call(
             kind="nlgp",
             neurons=1,
