@@ -3,74 +3,25 @@
 Source: the localization notes, sections 1 and 5; Ingrosso & Goldt (2022) for the task; settings from the authors' code.
 """
 
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 import torch
 import xarray as xr
 from torch import Tensor
+from torch.nn.functional import binary_cross_entropy
 
 from lib import data, progress
-from lib.checks import fit, matrix, numbers, one_of, positive, seed, size, takes, vector, wholes
-from lib.data.signals import DTYPES, FIELDS
+from lib.checks import fit, matrix, one_of, positive, seed, size, takes, vector, wholes
+from lib.experiments.ring import signals
 from lib.measures import inverse_participation_ratio
 from lib.networks import Committee
 from lib.results import Run
 from lib.theory import tiling
-from lib.theory.localization import nlgp_covariance, symmetric_score
-from lib.training import Draw, log_steps, train
+from lib.theory.localization import symmetric_score
+from lib.training import log_steps, train
 
-SIGNALS = ("nlgp", "clone", "pulse", *FIELDS)
 WIDTHS = np.geomspace(0.3, 8, 40)  # of bumps, in sites
-
-
-@takes(
-    kind=partial(one_of, allowed=SIGNALS),
-    sites=size,
-    gain=positive,
-    batch=size,
-    seed=seed,
-    targets=vector,
-    dtype=partial(one_of, allowed=DTYPES),
-)
-def signals(
-    kind: str,
-    sites: int,
-    xi: tuple,
-    gain: float,
-    batch: int,
-    seed: int,
-    targets: tuple[float, float] = (1.0, 0.0),
-    dtype: str = "float64",
-) -> Draw:
-    """Return what draws a member's batch for a step, for `lib.training.train`.
-
-    Parameters
-    ----------
-    kind : "nlgp", its Gaussian "clone" of the same covariances, the single "pulse" of values ±1, or a field of `lib.data.signals`
-    xi : (ξ₁, ξ₀), lengths of the classes y = 1 and y = 0; of the pulse two intervals
-    gain : of the NLGP and of what is cloned
-    targets : what the network is to say of the classes y = 1 and y = 0
-    dtype : in which the NLGP is drawn: "float64", or "float32", which draws other numbers
-    """
-    lengths = numbers("xi", xi).shape
-    if lengths != ((2, 2) if kind == "pulse" else (2,)) or len(targets) != 2:
-        raise ValueError(f"xi {lengths} and {len(targets)} targets: want two, of pulses two intervals, and two")
-    covariances = [nlgp_covariance(sites, length, gain) for length in xi] if kind == "clone" else None
-
-    def draw(member: int, step: int) -> tuple[np.ndarray, np.ndarray]:
-        own = (seed, member, step)
-        if kind == "nlgp":
-            inputs, labels = data.nlgp(own, batch, sites, xi, gain, dtype)
-        elif kind == "clone":
-            inputs, labels = data.gaussian_clone(own, batch, *covariances)
-        elif kind == "pulse":
-            inputs, labels = data.single_pulse(own, batch, sites, xi, signed=True)
-        else:
-            inputs, labels = data.symmetric_field(own, batch, sites, xi, kind)
-        return inputs, np.where(labels == 1, *targets)[:, None]
-
-    return draw
 
 
 @takes(neurons=size, learning_rate=positive, sites=size, trials=size, records=size)
@@ -97,7 +48,7 @@ def receptive_fields(
 
     Parameters
     ----------
-    kind, xi, gain, targets : see `signals`
+    kind, xi, gain, targets : see `lib.experiments.ring.signals`
     records : how many steps to look at, evenly spaced on a logarithmic scale
     record : or else which ones
 
@@ -122,6 +73,122 @@ def receptive_fields(
     ).rename(member="trial")
     ratios = inverse_participation_ratio(found.w.values)
     return found.drop_vars("stopped").assign(loss=2 * found.loss, ipr=(("trial", "step", "neuron"), ratios))
+
+
+@takes(neurons=size, learning_rate=positive, steps=size, record=vector, sites=size, seed=seed)
+def all_pulses(
+    *,
+    xi: tuple[tuple[float, float], tuple[float, float]],
+    neurons: int = 100,
+    learning_rate: float = 10.0,
+    steps: int,
+    record: list[int],
+    sites: int = 40,
+    seed: int = 0,
+    device: str = "cpu",
+) -> xr.Dataset:
+    """Train ReLU neurons with biases as `receptive_fields` does, on all single pulses of values ±1 at once, without sampling.
+
+    Returns
+    -------
+    over step: loss, E(ŷ − y)², and ipr (…, neuron); the fields w (neuron, site) at the end
+    """
+    data.single_pulse(seed, 1, sites, xi)  # refuses what are no intervals
+    pulses = {}
+    for label, (low, high) in zip((1.0, 0.0), xi, strict=True):
+        widths = range(int(low * sites + 1e-9) + 1, int(high * sites + 1e-9) + 1)
+        rows = [np.roll(np.where(np.arange(sites) < width, 1.0, -1.0), start) for width in widths for start in range(sites)]
+        pulses[label] = np.concatenate([rows, np.negative(rows)])
+    if len(pulses[1.0]) != len(pulses[0.0]):
+        raise ValueError(f"xi is {xi}: want equally many widths in both classes, so that all pulses count the same")
+    network = Committee(sites, neurons, "relu", bias=True)
+    found = train(
+        network,
+        network.initialize(seed, 1, device=device),
+        np.concatenate(list(pulses.values())),
+        np.repeat(list(pulses), len(pulses[1.0]))[:, None],
+        learning_rate=2 * learning_rate,  # `train` halves the error
+        steps=steps,
+        record=record,
+        observe=_fields,
+        progress=True,
+    ).isel(member=0)
+    ratios = inverse_participation_ratio(found.w.values).astype(np.float32)
+    variables = {"loss": ("step", 2 * found.loss.values), "ipr": (("step", "neuron"), ratios)}
+    return xr.Dataset(variables | {"w": (("neuron", "site"), found.w.values[-1])}, {"step": record})
+
+
+GOALS = ("y = 1, 0", "y = ±1", "cross-entropy")
+
+
+@takes(
+    activation=partial(one_of, allowed=("erf", "sigmoid")),
+    neurons=size,
+    rate=positive,
+    record=vector,
+    sites=size,
+    trials=size,
+)
+def goals(
+    activation: str,
+    *,
+    xi: tuple = (2.0, 1.0),
+    gain: float = 3.0,
+    neurons: int = 40,
+    rate: float = 20.0,
+    steps: int,
+    record: list[int],
+    batch: int = 1000,
+    sites: int = 40,
+    trials: int = 3,
+    seed: int = 0,
+    device: str = "cpu",
+) -> xr.Dataset:
+    """Train the mean of some neurons with biases as `receptive_fields` does, for three goals, in each trial on the same signals.
+
+    Two goals are the squared error of targets 1 and 0, or ±1. The third is the cross-entropy of the classes, where the mean of
+    erf neurons says y = 1 with the probability (1 + ŷ)/2, and that of sigmoid neurons with the probability ŷ.
+
+    Returns
+    -------
+    over (goal, trial, step): loss on 10,000 signals, E(ŷ − y)² or the cross-entropy in nats; ipr and b (…, neuron); the fields
+    w (goal, trial, neuron, site) at the end
+    """
+    network, low = Committee(sites, neurons, activation, bias=True), -1.0 if activation == "erf" else 0.0
+    drawn = lru_cache(trials)(signals("nlgp", sites, xi, gain, batch, seed, dtype="float32"))
+
+    def losses(outputs: Tensor, labels: Tensor) -> Tensor:
+        """Return the loss (members,) of three goals times trials."""
+        outputs, labels = (values.unflatten(0, (3, trials)) for values in (outputs, labels))
+        said = ((outputs[2] - low) / (1 - low)).clamp(0, 1)
+        found = (outputs[0] - labels[0]) ** 2, (outputs[1] - (2 * labels[1] - 1)) ** 2
+        return torch.stack([*found, binary_cross_entropy(said, labels[2], reduction="none")]).mean((-2, -1)).flatten()
+
+    inputs, wanted = signals("nlgp", sites, xi, gain, 10_000, seed)(trials, 0)  # a member's number that no trial has
+    found = train(
+        network,
+        {name: torch.cat([value] * 3) for name, value in network.initialize(seed, trials, device=device).items()},
+        np.stack([inputs] * 3 * trials),
+        np.stack([wanted] * 3 * trials),
+        learning_rate=rate,
+        steps=steps,
+        draw=lambda member, step: drawn(member % trials, step),
+        loss=losses,
+        record=record,
+        observe=_fields,
+        progress=True,
+    )
+    parts = {name: found[name].values.reshape(3, trials, *found[name].shape[1:]) for name in ("loss", "w", "b")}
+    each, last = ("goal", "trial", "step"), parts["w"][:, :, -1]
+    return xr.Dataset(
+        {
+            "loss": (each, parts["loss"]),
+            "ipr": ((*each, "neuron"), inverse_participation_ratio(parts["w"])),
+            "b": ((*each, "neuron"), parts["b"]),
+            "w": (("goal", "trial", "neuron", "site"), last),
+        },
+        {"goal": list(GOALS), "step": record},
+    )
 
 
 SIZES = (8, 20, 40, 100)
@@ -295,6 +362,7 @@ TILED = {  # lengths, gain, steps
     "(1, 3), g = 10": ((1.0, 3.0), 10.0, 8000),
 }
 UNEASY = {"(1, 2), g = 1": ((1.0, 2.0), 1.0, 4000)}  # does the rule of rest exclude it? predicted before it was trained
+CLONED = {label: TILED[label] for label in ("(2, 1), g = 3", "(1, 3), g = 3")}  # the Gaussian control, for as long
 LIVE = {  # trained in the chapter, in fewer steps than the flow is followed for
     "(2, 1), g = 10": ((2.0, 1.0), 10.0, 5000),
     "(3, 1), g = 10": ((3.0, 1.0), 10.0, 5000),
@@ -322,22 +390,24 @@ RUNS = [
         },
     ),
     Run(
-        "localization/nonlinearities",
-        receptive_fields,
+        "localization/pulses",
+        all_pulses,
         "setting",
         {
-            f"{activation}, y = {coding}, ξ = {xi[0]:g}, {xi[1]:g}": {
-                "neurons": 40,
-                "activation": activation,
-                "bias": True,
-                "targets": targets,
-                "xi": xi,
-                "learning_rate": 20.0,
-                "steps": 6000,
-                "records": 2,
+            "wide pulse": {
+                "xi": (WIDE, NARROW),
+                "steps": 200_000,
+                "record": [0, 300, 1000, 3000, 10_000, 20_000, 50_000, 100_000, 150_000, 200_000],
             }
+        },
+    ),
+    Run(
+        "localization/nonlinearities",
+        goals,
+        "setting",
+        {
+            f"{activation}, ξ = {xi[0]:g}, {xi[1]:g}": {"activation": activation, "xi": xi, "steps": 6000, "record": [3000, 6000]}
             for activation in ("erf", "sigmoid")
-            for coding, targets in (("1, 0", (1.0, 0.0)), ("±1", (1.0, -1.0)))
             for xi in (SMOOTH, ROUGH)
         },
     ),
@@ -350,6 +420,11 @@ RUNS = [
             for label, (kind, xi) in (SEEN | FRESH).items()
         },
     ),
-    Run("localization/tiles", tiles, "setting", _tiled(TILED | UNEASY)),
+    Run(
+        "localization/tiles",
+        tiles,
+        "setting",
+        _tiled(TILED | UNEASY) | {f"clone {label}": {"kind": "clone", **piece} for label, piece in _tiled(CLONED).items()},
+    ),
     Run("localization/predicted", predicted_tiles, "setting", _tiled(TILED | LIVE | UNEASY)),
 ]

@@ -58,6 +58,16 @@ class Signals:
         self.share = np.where(labels == 1, 1 / np.sum(labels == 1), 1 / np.sum(labels == 0))  # E[f|1] + E[f|0] = Σ share f
         self.one = np.where(labels == 1, self.share, 0)
 
+    def _ring_mean(self, profile: NDArray) -> NDArray:
+        """Return the mean of |u⋆x| over the ring (s,), for a profile u (n,)."""
+        return np.abs(np.fft.irfft(self.spectra * np.fft.rfft(profile).conj(), self.n)).mean(axis=1)
+
+    def _pull(self, force: NDArray, profile: NDArray) -> tuple[float, NDArray]:
+        """Return the sum of the means with weights `force` (s,), and its gradient by the profile (n,)."""
+        s = np.fft.irfft(self.spectra * np.fft.rfft(profile).conj(), self.n)
+        gradient = np.fft.irfft(force @ (self.spectra * np.fft.rfft(np.sign(s)).conj()), self.n) / self.n
+        return force @ np.abs(s).mean(axis=1), gradient
+
     def _moments(self, profile: NDArray, where: Arrangement) -> tuple[float, float, NDArray, NDArray]:
         """Return N = E[m|1], D = Σ_c E[m² + o²|c], and their gradients (n,)."""
         n, u = self.n, np.fft.rfft(profile)
@@ -138,4 +148,36 @@ def climb(signals: Signals, profile: ArrayLike, where: Arrangement, steps: int =
         method="L-BFGS-B",
         options={"maxiter": steps, "ftol": 1e-9, "gtol": 1e-6},
     )
+    return found.x / np.linalg.norm(found.x), -found.fun
+
+
+@takes(signals=instance(Signals), profile=vector, starts=matrix, steps=size)
+def rival(signals: Signals, profile: ArrayLike, starts: ArrayLike, steps: int = 60) -> tuple[NDArray, float]:
+    r"""Return the profile (n,) from which a network of copies of `profile` would gain most, and how hard it pulls, q.
+
+    With :math:`m_v` the mean of :math:`|v\star x|` over the ring, :math:`N_v = E[m_v\mid1]` and
+    :math:`D_{uv} = \sum_cE[m_um_v\mid c]`,
+
+    .. math:: q(v) = \frac{N_v/D_{uv}}{N_u/D_{uu}}, \qquad R(\nu) \le \max_vq(v)^2\,R(u)
+
+    for every distribution ν of profiles at all places and with both signs: :math:`N_\nu \le q\,(N_u/D_{uu})\,D_{u\nu}`, and
+    :math:`D_{u\nu}^2 \le D_{uu}D_{\nu\nu}`. So if no q exceeds 1, no mixture beats one profile. Here q is the largest that ascent
+    from the three best of `starts` (k, n) finds.
+
+    Source: ours, towards section 3.2 of the localization notes; the first-order condition of convex neural networks (Bach, 2017).
+    """
+    signals.score(profile, arrangement(signals.n, signals.n + 1, 1))  # refuses what has no score
+    if starts.shape[1] != signals.n or not starts.any(axis=1).all():
+        raise ValueError(f"starts {starts.shape}: want (k, {signals.n}), none of them all zero")
+    own, _ = signals._pull(signals.one, profile)
+    weights = signals.share * signals._ring_mean(profile)
+    unit = own / (weights @ signals._ring_mean(profile))
+
+    def cost(v: NDArray) -> tuple[float, NDArray]:
+        (hit, d_hit), (shared, d_shared) = (signals._pull(force, v) for force in (signals.one, weights))
+        return -hit / shared / unit, -(d_hit - hit / shared * d_shared) / shared / unit
+
+    options = {"maxiter": steps, "ftol": 1e-9, "gtol": 1e-6}
+    first = sorted(starts / np.linalg.norm(starts, axis=1, keepdims=True), key=lambda v: cost(v)[0])[:3]
+    found = min((minimize(cost, v, jac=True, method="L-BFGS-B", options=options) for v in first), key=lambda one: one.fun)
     return found.x / np.linalg.norm(found.x), -found.fun

@@ -285,7 +285,7 @@ CALLS = {
         ),
     ),
     **room(
-        "experiments.localization",
+        "experiments.ring",
         signals=call(
             kind="nlgp",
             sites=4,
@@ -298,6 +298,9 @@ CALLS = {
             positive="gain",
             may={"seed": "zero"},
         ),
+    ),
+    **room(
+        "experiments.localization",
         receptive_fields=call(
             kind="nlgp",
             neurons=1,
@@ -315,6 +318,34 @@ CALLS = {
             seed=0,
             device="cpu",
             positive="gain learning_rate xi",
+            may={"seed": "zero"},
+        ),
+        all_pulses=call(
+            xi=((0.25, 0.5), (0.0, 0.25)),
+            neurons=1,
+            learning_rate=0.1,
+            steps=1,
+            record=[0, 1],
+            sites=4,
+            seed=0,
+            device="cpu",
+            positive="learning_rate",
+            may={"seed": "zero"},
+        ),
+        goals=call(
+            activation="erf",
+            xi=(2.0, 1.0),
+            gain=3.0,
+            neurons=1,
+            rate=0.1,
+            steps=1,
+            record=[0, 1],
+            batch=2,
+            sites=4,
+            trials=1,
+            seed=0,
+            device="cpu",
+            positive="gain rate xi",
             may={"seed": "zero"},
         ),
         tiles=call(

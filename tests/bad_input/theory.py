@@ -259,6 +259,7 @@ CALLS = {
             also={"signals": (None,)},
         ),
         climb=call(signals=DRAWN, profile=[1.0, 0.5], where=RING, steps=2, opaque="signals where"),
+        rival=call(signals=DRAWN, profile=[1.0, 0.5], starts=ROWS, steps=2, opaque="signals"),
         Signals=call(inputs=SIGNALS, labels=CLASSES, may={"inputs": "longer"}),
     ),
     **room("theory.tiling.Signals", score=call(profile=[1.0, 0.5], where=RING, on=DRAWN, opaque="where")),

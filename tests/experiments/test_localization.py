@@ -7,6 +7,7 @@ import torch
 from lib import data
 from lib.experiments import localization as experiments
 from lib.measures import inverse_participation_ratio
+from lib.networks import Committee
 from lib.theory.localization import nlgp_covariance
 
 
@@ -70,6 +71,52 @@ def test_networks_of_several_sizes_learn_as_each_would_alone():
         np.testing.assert_allclose(found.w.sel(size=k)[:k], alone.w[0, -1], atol=1e-6)
         np.testing.assert_allclose(found.ipr.sel(size=k)[[0, -1], :k], alone.ipr[0], rtol=1e-5)
     assert np.isnan(found.w.sel(size=3)[3:]).all() and found.loss.dims == ("size", "share")
+
+
+@pytest.mark.parametrize(("activation", "low"), [("erf", -1.0), ("sigmoid", 0.0)])
+def test_three_goals_descend_as_plain_loops_do(activation, low):
+    found = experiments.goals(activation, neurons=3, rate=0.3, steps=4, record=[0, 4], batch=30, sites=8, trials=2, seed=5)
+    draw = experiments.signals("nlgp", 8, (2.0, 1.0), 3.0, 30, seed=5, dtype="float32")
+    start = Committee(8, 3, activation, True).initialize(5, 2)
+
+    def squared(high, low):
+        return lambda said, y: (said - (low + (high - low) * y)) ** 2
+
+    def entropy(said, y):
+        p = (said - low) / (1 - low)
+        return -torch.log(torch.where(y == 1, p, 1 - p))
+
+    for goal, cost in zip(experiments.GOALS, (squared(1, 0), squared(1, -1), entropy), strict=True):
+        for m in range(2):
+            w, b = (start[name][m].double().requires_grad_() for name in ("weight1", "bias1"))
+            for step in range(4):
+                x, y = (torch.from_numpy(values).double() for values in draw(m, step))
+                h = x @ w.T + b
+                said = (torch.erf(h / 2**0.5) if activation == "erf" else torch.sigmoid(h)).mean(1, keepdim=True)
+                for parameter, gradient in zip((w, b), torch.autograd.grad(cost(said, y).mean(), (w, b)), strict=True):
+                    parameter.data -= 0.3 * gradient
+            one = found.sel(goal=goal).isel(trial=m)
+            np.testing.assert_allclose(one.w, w.detach(), rtol=1e-4, atol=1e-5)
+            np.testing.assert_allclose(one.b[-1], b.detach(), rtol=1e-4, atol=1e-5)
+            np.testing.assert_allclose(one.ipr[-1], inverse_participation_ratio(one.w.values), rtol=1e-5)
+
+
+def test_all_pulses_are_those_that_can_be_drawn_and_descent_is_a_plain_loop():
+    xi = ((0.2, 0.4), (0.0, 0.2))
+    found = experiments.all_pulses(xi=xi, neurons=3, learning_rate=0.5, steps=3, record=[0, 3], sites=10, seed=2)
+    x, y = data.single_pulse(0, 5000, 10, xi, signed=True)
+    both, times = np.unique(np.column_stack([x, y]), axis=0, return_counts=True)
+    assert len(both) == 80 and times.max() < 2.5 * times.min()
+    x, y = torch.tensor(both[:, :-1]), torch.tensor(both[:, -1:])
+    start = Committee(10, 3, "relu", True).initialize(2, 1)
+    w, b = (start[name][0].double().requires_grad_() for name in ("weight1", "bias1"))
+    for _ in range(3):
+        loss = ((torch.relu(x @ w.T + b).mean(1, keepdim=True) - y) ** 2).mean()
+        for parameter, gradient in zip((w, b), torch.autograd.grad(loss, (w, b)), strict=True):
+            parameter.data -= 0.5 * gradient
+    np.testing.assert_allclose(found.w, w.detach(), rtol=1e-4, atol=1e-6)
+    with pytest.raises(ValueError, match="equally many widths"):
+        experiments.all_pulses(xi=((0.2, 0.5), (0.0, 0.2)), steps=1, record=[0], sites=10)
 
 
 def test_predictions_need_no_network():

@@ -109,6 +109,28 @@ def test_on_gaussian_signals_only_the_power_spectrum_counts():
     assert measures.tiling_score(twin, x, y) == pytest.approx(measures.tiling_score(bump, x, y), rel=0.01)
 
 
+def mixture_score(x, y, profiles, shares):
+    """R of a network whose fields are some profiles at all places, by a loop over places."""
+    means = [np.mean([np.abs(x @ np.roll(u, r)) for r in range(len(u))], axis=0) for u in profiles]
+    m = np.dot(shares, means)
+    return m[y == 1].mean() ** 2 / sum((m[y == c] ** 2).mean() for c in (0, 1))
+
+
+def test_a_rival_bounds_what_mixtures_can_reach_and_shows_where_they_gain():
+    x, y = signals(6, 400, 8, gain=10.0)
+    found, rng = tiling.Signals(x, y), np.random.default_rng(0)
+    starts, poor = tiling.starts(8), np.ones(8)
+    top, score = max((tiling.climb(found, u, tiling.arrangement(8, 9, 1)) for u in starts), key=lambda one: one[1])
+    _, q = tiling.rival(found, top, starts)
+    v, much = tiling.rival(found, poor, starts)
+    low = mixture_score(x, y, [poor], [1])
+    assert 1 - 1e-6 < q < much and np.linalg.norm(v) == pytest.approx(1)
+    assert mixture_score(x, y, [poor, v], [0.99, 0.01]) > low  # a q above 1 is a gain
+    for _ in range(30):
+        best = mixture_score(x, y, [top, *rng.normal(size=(3, 8))], rng.random(4))
+        assert best <= score * q**2 + 1e-9 and best <= low * much**2
+
+
 def test_starts_are_bumps_packets_and_noise():
     found = tiling.starts(20, seed=1, random=3)
     assert found.shape == (2 + 8 + 3, 20)
@@ -125,6 +147,8 @@ def test_what_does_not_fit_is_refused():
         found.score(np.zeros(6), where)
     with pytest.raises(ValueError, match="ring of 6 sites"):
         found.score(np.ones(5), where)
+    with pytest.raises(ValueError, match="none of them all zero"):
+        tiling.rival(found, np.ones(6), np.zeros((1, 6)))
     with pytest.raises(ValueError, match="turns is 3"):
         tiling.arrangement(6, 4, 3)
     with pytest.raises(ValueError, match="both of them"):
