@@ -12,7 +12,7 @@ from torch import Tensor
 
 from lib import data, progress
 from lib.checks import fit, matrix, numbers, one_of, positive, seed, size, takes, vector, wholes
-from lib.data.signals import DTYPES, FIELDS
+from lib.data.signals import DTYPES, FIELDS, nlgp_draw
 from lib.measures import inverse_participation_ratio
 from lib.networks import Committee
 from lib.results import Run
@@ -57,11 +57,12 @@ def signals(
     if lengths != ((2, 2) if kind == "pulse" else (2,)) or len(targets) != 2:
         raise ValueError(f"xi {lengths} and {len(targets)} targets: want two, of pulses two intervals, and two")
     covariances = [nlgp_covariance(sites, length, gain) for length in xi] if kind == "clone" else None
+    nlgp = nlgp_draw(batch, sites, xi, gain, dtype) if kind == "nlgp" else None
 
     def draw(member: int, step: int) -> tuple[np.ndarray, np.ndarray]:
         own = (seed, member, step)
         if kind == "nlgp":
-            inputs, labels = data.nlgp(own, batch, sites, xi, gain, dtype)
+            inputs, labels = nlgp(own)
         elif kind == "clone":
             inputs, labels = data.gaussian_clone(own, batch, *covariances)
         elif kind == "pulse":
