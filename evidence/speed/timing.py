@@ -90,7 +90,8 @@ def in_turn(loops: Mapping[str, Loop], rounds: int, least: float, device: str = 
 
 
 def _enough(loop: Loop, least: float, device: str) -> int:
-    """Warm up, and find how many steps take `least` seconds."""
+    """Find how many steps take `least` seconds, after a first one, which may load and compile."""
+    loop(1)
     steps = 1
     while (taken := _seconds(loop, steps, device)) < least / 2:
         steps *= 2

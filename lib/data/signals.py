@@ -17,6 +17,7 @@ from scipy.special import ndtr, ndtri
 from lib.checks import fit, generator, gram, numbers, one_of, positive, size, takes
 
 DTYPES = ("float64", "float32")
+Draw = Callable[[int | tuple[int, ...]], tuple[NDArray, NDArray]]  # of a seed
 
 
 def _lengths(name: str, value: tuple[float, float]) -> tuple[float, float]:
@@ -25,7 +26,6 @@ def _lengths(name: str, value: tuple[float, float]) -> tuple[float, float]:
     return value
 
 
-@takes(samples=size, n=size, xi=_lengths, gain=positive, dtype=partial(one_of, allowed=DTYPES))
 def nlgp(
     seed: int | tuple[int, ...], samples: int, n: int, xi: tuple[float, float], gain: float, dtype: str = "float64"
 ) -> tuple[NDArray, NDArray]:
@@ -46,21 +46,38 @@ def nlgp(
 
     Source: the localization notes name it; after Ingrosso & Goldt (2022), whose gain differs by √2.
     """
-    rng = generator(seed)
-    labels = rng.integers(2, size=samples)
-    roots = [_circulant_root(n, length) for length in xi[::-1]]  # entry y: class y
+    return nlgp_draw(samples, n, xi, gain, dtype)(seed)
+
+
+@takes(samples=size, n=size, xi=_lengths, gain=positive, dtype=partial(one_of, allowed=DTYPES))
+def nlgp_draw(samples: int, n: int, xi: tuple[float, float], gain: float, dtype: str = "float64") -> Draw:
+    """Return the function of a seed that draws as `nlgp` does: for many draws, of which each is a small one."""
+    root0, root1 = (_circulant_root(n, length) for length in xi[::-1])
     spread = np.sqrt(2 / np.pi * np.arcsin(1 / (1 + 0.5 / gain**2)))
     if dtype == "float64":
-        z = torch.from_numpy(_coloured(rng.standard_normal((samples, n)), labels, *roots))
-        return z.mul_(gain).erf_().div_(spread).numpy(), labels.astype(float)
+
+        def draw(seed: int | tuple[int, ...]) -> tuple[NDArray, NDArray]:
+            rng = generator(seed)
+            labels = rng.integers(2, size=samples)
+            z = torch.from_numpy(_coloured(rng.standard_normal((samples, n)), labels, root0, root1))
+            return z.mul_(gain).erf_().div_(spread).numpy(), labels.astype(float)
+
+        return draw
+
     from lib.data import compiled  # numba is not needed elsewhere
 
-    rows, zeros = np.argsort(labels, kind="stable"), samples - labels.sum()  # by class, so that each meets its own root alone
-    white, inputs = normals(rng, (samples, n))[rows], np.empty((samples, n), np.float32)
-    root0, root1 = (np.float32(gain * root) for root in roots)
-    z = np.concatenate([white[:zeros] @ root0, white[zeros:] @ root1])
-    compiled.bend(z, rows, np.float32(1 / spread), inputs)
-    return inputs, labels.astype(dtype)
+    root0, root1, factor = np.float32(gain * root0), np.float32(gain * root1), np.float32(1 / spread)
+
+    def draw(seed: int | tuple[int, ...]) -> tuple[NDArray, NDArray]:
+        rng = generator(seed)
+        labels = rng.integers(2, size=samples)
+        rows, zeros = np.argsort(labels, kind="stable"), samples - labels.sum()  # by class, so that each meets its own root alone
+        white, inputs = normals(rng, (samples, n))[rows], np.empty((samples, n), np.float32)
+        z = np.concatenate([white[:zeros] @ root0, white[zeros:] @ root1])
+        compiled.bend(z, rows, factor, inputs)
+        return inputs, labels.astype(dtype)
+
+    return draw
 
 
 def normals(rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray:

@@ -9,7 +9,7 @@ import numpy as np
 
 from lib import data
 from lib.checks import numbers, one_of, positive, seed, size, takes, vector
-from lib.data.signals import DTYPES, FIELDS
+from lib.data.signals import DTYPES, FIELDS, nlgp_draw
 from lib.theory.localization import nlgp_covariance
 from lib.training import Draw
 
@@ -49,11 +49,12 @@ def signals(
     if lengths != ((2, 2) if kind == "pulse" else (2,)) or len(targets) != 2:
         raise ValueError(f"xi {lengths} and {len(targets)} targets: want two, of pulses two intervals, and two")
     covariances = [nlgp_covariance(sites, length, gain) for length in xi] if kind == "clone" else None
+    nlgp = nlgp_draw(batch, sites, xi, gain, dtype) if kind == "nlgp" else None
 
     def draw(member: int, step: int) -> tuple[np.ndarray, np.ndarray]:
         own = (seed, member, step)
         if kind == "nlgp":
-            inputs, labels = data.nlgp(own, batch, sites, xi, gain, dtype)
+            inputs, labels = nlgp(own)
         elif kind == "clone":
             inputs, labels = data.gaussian_clone(own, batch, *covariances)
         elif kind == "pulse":
