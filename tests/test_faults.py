@@ -165,7 +165,7 @@ def test_an_interrupted_run_keeps_what_is_finished(small, record_property, momen
 def test_interrupted_seeds_keep_what_is_finished(small, record_property):
     insert(small, "one", f"if seed:\n{indent(WAITS, '    ')}\n# nothing runs behind the last cell with claims.check(\n")
     (small / "hold").touch()
-    process = start(small, "seeds", "one", "--count", "2", "--jobs", "1")
+    process = start(small, "seeds", "one", "--count", "5", "--jobs", "1")  # the worker has its next calls already
     wait_for((small / "started").exists)
     status, said = interrupt(process)
     record_property("said", said.splitlines()[-1])

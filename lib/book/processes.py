@@ -13,6 +13,8 @@ from lib.sweeps.workers import uninterrupted
 
 Key = TypeVar("Key")
 
+GRACE = 3  # seconds in which a process can end what it began
+
 
 @contextmanager
 def side_by_side(
@@ -30,8 +32,12 @@ def side_by_side(
             yield ((keys[task], task) for task in as_completed(keys))
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
-            for process in active_children():
+            processes = active_children()
+            for process in processes:
                 process.terminate()
+            for process in processes:  # one that runs a notebook ends its kernel at that, then takes on its next call
+                process.join(GRACE)
+                process.kill()
             raise
 
 
