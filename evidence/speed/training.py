@@ -122,10 +122,10 @@ def receptive_fields(device: str, members: int, width: int, points: int) -> Case
     return Case(
         ours=lambda: Training([stack()]),
         plain=reader,
-        operations=members * 2 * 2 * points * 40 * width,
+        operations=members * 2 * points * width * (40 + 40 + 1),  # forward, backward to the weights and to the biases
         read=count(parameters) + members * points * 41,
         updated=count(parameters),
-        products=lambda: affine(device, members, points, 40, width, first=True),
+        products=lambda: affine(device, members, points, 40, width, first=True) + affine(device, members, points, 1, width)[1:2],
         parts={"drawing the batch": lambda: Repeated(stack()._batch).advance},
     )
 

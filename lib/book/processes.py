@@ -3,9 +3,10 @@
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import CancelledError, Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from multiprocessing import active_children, get_context, parent_process
+from multiprocessing.synchronize import Event
 from threading import Thread
 from typing import Any, TypeVar
 
@@ -13,7 +14,7 @@ from lib.sweeps.workers import uninterrupted
 
 Key = TypeVar("Key")
 
-GRACE = 3  # seconds in which a process can end what it began
+_over: Event  # in each process: whether what waits is not to begin
 
 
 @contextmanager
@@ -25,24 +26,32 @@ def side_by_side(
     Ctrl-C reaches neither the processes nor their kernels: this process ends them. So they print no tracebacks, and a kernel that
     is asked to end does not complain about the interrupt that jupyter_client sends it first.
     """
-    with ProcessPoolExecutor(jobs, get_context("spawn"), _end_with_parent, max_tasks_per_child=calls_per_process) as pool:
+    context = get_context("spawn")
+    over = context.Event()
+    with ProcessPoolExecutor(jobs, context, _begin, (over,), max_tasks_per_child=calls_per_process) as pool:
         try:
             with uninterrupted():
-                keys = {pool.submit(function, *arguments): key for key, arguments in calls.items()}
+                keys = {pool.submit(_call, function, *arguments): key for key, arguments in calls.items()}
             yield ((keys[task], task) for task in as_completed(keys))
         except BaseException:
+            over.set()  # one that runs a notebook ends its kernel when it is terminated, and lives on
             pool.shutdown(wait=False, cancel_futures=True)
-            processes = active_children()
-            for process in processes:
+            for process in active_children():
                 process.terminate()
-            for process in processes:  # one that runs a notebook ends its kernel at that, then takes on its next call
-                process.join(GRACE)
-                process.kill()
             raise
 
 
-def _end_with_parent() -> None:
+def _call(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function, unless all is over: a process holds its next calls already."""
+    if _over.is_set():
+        raise CancelledError
+    return function(*arguments)
+
+
+def _begin(over: Event) -> None:
     """End this process, and so its kernel, as soon as the one that started it is gone, however that ended."""
+    global _over
+    _over = over
 
     def watch() -> None:
         parent_process().join()
