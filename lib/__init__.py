@@ -9,3 +9,8 @@ What chapters and users call checks its arguments (see `lib.checks`). It raises 
 is wanted, as one that is not numeric, and ValueError if it is empty, not finite, out of its range, or does not fit the others.
 The message names the argument, what was given and what is wanted. A docstring lists under `Raises` only what else may happen.
 """
+
+import os
+
+# Torch's matrix products ask for it at the first of them: then a result does not depend on where in memory a matrix lies.
+os.environ.setdefault("MKL_CBWR", "AUTO")
