@@ -45,6 +45,7 @@ course: setup  ## write the problem sets into _build/course, and with their solu
 
 # The pages of "Speed and trust", each from its table in book/evidence/; `python -m evidence --help` says how to renew a part of one.
 
+bench: export OMP_NUM_THREADS := 1
 bench: setup  ## the engine beside the plain loop and the machine's limit; some minutes
 	$(BIN)/python -m evidence speed
 
