@@ -167,6 +167,7 @@ def test_the_spread_against_a_plain_sum():
                     gaps.append((1 - share) * curves[one + 1, i] + share * curves[one + 1, i + 1] - curves[one, k])
     np.testing.assert_allclose(practice.spread(progress, curves), np.sqrt(np.mean(np.square(gaps))))
     assert practice.spread([times, 100 * times], curves[:2]) == np.inf
+    assert practice.spread([[1, 2], [1, 2]], [[0, 0], [1, 7]]) == 5.0  # both ends count
     with pytest.raises(ValueError, match="ascend"):
         practice.spread(progress[:, ::-1], curves)
 
