@@ -8,6 +8,7 @@ inputs (samples, n) and labels (samples,), 1.0 or 0.0.
 
 from collections.abc import Callable
 from functools import lru_cache, partial
+from itertools import product
 
 import numpy as np
 import torch
@@ -135,17 +136,38 @@ def single_pulse(
 
     Source: the localization notes name it; widths and their defaults from the authors' code, which has the values ±1.
     """
-    if numbers("xi", xi).shape != (2, 2) or not all(0 <= low < high <= 1 for low, high in xi):
-        raise ValueError(f"xi is {xi}: want two intervals (low, high) with 0 <= low < high <= 1, of y = 1 and of y = 0")
-    ends = np.floor(np.asarray(xi)[::-1] * n + 1e-9).astype(int)  # row y: class y
-    if np.any(ends[:, 0] == ends[:, 1]):
-        raise ValueError(f"xi is {xi}: an interval holds no whole number of sites at n = {n}")
+    ends = _widths(n, xi)
     rng = generator(seed)
     labels, start = rng.integers(2, size=samples), rng.integers(n, size=samples)
     width = rng.integers(*ends[labels].T, endpoint=False) + 1
     pulse = (np.arange(n) - start[:, None]) % n < width[:, None]
     inputs = (pulse ^ rng.integers(2, size=(samples, 1)).astype(bool)).astype(float)
     return 2 * inputs - 1 if signed else inputs, labels.astype(float)
+
+
+@takes(n=size)
+def single_pulses(n: int, xi: tuple[tuple[float, float], tuple[float, float]]) -> tuple[NDArray, NDArray]:
+    """Return each pulse of values ±1 that `single_pulse` can draw, once: inputs (pulses, n) and labels (pulses,).
+
+    A pulse of each width, in order, begins at each site; then come the inverses, which for a width of n/2 are pulses again. Those
+    of y = 1 come first. A class with more widths has more of them, though `single_pulse` draws both classes equally often.
+    """
+    classes = []
+    for low, high in _widths(n, xi)[::-1]:
+        places = product(range(low + 1, high + 1), range(n))
+        rows = [np.roll(np.where(np.arange(n) < width, 1.0, -1.0), start) for width, start in places]
+        classes.append(np.concatenate([rows, np.negative(rows)]))
+    return np.concatenate(classes), np.repeat([1.0, 0.0], [len(rows) for rows in classes])
+
+
+def _widths(n: int, xi: tuple[tuple[float, float], tuple[float, float]]) -> NDArray:
+    """Return whole numbers of sites (2, 2), row y of class y: widths lie above the first, up to the second."""
+    if numbers("xi", xi).shape != (2, 2) or not all(0 <= low < high <= 1 for low, high in xi):
+        raise ValueError(f"xi is {xi}: want two intervals (low, high) with 0 <= low < high <= 1, of y = 1 and of y = 0")
+    ends = np.floor(np.asarray(xi)[::-1] * n + 1e-9).astype(int)  # row y: class y
+    if np.any(ends[:, 0] == ends[:, 1]):
+        raise ValueError(f"xi is {xi}: an interval holds no whole number of sites at n = {n}")
+    return ends
 
 
 # --- other fields, symmetric about zero and the same around the ring --------------------------------------------------------

@@ -14,7 +14,7 @@ from scipy.linalg import solve
 
 from lib import checks, data
 from lib.checks import fit, matrix, one_of, positive, size, takes, vector
-from lib.experiments.localization import signals
+from lib.experiments.ring import signals
 from lib.measures import inverse_participation_ratio
 from lib.networks import Committee
 from lib.networks.base import check_device
@@ -62,7 +62,7 @@ def gates_to_rest(
 
     Parameters
     ----------
-    kind, xi, gain : see `lib.experiments.localization.signals`; steps go down (ŷ − y)²
+    kind, xi, gain : see `lib.experiments.ring.signals`; steps go down (ŷ − y)²
     steps, cooling : how many steps at the learning rate, and how many while it falls, on a straight line
     pairs : how often the weights are kept, each time at a step and `PAUSE` steps later (see `twins`); and after the cooling
 

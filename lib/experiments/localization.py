@@ -93,20 +93,15 @@ def all_pulses(
     -------
     over step: loss, E(ŷ − y)², and ipr (…, neuron); the fields w (neuron, site) at the end
     """
-    data.single_pulse(seed, 1, sites, xi)  # refuses what are no intervals
-    pulses = {}
-    for label, (low, high) in zip((1.0, 0.0), xi, strict=True):
-        widths = range(int(low * sites + 1e-9) + 1, int(high * sites + 1e-9) + 1)
-        rows = [np.roll(np.where(np.arange(sites) < width, 1.0, -1.0), start) for width in widths for start in range(sites)]
-        pulses[label] = np.concatenate([rows, np.negative(rows)])
-    if len(pulses[1.0]) != len(pulses[0.0]):
+    pulses, labels = data.single_pulses(sites, xi)
+    if labels.mean() != 0.5:
         raise ValueError(f"xi is {xi}: want equally many widths in both classes, so that all pulses count the same")
     network = Committee(sites, neurons, "relu", bias=True)
     found = train(
         network,
         network.initialize(seed, 1, device=device),
-        np.concatenate(list(pulses.values())),
-        np.repeat(list(pulses), len(pulses[1.0]))[:, None],
+        pulses,
+        labels[:, None],
         learning_rate=2 * learning_rate,  # `train` halves the error
         steps=steps,
         record=record,

@@ -39,6 +39,7 @@ CALLS = {
             may={"seed": "zero"},
             also={"xi": (((0.2, 0.1), (0.0, 0.1)), ((0.1, 0.11), (0.0, 0.1)))},
         ),
+        single_pulses=call(n=10, xi=((0.1, 0.2), (0.0, 0.1)), also={"xi": (((0.2, 0.1), (0.0, 0.1)), ((0.1, 0.11), (0.0, 0.1)))}),
         symmetric_field=call(seed=0, samples=3, n=4, xi=(2.0, 1.0), kind="arcsine", positive="xi", may={"seed": "zero"}),
     ),
     "lib.data.RandomHierarchy": call(
