@@ -193,6 +193,15 @@ def test_every_figure_has_caption_name_and_alt_text(chapter):
             assert len(images(cell) + moving) == 1, f"{figure['name']}: the name goes to one picture only"
 
 
+@each_chapter
+def test_captions_typeset_their_signs_and_name_no_colour_that_turns(chapter):
+    """A caption is for both themes: a black line is white in the dark one; only maps keep their colours."""
+    for cell in code_cells(chapter):
+        caption = cell.metadata.get("mystnb", {}).get("figure", {}).get("caption", "")
+        words = re.sub(r"\$[^$]*\$|\{\w+\}`[^`]*`", "", caption)
+        assert not re.search(r"\w_\w|\^|\(black|\(white|\(dark|\(bright", words), caption
+
+
 def test_figure_names_are_unique():
     figures = [cell.metadata.get("mystnb", {}).get("figure", {}) for name in chapters(ROOT) for cell in code_cells(name)]
     counts = Counter(figure["name"] for figure in figures if "name" in figure)
