@@ -24,6 +24,14 @@ Key = TypeVar("Key", bound=Hashable)
 
 PATIENCE = 8  # seconds to wait for a scheduler's answer
 
+# What our workers start with: one thread each, and memory that is freed is kept for the next tensor. Dask's own setting gives it
+# back to the system at once, and each step then waits for fresh pages.
+ENVIRONMENT = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1") | {
+    "MALLOC_MMAP_THRESHOLD_": str(2**25),
+    "MALLOC_TRIM_THRESHOLD_": str(2**28),
+    "MALLOC_TOP_PAD_": str(2**26),
+}
+
 
 class TaskError(RuntimeError):
     """A task cannot be computed; the message says which and why."""
@@ -81,14 +89,14 @@ def cluster(workers: int | None = None, scheduler: str | None = None) -> Iterato
     if workers is not None and scheduler is not None:
         raise ValueError("workers and scheduler: want one of them, processes here or a cluster that is running")
     try:
+        import dask
         from distributed import Client, LocalCluster
     except ImportError as problem:
         raise ValueError(f"workers need Dask ({problem}): pip install distributed, as pinned in requirements.txt") from None
     if scheduler is None:
         quiet = {"dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False}, "silence_logs": "ERROR"}
-        threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
-        with uninterrupted():
-            local = LocalCluster(n_workers=workers, threads_per_worker=1, memory_limit=0, env=threads, **quiet)
+        with uninterrupted(), dask.config.set({"distributed.nanny.pre-spawn-environ": ENVIRONMENT}):
+            local = LocalCluster(n_workers=workers, threads_per_worker=1, memory_limit=0, **quiet)
         with local, Client(local):
             try:
                 yield

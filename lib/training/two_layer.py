@@ -1,7 +1,7 @@
 """Gradient descent for two-layer ReLU networks without biases, on many points and in place.
 
-A step is two matrix products, W·X and (slopes ∘ residuals)·Xᵀ; the rest passes over the (units, points) arrays and allocates
-nothing. On a GPU all members go through one batched product.
+A step is two matrix products, X·Wᵀ and (slopes ∘ residuals)ᵀ·X; the rest passes over the arrays between them. On a CPU compiled
+code takes a tile of points through both before it turns to the next one. On a GPU all members go through one batched product.
 """
 
 from collections.abc import Mapping
@@ -38,26 +38,38 @@ class Stack:
         self.w, self.a = parameters["weight1"].clone(), parameters["weight2"].clone()
         self.members, units, _ = self.w.shape
         points = inputs.shape[-2]
-        self.points, self.across = inputs.contiguous(), inputs.mT.contiguous()  # both layouts, so that no product has to turn one
+        self.points = inputs.contiguous()
         self.targets = targets.mT.to(self.w).contiguous()
-        self.hidden, self.errors = (self.w.new_empty(self.members, units, points) for _ in range(2))
-        self.residuals, self.pull = self.w.new_empty(self.members, 1, points), torch.empty_like(self.w)
+        self.hidden, self.residuals = (self.w.new_empty(self.members, rows, points) for rows in (units, 1))
         scale = {name: torch.as_tensor(np.array(rate)).to(self.w).view(-1, 1, 1) / points for name, rate in rates.items()}
         self.rate_w, self.rate_a = scale["weight1"], scale["weight2"]
 
     @torch.no_grad()
     def advance(self, steps: int) -> None:
-        """Take some steps: ẇ = −a Σ 1{w·x > 0} x ρ and ȧ = −Σ relu(w·x) ρ, with residuals ρ over the number of points."""
+        """Take some steps: with p = Σ 1{w·x > 0} x ρ, residuals ρ over the number of points, ẇ = −a p and ȧ = −w·p."""
+        if self.w.device.type == "cpu":
+            self._advance_compiled(steps)
+        else:
+            self._advance_batched(steps)
+
+    def _advance_batched(self, steps: int) -> None:
         for _ in range(steps):
             self._forward()
-            torch.sign(self.hidden, out=self.errors).mul_(self.residuals)
-            torch.matmul(self.errors, self.points, out=self.pull)
-            change = self.residuals @ self.hidden.mT
-            self.w.addcmul_(self.pull, self.a.mT * self.rate_w, value=-1)
+            pull = self.hidden.sign_().mul_(self.residuals) @ self.points
+            change = (self.w * pull).sum(-1).unsqueeze(1)
+            self.w.addcmul_(pull, self.a.mT * self.rate_w, value=-1)
             self.a.addcmul_(change, self.rate_a, value=-1)
 
+    def _advance_compiled(self, steps: int) -> None:
+        from lib.training import compiled  # numba is not needed elsewhere
+
+        for m in range(self.members):
+            points, targets = (values[m if values.ndim == 3 else ...] for values in (self.points, self.targets))
+            state = (value.numpy() for value in (self.w[m], self.a[m, 0], points, targets[0]))
+            compiled.descend_two_layers(*state, *(rate[m].numpy()[0, 0] for rate in (self.rate_w, self.rate_a)), steps)
+
     def _forward(self) -> None:
-        torch.matmul(self.w, self.across, out=self.hidden).relu_()
+        torch.matmul(self.w, self.points.mT, out=self.hidden).relu_()
         torch.matmul(self.a, self.hidden, out=self.residuals).sub_(self.targets)
 
     @torch.no_grad()
@@ -70,7 +82,7 @@ class Stack:
 
     def keep(self, rows: Tensor) -> None:
         """Go on with the members in these rows (k,) alone; what `look` has shown stays as it was."""
-        own = ("points", "across", "targets") if self.points.ndim == 3 else ()
-        for name in ("w", "a", "hidden", "errors", "residuals", "pull", "rate_w", "rate_a", *own):
+        own = ("points", "targets") if self.points.ndim == 3 else ()
+        for name in ("w", "a", "hidden", "residuals", "rate_w", "rate_a", *own):
             setattr(self, name, getattr(self, name)[rows])
         self.members = len(rows)

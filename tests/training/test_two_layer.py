@@ -59,7 +59,7 @@ def test_all_members_in_one_batched_program(own):
     network, parameters, inputs, targets = problem(3, 4, 30, 5, 8, own)
     rates = {name: np.full(4, 0.05) for name in parameters}
     together = two_layer.Stack(parameters, inputs, targets, rates)
-    together.advance(20)
+    together._advance_batched(20)
     loss, found, outputs, hidden = together.look((0,))
     again = train(network, parameters, inputs, targets, learning_rate=0.05, steps=20, record=[20], observe=final, layers=0)
     np.testing.assert_allclose(found["weight1"], again.w[:, 0], rtol=1e-9)
