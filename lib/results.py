@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field, is_dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from lib.checks import instance, kind, one_of, positive, takes, text, whole
@@ -184,6 +185,12 @@ def load(run: Run | Growing) -> xr.Dataset:
     if run.dimension:
         found = found.expand_dims({run.dimension: [" × ".join(str(found.sizes[name]) for name in run.sweep.coordinates)]})
     return found
+
+
+@takes(found=instance(xr.Dataset))
+def singles(found: xr.Dataset) -> xr.Dataset:
+    """Return it in single precision, as large runs are stored."""
+    return found.assign({name: values.astype(np.float32) for name, values in found.items() if values.dtype.kind == "f"})
 
 
 @takes(found=instance(xr.Dataset))

@@ -196,20 +196,10 @@ LENET = Sweep(
     range(2),
     {"images": 60_000, "epochs": 1, "records": 24, "probe": 64, "batch_size": 128, "learning_rate": 3e-4, "ramp": 0.3},
 )
-# The source's rate and batches with the other usual optimizer, at the standard start.
-ADAM = Sweep(
-    "practice/lenet_adam",
-    lenet_clocks,
-    {"alpha": [1.0]},
-    range(2),
-    {
-        "images": 60_000,
-        "epochs": 3,
-        "records": 24,
-        "probe": 64,
-        "batch_size": 512,
-        "learning_rate": 1e-4,
-        "optimizer": "adam",
-    },
-)
-RUNS = [Growing(LENET, {"networks": 24, **_SOURCE}), Growing(ADAM, {"networks": 8, **_SOURCE})]
+# The same for 25 passes, and the source's rate and batches with the other usual optimizer at the standard start.
+_LONG = {"images": 60_000, "epochs": 25, "records": 32, "probe": 256}
+_PASSES = _LONG | {"batch_size": 128, "learning_rate": 3e-4, "ramp": 0.012}
+PASSES = Sweep("practice/lenet_passes", lenet_clocks, {"alpha": [0.1, 1.0, 10.0]}, range(8), _PASSES)
+_ADAM = _LONG | {"batch_size": 512, "learning_rate": 1e-4, "optimizer": "adam"}
+ADAM = Sweep("practice/lenet_adam_passes", lenet_clocks, {"alpha": [1.0]}, range(8), _ADAM)
+RUNS = [Growing(sweep, {"networks": count, **_SOURCE}) for sweep, count in ((LENET, 24), (PASSES, 24), (ADAM, 8))]

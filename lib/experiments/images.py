@@ -7,20 +7,22 @@ had, these experiments raise `lib.data.DataUnavailable`.
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
 import xarray as xr
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from lib import data
-from lib.checks import instance, one_of, optional, positive, positives, size, takes, whole
+from lib.checks import instance, one_of, optional, positive, positives, size, takes, whole, wholes
 from lib.kernels import kernel_distance, ntk
 from lib.measures import accuracy
 from lib.networks import LeNet, Network, SmallResNet
 from lib.networks.base import check_parameters, check_tensor
-from lib.results import Run
+from lib.results import Growing, Run, singles
+from lib.sweeps import Sweep
 from lib.training import Draw, cross_entropy, log_steps, train
 from lib.training.descent import OPTIMIZERS
 from lib.training.schedules import piecewise
@@ -243,6 +245,26 @@ def first_filters(
     return xr.concat(found, "alpha").assign_coords(alpha=list(alphas)).assign(origin=origin)
 
 
+@takes(alpha=ALPHAS, seed=wholes)
+def photographs(alpha: ArrayLike, seed: ArrayLike, **options: Any) -> xr.Dataset:
+    """Do what `first_filters` does for networks one by one: a seed determines the first draw, the order and the changes.
+
+    Parameters
+    ----------
+    alpha, seed : (m,), one entry for each network
+    options : of `first_filters`
+
+    Returns
+    -------
+    as `first_filters`, over (member, step)
+
+    Source: figure 5 (b).
+    """
+    pairs = zip(*np.broadcast_arrays(*np.atleast_1d(alpha, seed)), strict=True)
+    found = [first_filters(alphas=[float(a)], members=1, seed=int(own), **options).isel(alpha=0, drop=True) for a, own in pairs]
+    return singles(xr.concat(found, "member", data_vars="all").drop_vars("member"))
+
+
 def _pictures(name: str, images: int | None, tested: int) -> tuple[tuple[NDArray, NDArray], tuple[NDArray, NDArray], str]:
     """Return training and test images (n, colours, side, side), standardized by colour, with labels, and where they are from."""
     if name == "mnist":
@@ -298,7 +320,11 @@ _GABOR = {"normalized": {"alphas": _ALPHAS, "normalize": True, "learning_rate": 
 _SMALL = {"members": 4, "channels": 4, "kernel": 9, "looks": 12}  # four seeds and many looks
 _CLOCKS = {"small": _GABOR["normalized"] | _SMALL}
 _PLAIN = {"plain": {"alphas": _ALPHAS[::2], "normalize": False, "learning_rate": 0.003, **_RESNET}}
+# All photographs, as many steps as the source takes, a quarter of its channels: half an hour a network on a core.
+_ALL = {"channels": 16, "epochs": 6, "batch_size": 128, "learning_rate": 0.2, "looks": 12}
+PHOTOGRAPHS = Sweep("practice/photographs", photographs, {"alpha": _ALPHAS}, range(2), _ALL)
 RUNS = [
+    Growing(PHOTOGRAPHS, {"networks": 10, "epochs": 24, "channels": 64}),
     Run("practice/kernel_distance", lenet, "steps", _KERNEL, _DIGITS),
     Run("practice/gabor", first_filters, "network", _GABOR, _PHOTOGRAPHS),
     Run("practice/filter_clocks", first_filters, "network", _CLOCKS, _PHOTOGRAPHS),

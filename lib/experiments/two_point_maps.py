@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from lib import data
-from lib.checks import instance, labelled, matrix, numbers, one_of, positive, size, takes
+from lib.checks import instance, labelled, matrix, numbers, one_of, positive, seed, size, takes
 from lib.experiments.two_point import INPUT_DISTANCE, TABLE_1, TARGET_DISTANCE, Setting
 from lib.networks import ACTIVATIONS, Dense, Observe
 from lib.results import Run
@@ -129,7 +129,7 @@ def motion(found: xr.Dataset) -> xr.Dataset:
     return kept.assign(seen).astype(np.float32)
 
 
-@takes(setting=instance(Setting), trials=size, records=size)
+@takes(setting=instance(Setting), trials=size, records=size, seed=seed)
 def assumption(
     setting: Setting,
     *,
@@ -164,7 +164,7 @@ def assumption(
     return found.assign_coords(layer=list(layers)) if all_layers else found.isel(layer=0)
 
 
-@takes(setting=instance(Setting), trials=size, records=size, pairs=size, images=size)
+@takes(setting=instance(Setting), trials=size, records=size, pairs=size, images=size, seed=seed)
 def among(
     setting: Setting,
     task: str,
