@@ -145,7 +145,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def summary(finished: Sequence) -> str:
-    """Lay out how the chapters went: seconds, peak memory, claims by verdict, and the cell that failed."""
+    """Lay out how the chapters went: seconds, peak memory, claims by verdict, the slowest cells, and the cell that failed."""
     from lib.claims import VERDICTS
 
     lines = [f"{'chapter':<20}{'seconds':>9}{'peak MiB':>10}" + "".join(f"  {verdict}" for verdict in VERDICTS)]
@@ -154,6 +154,8 @@ def summary(finished: Sequence) -> str:
         lines.append(
             f"{result.chapter:<20}{result.seconds:>9.1f}{result.peak_mib:>10.0f}" + ("  failed" if result.error else counts)
         )
+    slow = sorted(((*cell, result.chapter) for result in finished for cell in result.cells if cell[0] >= 1), reverse=True)
+    lines += [f"{seconds:>7.1f} s  {chapter}, {cell}" for seconds, cell, chapter in slow[:10]]
     lines += [f"failed: {result.error}" for result in finished if result.error]
     return "\n".join(lines)
 
@@ -216,12 +218,13 @@ def store_runs(options: argparse.Namespace) -> int:
     """Compute the stored runs that are named, by topic or in full; no names means all."""
     from lib import store
     from lib.data import DataUnavailable
-    from lib.experiments import RUNS
+    from lib.experiments import FIRST, RUNS
     from lib.results import StaleResult
     from lib.sweeps import TaskError, cluster
 
     names, known = options.experiments, {run.name: run for run in RUNS}
     chosen = [run for run in RUNS if not names or {run.name, run.name.split("/")[0]} & set(names)]
+    chosen.sort(key=lambda run: FIRST.index(run.name) if run.name in FIRST else len(FIRST))
     unknown = sorted(set(names) - set(known) - {name.split("/")[0] for name in known})
     if unknown:
         raise ValueError(f"no such experiment: {', '.join(unknown)}; there are {', '.join(known)}")

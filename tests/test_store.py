@@ -229,6 +229,15 @@ def test_the_plan_says_what_is_there_and_how_large(root, log, capsys, monkeypatc
     assert "topic/plane   done   6 of 6 members" in said and "networks 6 / 48 (12.5 %)" in said
 
 
+def test_the_store_begins_with_what_decides_most(log, capsys, monkeypatch):
+    assert set(experiments.FIRST) <= {run.name for run in experiments.RUNS}
+    run, other = growing(seeds=[0]), pieces(log, 2)
+    monkeypatch.setattr(experiments, "RUNS", [run, other])
+    monkeypatch.setattr(experiments, "FIRST", (other.name,))
+    assert main(["store", "--device", "cpu", "--plan"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[1:3]] == [other.name, run.name]
+
+
 def test_code_that_was_changed_is_seen(monkeypatch):
     run = growing()
     store(run)

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import time
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from io import BytesIO
@@ -50,6 +51,7 @@ class Result:
     peak_mib: float
     verdicts: Counter = field(default_factory=Counter)
     error: str = ""
+    cells: tuple[tuple[float, str], ...] = ()  # seconds of each and its name
 
     def __str__(self) -> str:
         if self.error:
@@ -94,7 +96,7 @@ def execute(root: Path, chapter: str, settings: Settings, output: Path, position
     """
     log(f"{chapter}: started")
     signal.signal(signal.SIGTERM, _interrupt)
-    start, error, verdicts, begun = time.perf_counter(), "", Counter(), []
+    start, error, verdicts, begun, cells = time.perf_counter(), "", Counter(), [], ()
     try:
         notebook = papermill.execute_notebook(
             draft(root, chapter),
@@ -104,10 +106,11 @@ def execute(root: Path, chapter: str, settings: Settings, output: Path, position
             kernel_manager_class=Kernel,
             extra_arguments=["--log-level=ERROR"],
             coalesce_streams=True,  # how a kernel chops its output differs from run to run
-            on_cell_execute=lambda cell, cell_index: begun.append(f"cell {cell_index} ({_first_line(cell.source)})"),
+            on_cell_execute=lambda cell, cell_index: begun.append(_cell(cell_index, cell)),
             progress_bar={"desc": chapter, "position": position, "leave": False, "disable": None},
         )
         _refuse_exits(notebook)
+        cells = tuple(_times(notebook))
         _tidy(notebook, settings)
         _lighten(notebook)
         files.write(output / f"{chapter}.ipynb", jupytext.writes(notebook, fmt="ipynb") + "\n")
@@ -121,7 +124,7 @@ def execute(root: Path, chapter: str, settings: Settings, output: Path, position
     except Exception as failure:  # whatever it is, the other chapters go on and the summary names it
         error = f"{chapter}: {type(failure).__name__}: {failure}"
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    return Result(chapter, time.perf_counter() - start, peak, verdicts, error)
+    return Result(chapter, time.perf_counter() - start, peak, verdicts, error, cells)
 
 
 def _interrupt(*_: object) -> None:
@@ -135,11 +138,22 @@ def _first_line(source: str) -> str:
     return next((line for line in source.splitlines() if line.strip()), "empty")
 
 
+def _cell(number: int, cell: NotebookNode) -> str:
+    return f"cell {number} ({_first_line(cell.source)})"
+
+
+def _times(notebook: NotebookNode) -> Iterator[tuple[float, str]]:
+    """Yield the seconds that each cell took, and the cell."""
+    for number, cell in enumerate(notebook.cells):
+        if seconds := cell.metadata.get("papermill", {}).get("duration"):
+            yield seconds, _cell(number, cell)
+
+
 def _refuse_exits(notebook: NotebookNode) -> None:
     """Raise if a cell left the kernel early: papermill takes SystemExit for a success."""
     for number, cell in enumerate(notebook.cells):
         if any(output.output_type == "error" for output in cell.get("outputs", [])):
-            raise RuntimeError(f"cell {number} ({_first_line(cell.source)}) ended the chapter early")
+            raise RuntimeError(f"{_cell(number, cell)} ended the chapter early")
 
 
 def _tidy(notebook: NotebookNode, settings: Settings) -> None:

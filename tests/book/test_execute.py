@@ -10,12 +10,13 @@ import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
+import nbformat
 import pytest
 import small_book
 import torch
 
 from lib import claims
-from lib.__main__ import main
+from lib.__main__ import main, summary
 from lib.book import build, execute
 
 REPOSITORY = Path(__file__).parents[2]
@@ -30,6 +31,21 @@ claims.check("NAME/sum", "one and one is two", source="p. 1", measured=1 + 1, ex
 print(profile, device, seed)
 __import__("atexit").register(print, "a kernel's last words", file=__import__("sys").__stderr__);""",
 )
+
+
+def test_the_ten_slowest_cells_are_named():
+    finished = [
+        execute.Result("one", 20.0, 100.0, cells=((0.5, "cell 1 (a)"), (3.25, "cell 7 (b)"))),
+        execute.Result("two", 40.0, 100.0, cells=tuple((float(i), f"cell {i} (c)") for i in range(1, 13))),
+    ]
+    lines = summary(finished).splitlines()[3:]
+    assert len(lines) == 10 and lines[0] == "   12.0 s  two, cell 12 (c)" and "    3.2 s  one, cell 7 (b)" in lines
+
+
+def test_a_cells_time_is_that_of_papermill():
+    cell = nbformat.v4.new_code_cell("\nx = 1", metadata={"papermill": {"duration": 2.5}})
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("A title"), cell])
+    assert list(execute._times(notebook)) == [(2.5, "cell 1 (x = 1)")]
 
 
 @pytest.fixture(scope="module")
