@@ -1,12 +1,14 @@
 """What the tests sweep: functions that a worker can import by name."""
 
 import os
+import resource
 import signal
 import time
 import uuid
 from pathlib import Path
 
 import numpy as np
+import torch
 import xarray as xr
 
 
@@ -91,3 +93,11 @@ def spoils(tau, delta, seed, how):
         "other label": lambda: good.assign_coords(label=("step", ["a", "b", "c"])),
         "other unit": lambda: good.assign(height=good.height.assign_attrs(units="km")),
     }[how]()
+
+
+def page_faults(count, pages):
+    """Fill an array of so many pages so many times; return how often the system had to give a page."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(count):
+        torch.ones(pages, 4096, dtype=torch.uint8)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before

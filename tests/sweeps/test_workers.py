@@ -90,6 +90,13 @@ def test_processes_are_started_with_one_thread_each(tmp_path):
         Client.current()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the settings are those of Linux' own malloc")
+def test_workers_keep_memory_that_is_freed():
+    with cluster(workers=1):
+        ((_, faults),) = compute(functions.page_faults, [("faults", {"count": 200, "pages": 1024})])
+    assert faults.result < 200 * 1024 / 20
+
+
 def worker_elsewhere(address, path, folder):
     """Start a worker that finds the library on another path."""
     command = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--no-nanny", "--nthreads=1", "--no-dashboard"]
