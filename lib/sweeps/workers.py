@@ -4,6 +4,7 @@
 """
 
 import asyncio
+import ctypes
 import os
 import signal
 import sys
@@ -23,14 +24,7 @@ from lib.sweeps.threads import one_thread
 Key = TypeVar("Key", bound=Hashable)
 
 PATIENCE = 8  # seconds to wait for a scheduler's answer
-
-# What our workers start with: one thread each, and memory that is freed is kept for the next tensor. Dask's own setting gives it
-# back to the system at once, and each step then waits for fresh pages.
-ENVIRONMENT = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1") | {
-    "MALLOC_MMAP_THRESHOLD_": str(2**25),
-    "MALLOC_TRIM_THRESHOLD_": str(2**28),
-    "MALLOC_TOP_PAD_": str(2**26),
-}
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of malloc.h
 
 
 class TaskError(RuntimeError):
@@ -89,14 +83,14 @@ def cluster(workers: int | None = None, scheduler: str | None = None) -> Iterato
     if workers is not None and scheduler is not None:
         raise ValueError("workers and scheduler: want one of them, processes here or a cluster that is running")
     try:
-        import dask
         from distributed import Client, LocalCluster
     except ImportError as problem:
         raise ValueError(f"workers need Dask ({problem}): pip install distributed, as pinned in requirements.txt") from None
     if scheduler is None:
         quiet = {"dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False}, "silence_logs": "ERROR"}
-        with uninterrupted(), dask.config.set({"distributed.nanny.pre-spawn-environ": ENVIRONMENT}):
-            local = LocalCluster(n_workers=workers, threads_per_worker=1, memory_limit=0, **quiet)
+        threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+        with uninterrupted():
+            local = LocalCluster(n_workers=workers, threads_per_worker=1, memory_limit=0, env=threads, **quiet)
         with local, Client(local):
             try:
                 yield
@@ -233,9 +227,17 @@ def _client() -> Any:
         return None
 
 
+def _keep_freed_memory() -> None:
+    """Undo what Dask asks of Linux' malloc for its workers, to give memory back at once: each step would wait for fresh pages."""
+    if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "mallopt"):
+        for parameter, size in ((M_MMAP_THRESHOLD, 2**25), (M_TRIM_THRESHOLD, 2**28)):
+            libc.mallopt(parameter, size)
+
+
 def _task(arguments: Mapping[str, Any], function: Callable[..., Any], expected: Mapping[str, str]) -> Any:
     if differences := _differences(library(), expected):
         raise ValueError(f"this worker has another library: {differences}")
+    _keep_freed_memory()
     return _timed(function, arguments)
 
 
