@@ -108,6 +108,7 @@ CALLS = {
         mnist=call(
             setting=SMALL, images=64, shown=2, records=1, trials=1, seed=0, device="cpu", may={"seed": "zero"}, untried=MNIST
         ),
+        convolutional=call(seed=[0], epochs=1, every=1, device="cpu", may={"seed": "longer"}),
         digits=call(
             seed=[0],
             learning_rate=0.1,

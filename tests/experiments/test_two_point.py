@@ -197,6 +197,15 @@ def test_digits_of_a_seed_are_those_of_one_trial(monkeypatch):
     assert not np.allclose(found.dh2[0], found.dh2[1])
 
 
+def test_convolutional_networks_of_a_seed_are_those_of_one_trial():
+    found = experiments.convolutional([5, 2], epochs=6, every=3)
+    setting = replace(TABLE_1["convolutional"], epochs=6)
+    for member, seed in enumerate((5, 2)):
+        alone = experiments.dynamics(setting, every=3, seed=seed).isel(trial=0)
+        for name in ("loss", "dh2", "dy2", "w"):
+            np.testing.assert_allclose(found[name].isel(member=member), alone[name], rtol=1e-5)
+
+
 def test_settings_derived_from_a_table():
     slow = SMALL.slowed()
     assert (slow.learning_rate, slow.epochs) == (0.004, 200)
