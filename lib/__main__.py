@@ -104,7 +104,8 @@ def parser() -> argparse.ArgumentParser:
         "store",
         help="compute the stored runs in book/results/",
         description="Compute the experiments that are too heavy for a laptop and keep them in book/results/. What is there with"
-        " the same settings is left alone, and a run that was interrupted goes on where it stopped.",
+        " the same settings is left alone, and a run that was interrupted goes on where it stopped. It begins with what decides"
+        " most for its cost.",
         epilog="example: python -m lib store --plan; python -m lib store piecewise_linear --budget 2h --workers 2",
     )
     store.add_argument("experiments", nargs="*", metavar="EXPERIMENT", help="topic or topic/experiment (default: all)")
