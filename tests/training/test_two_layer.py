@@ -53,6 +53,16 @@ def test_same_as_plain_autograd(seed, members, points, d, h, own):
         np.testing.assert_array_equal(found.w[m, 0], mine["weight1"])
 
 
+@pytest.mark.parametrize("points", [1, 104, 105, 250])
+def test_points_go_in_tiles(points):
+    """At these sizes a tile has 104 points."""
+    network, parameters, inputs, targets = problem(5, 1, points, 100, 50, False)
+    found = train(network, parameters, inputs, targets, learning_rate=0.1, steps=3, record=[3], observe=final)
+    w, a = plain_loop({name: value[0] for name, value in parameters.items()}, inputs, targets, 0.1, 0.1, 3)
+    np.testing.assert_allclose(found.w[0, 0], w, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found.a[0, 0], a[0], rtol=1e-9, atol=1e-12)
+
+
 @pytest.mark.parametrize("own", [False, True])
 def test_all_members_in_one_batched_program(own):
     """As on a GPU, where one stack holds all members."""
