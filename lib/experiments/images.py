@@ -324,9 +324,9 @@ _PLAIN = {"plain": {"alphas": _ALPHAS[::2], "normalize": False, "learning_rate":
 _ALL = {"channels": 16, "epochs": 6, "batch_size": 128, "learning_rate": 0.2, "looks": 12}
 PHOTOGRAPHS = Sweep("practice/photographs", photographs, {"alpha": _ALPHAS}, range(2), _ALL)
 RUNS = [
-    Growing(PHOTOGRAPHS, {"networks": 10, "epochs": 24, "channels": 64}),
     Run("practice/kernel_distance", lenet, "steps", _KERNEL, _DIGITS),
     Run("practice/gabor", first_filters, "network", _GABOR, _PHOTOGRAPHS),
     Run("practice/filter_clocks", first_filters, "network", _CLOCKS, _PHOTOGRAPHS),
     Run("practice/gabor_plain", first_filters, "network", _PLAIN, _PHOTOGRAPHS),
+    Growing(PHOTOGRAPHS, {"networks": 10, "epochs": 24, "channels": 64}),
 ]
