@@ -84,14 +84,15 @@ def teacher_student(device: str, members: int, width: int, points: int) -> Case:
         return plain.Descent(model, optimizer, torch.nn.functional.mse_loss, lambda step: (x[0], y[0]))
 
     def products() -> Pairs:
-        h, residuals = (torch.randn(members, rows, points, device=device) for rows in (width, 1))
-        return [(w, x.mT.contiguous()), (a, h), (h, x), (residuals, h.mT)]
+        h = torch.randn(members, width, points, device=device)
+        return [(w, x.mT.contiguous()), (a, h), (h, x)]
 
     return Case(
         ours=ours,
         plain=reader,
-        # The hidden errors are a times the residuals times 1 or 0: no product, and a can wait until after the sum over points.
-        operations=members * 2 * points * (2 * dimension * width + 2 * width),
+        # The hidden errors are a times the residuals times 1 or 0: no product, and a can wait until after the sum over points,
+        # from which its own slope follows.
+        operations=members * 2 * points * (2 * dimension * width + width),
         read=count(parameters) + x.numel() + y.numel(),
         updated=count(parameters),
         apart=members if device == "cpu" else 1,

@@ -11,6 +11,7 @@ from evidence.speed import plain, timing
 from evidence.speed.case import Repeated
 from evidence.speed.workloads import WORKLOADS
 from lib.data import signals
+from lib.training import two_layer
 
 ROOT = Path(__file__).parents[3]
 SMALL = {"members": 2, "width": 8, "depth": 3, "points": 4}
@@ -51,12 +52,20 @@ def test_ours_and_the_plain_loop_come_to_the_same(name, monkeypatch):
         assert any(np.abs(found[key] - before[key]).max() > 1e-3 * np.abs(before[key]).max() for key in found)
 
 
+@pytest.fixture
+def by_torch(monkeypatch):
+    """Let torch do what is compiled, so that it is counted."""
+    monkeypatch.setattr(two_layer.Stack, "_advance_compiled", two_layer.Stack._advance_batched)
+
+
+@pytest.mark.usefixtures("by_torch")
 @pytest.mark.parametrize("name", TRAINED)
 def test_own_products_are_those_of_a_step(name):
     case = small(name)
     assert timing.operations(case.products()) == counted(case.ours())
 
 
+@pytest.mark.usefixtures("by_torch")
 @pytest.mark.parametrize("name", ["receptive_fields", "hierarchy", "teacher_student"])
 def test_ours_does_no_more_than_the_least(name):
     case = small(name)
