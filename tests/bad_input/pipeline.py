@@ -107,9 +107,6 @@ CALLS = {
         xor=call(setting=SMALL, trials=1, seed=0, device="cpu", may={"seed": "zero"}),
         merging=call(found=DISTANCES, also={"found": (FOUND,)}),
         blobs=call(setting=SMALL, side=2, trials=1, seed=0, device="cpu", may={"seed": "zero"}),
-        mnist=call(
-            setting=SMALL, images=64, shown=2, records=1, trials=1, seed=0, device="cpu", may={"seed": "zero"}, untried=MNIST
-        ),
         convolutional=call(seed=[0], epochs=1, every=1, device="cpu", may={"seed": "longer"}),
         digits=call(
             seed=[0],
