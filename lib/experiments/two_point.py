@@ -340,8 +340,8 @@ def digits(
     Returns
     -------
     (member, step) loss, dh2, dy2, w of the first zero and the first one; of the first hundred digits, sorted: (member, moment,
-    digit, other) distance2 and output2, the squared distances of representations half-way through the network and of outputs,
-    after 0, 1/25, 1/5 and all of the epochs; (member, digit, other) input2 and target2; (member, digit) label
+    digit, other) distance2, the squared distances of representations half-way through the network, after 0, 1/25, 1/5 and all
+    of the epochs; (member, digit, other) input2 and target2; (member, digit) label
 
     Source: Sections 3.4, 4.6 and C.3, figures 4, 9 and 16; the authors' notebooks on MNIST for inputs, loss and batches of 64.
     """
@@ -358,21 +358,19 @@ def digits(
 
     def observe(parameters: dict, outputs: torch.Tensor, hidden: list) -> dict:
         if (look := next(looks)) in wanted:
-            kept[look] = [measures.squared_distances(values[:, first]).cpu().numpy() for values in (hidden[0], outputs)]
+            kept[look] = measures.squared_distances(hidden[0][:, first]).cpu().numpy()
         return pair(parameters, outputs, hidden)
 
     found = setting.train(inputs, targets, len(seeds), seeds, device, **batches, record=record, observe=observe)
     found = found.isel(layer=0).rename(trial="member").drop_vars("member")
     # Networks that all diverge are no longer looked at: then their last moment stays.
-    both = [np.stack([kept.get(look, kept[max(kept)])[i] for look in wanted], 1) for i in range(2)]
+    distances = np.stack([kept.get(look, kept[max(kept)]) for look in wanted], 1)
     input2, target2 = (measures.squared_distances(torch.from_numpy(values[first])).numpy() for values in (inputs, targets))
     own = {"input2": input2, "target2": target2, "label": labels[first]}  # the same for all, and kept with each
-    pairs = ("member", "moment", "digit", "other")
     return singles(
         found.assign(
-            distance2=(pairs, both[0]),
-            output2=(pairs, both[1]),
-            **{name: (("member", *pairs[2:][: one.ndim]), np.stack([one] * len(seeds))) for name, one in own.items()},
+            distance2=(("member", "moment", "digit", "other"), distances),
+            **{name: (("member", "digit", "other")[: 1 + one.ndim], np.stack([one] * len(seeds))) for name, one in own.items()},
         )
     )
 
