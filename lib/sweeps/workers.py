@@ -9,11 +9,12 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from copy import deepcopy
 from importlib import import_module
+from itertools import chain, islice
 from multiprocessing import resource_tracker
 from typing import Any, NamedTuple, TypeVar
 
@@ -24,6 +25,7 @@ from lib.sweeps.threads import one_thread
 Key = TypeVar("Key", bound=Hashable)
 
 PATIENCE = 8  # seconds to wait for a scheduler's answer
+JOINED = 5.0  # seconds after which a worker that has joined is given work
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of malloc.h
 
 
@@ -134,8 +136,8 @@ def compute(
 ) -> Iterator[tuple[Key, Found | TaskError]]:
     """Yield each task's key and what the function returns for its arguments: in order here, or as workers deliver.
 
-    Each task is computed with one thread, so that its result is bitwise the same here and there. Here a task is asked for only
-    when the one before it is done.
+    Each task is computed with one thread, so that its result is bitwise the same here and there. A task is asked for only when it
+    can begin: here when the one before it is done, there when a worker has a thread for it.
     A task whose worker dies goes to another worker; Dask gives it up when it has outlived more than three (its setting
     `distributed.scheduler.allowed-failures`). Workers are asked first whether they have the same library; one that joins later
     is asked with each task.
@@ -154,7 +156,7 @@ def compute(
         If the function raises, workers keep dying on a task, or the scheduler is lost.
     """
     client = _client()
-    results = _here(function, tasks) if client is None else _there(client, function, dict(tasks))
+    results = _here(function, tasks) if client is None else _there(client, function, tasks)
     with closing(results):
         for key, result in results:
             if isinstance(result, TaskError) and errors == "raise":
@@ -172,31 +174,49 @@ def _here(function: Callable[..., Any], tasks: Iterable[tuple[Key, Mapping[str, 
         yield key, result
 
 
-def _there(client: Any, function: Callable[..., Any], tasks: Mapping[Key, Mapping[str, Any]]) -> Iterator[tuple[Key, Any]]:
-    """Compute tasks on workers."""
-    from distributed import KilledWorker, as_completed
+def _there(
+    client: Any, function: Callable[..., Any], tasks: Iterable[tuple[Key, Mapping[str, Any]]]
+) -> Iterator[tuple[Key, Any]]:
+    """Compute tasks on workers; each is asked for only when a thread is free for it."""
+    from distributed import KilledWorker
 
-    if not tasks:
+    tasks, keys = iter(tasks), {}  # keys: of the futures that are out
+    first = next(tasks, None)
+    if first is None:
         return
     _check_workers(client, function.__module__)
-    futures = client.map(_task, list(tasks.values()), function=function, expected=library(), pure=False)
-    keys = dict(zip(futures, tasks, strict=True))
+    tasks = chain([first], tasks)
     try:
-        for future in as_completed(futures):
-            key = keys.pop(future)
-            try:
-                result = future.result()
-            except KilledWorker as problem:
-                reason = f"workers died on it again and again, the last one {problem.last_worker.address}; out of memory?"
-                result = _failed(key, problem, reason)
-            except CancelledError as problem:
-                raise _failed(key, problem, f"the scheduler {client.scheduler.address} is gone ({problem})") from problem
-            except Exception as problem:
-                result = _failed(key, problem)
-            yield key, result
-            future.release()
+        while True:
+            free = max(sum(client.nthreads().values()), 1) - len(keys)
+            for key, arguments in islice(tasks, max(free, 0)):
+                keys[client.submit(_task, arguments, function=function, expected=library(), pure=False)] = key
+            if not keys:
+                return
+            for future in _done(keys):
+                key = keys.pop(future)
+                try:
+                    result = future.result()
+                except KilledWorker as problem:
+                    reason = f"workers died on it again and again, the last one {problem.last_worker.address}; out of memory?"
+                    result = _failed(key, problem, reason)
+                except CancelledError as problem:
+                    raise _failed(key, problem, f"the scheduler {client.scheduler.address} is gone ({problem})") from problem
+                except Exception as problem:
+                    result = _failed(key, problem)
+                yield key, result
+                future.release()
     finally:
         client.cancel(list(keys))
+
+
+def _done(futures: Collection[Any]) -> list[Any]:
+    """Return those that are done; wait for one, but no longer than until it is time to ask for workers that have joined."""
+    from distributed import wait
+
+    with suppress(TimeoutError, CancelledError):
+        wait(list(futures), timeout=JOINED, return_when="FIRST_COMPLETED")
+    return [future for future in futures if future.done()]
 
 
 def _failed(key: Key, problem: BaseException, reason: str = "") -> TaskError:

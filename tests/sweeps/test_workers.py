@@ -5,6 +5,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -88,6 +89,47 @@ def test_processes_are_started_with_one_thread_each(tmp_path):
     assert {name: one.result for name, one in found.items()} == {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
     with pytest.raises(ValueError, match=r"No .*client"):
         Client.current()
+
+
+def test_a_task_is_asked_for_when_a_worker_is_free(address):
+    """Whether the next one fits into the time is then asked late enough, and nothing that was begun is lost."""
+    asked, found = [], []
+
+    def tasks():
+        while len(found) < 5:
+            assert len(asked) < len(found) + 2  # two workers
+            asked.append(len(asked))
+            yield asked[-1], {"key": "PATH"}
+
+    with cluster(scheduler=address):
+        for key, _ in compute(os.getenv, tasks()):
+            found.append(key)
+    assert sorted(found) == asked and 5 <= len(asked) <= 6
+
+
+def test_a_worker_that_joins_is_given_work_while_another_is_busy(tmp_path, monkeypatch):
+    monkeypatch.setattr(workers, "JOINED", 0.2)
+    one, two = str(tmp_path / "one"), str(tmp_path / "two")
+    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=LOCAL, silence_logs="CRITICAL") as local:
+
+        def tasks():
+            local.scale(2)  # a process takes longer to start than a task to be handed out
+            yield "one", {"mine": one, "other": two}
+            yield "two", {"mine": two, "other": one}
+
+        with cluster(scheduler=local.scheduler_address):
+            met = dict(compute(functions.meets, tasks()))
+    assert met["one"].result and met["two"].result
+
+
+def test_a_scheduler_that_goes_is_named(tmp_path):
+    local = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=LOCAL, silence_logs="CRITICAL")
+    waiting = {"mine": str(tmp_path / "one"), "other": str(tmp_path / "never")}
+    with local, cluster(scheduler=local.scheduler_address), pytest.raises(TaskError, match=r"^alone: the scheduler tcp.* is gone"):
+        closing = threading.Timer(1, local.close)
+        closing.start()
+        dict(compute(functions.meets, [("alone", waiting)]))
+    closing.join()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the settings are those of Linux' own malloc")
