@@ -99,6 +99,21 @@ def test_on_a_phone_a_cut_formula_scrolls_and_says_so(visit, name):
     page.wait_for_function(f"({cut})([...document.querySelectorAll('.math math')]).length === 0")
 
 
+DRAWN = """boxes => boxes.filter(box => box.clientHeight).map(box => {
+    const style = getComputedStyle(box), room = parseFloat(style.paddingTop) + parseFloat(style.paddingBottom);
+    return [box.textContent.trimEnd().split("\\n").length, Math.round((box.clientHeight - room) / parseFloat(style.lineHeight))];
+})"""
+
+
+@pytest.mark.parametrize("name", ["two_point", "piecewise_linear"])
+def test_on_a_phone_a_printed_table_keeps_its_columns(visit, name):
+    page = visit(f"book/{name}.html", PHONE)
+    page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true; })")
+    printed = page.locator(".cell_output .stream pre").evaluate_all(DRAWN)
+    assert len(printed) > 5 and all(lines == drawn for lines, drawn in printed), printed
+    assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+
+
 BROKEN = r"""() => {
     document.querySelectorAll("details").forEach(fold => { fold.open = true; });
     const words = document.createTreeWalker(document.querySelector(".bd-article"), NodeFilter.SHOW_TEXT), broken = [];
