@@ -16,6 +16,7 @@ TOPICS = (
 
 # What `lib store` computes before the rest, by what it decides for its cost.
 FIRST = (
+    "piecewise_linear/authors",
     "piecewise_linear/plane",
     "practice/grokking_decaying",
     "practice/lenet_passes",

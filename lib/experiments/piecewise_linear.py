@@ -1,7 +1,7 @@
 """Teacher and student: two-layer ReLU networks from initial weights of overall scale τ and relative scale δ.
 
 Source: Kunin et al. (2024), "Get rich quick", figure 1 and appendix "Experimental details". A member's data, teacher and first
-weights depend on its seed alone, so that members of one seed differ in τ and δ only.
+weights depend on its seed alone, so that members of one seed differ in τ and δ only. Seeds are ours, or the authors' own.
 """
 
 from collections.abc import Sequence
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from lib.checks import broadcastable, fit, matrix, number, numbers, optional, positives, seed, size, takes, vector, wholes
+from lib.experiments import authors_draw
 from lib.kernels import kernel_turn, two_layer_ntk
 from lib.networks import Dense
 from lib.networks.base import check_device
@@ -62,6 +63,7 @@ def students(
     device: str = "cpu",
     precise: bool = False,
     mean: float | None = None,
+    authors: bool = False,
 ) -> xr.Dataset:
     """Train students by gradient descent on the mean squared error (without ½), in float32.
 
@@ -73,6 +75,7 @@ def students(
     units : of a student, an even number; a teacher has `teachers`
     precise : train in float64
     mean : give a student's targets this mean, in units of their standard deviation; None leaves them as they are
+    authors : draw what the authors' code draws at a seed (see `lib.experiments.authors_draw`)
 
     Returns
     -------
@@ -82,7 +85,8 @@ def students(
     Source: figure 1(a) and the text about figure 1; the error is without ½ in the authors' code.
     """
     tau, delta, seed, learning_rate = _members(tau, delta, seed, learning_rate)
-    problems = [_problem(int(s), dimension, units, teachers, points) for s in seed]
+    draw = authors_draw.problem if authors else _problem
+    problems = [draw(int(s), dimension, units, teachers, points)[:4] for s in seed]
     x, y, w, a = (np.stack(parts) for parts in zip(*problems, strict=True))
     if mean is not None:
         y = y - y.mean(axis=1, keepdims=True) + mean * y.std(axis=1, keepdims=True)
@@ -143,11 +147,12 @@ def distances(
     steps: int,
     record: Sequence[int],
     mean: float | None = None,
+    authors: bool = False,
     device: str = "cpu",
 ) -> xr.Dataset:
     """Train `students` at a learning rate of .005/τ² and watch how far they go.
 
-    `steps`, `record` and `mean` are those of `students`.
+    `steps`, `record`, `mean` and `authors` are those of `students`.
 
     Returns
     -------
@@ -158,15 +163,19 @@ def distances(
     Source: figure 1(b) and its supporting figure.
     """
     tau, delta, seed, rate = _members(tau, delta, seed, 5e-3 / np.atleast_1d(tau) ** 2)
-    found = students(tau, delta, seed, learning_rate=rate, steps=steps, record=record, mean=mean, device=device)
-    compared = [_compare(found.isel(member=m), int(s), device) for m, s in enumerate(seed)]
+    settings = {"steps": steps, "record": record, "mean": mean, "authors": authors, "device": device}
+    found = students(tau, delta, seed, learning_rate=rate, **settings)
+    compared = [_compare(found.isel(member=m), int(s), device, authors) for m, s in enumerate(seed)]
     return xr.concat(compared, "member").assign(train=found.train, diverged=found.diverged).drop_vars("member")
 
 
-def _compare(student: xr.Dataset, seed: int, device: str) -> xr.Dataset:
+def _compare(student: xr.Dataset, seed: int, device: str, authors: bool = False) -> xr.Dataset:
     """Compare one student's states with its first, and with its teacher."""
-    fresh = sphere(np.random.default_rng((seed, 2)), 10_000, student.sizes["input"])
-    w, a = teacher(seed, fresh.shape[1])
+    dimension = student.sizes["input"]
+    if authors:
+        fresh, (w, a) = authors_draw.fresh(10_000, dimension), authors_draw.problem(seed, dimension)[4:]
+    else:
+        fresh, (w, a) = sphere(np.random.default_rng((seed, 2)), 10_000, dimension), teacher(seed, dimension)
     lifted = student.y.values - relu_network(w, a, student.x.values)  # the same at all points: another mean
     answers = relu_network(w, a, fresh) + lifted.mean()
     x, fresh, answers = (torch.tensor(v, dtype=torch.float32, device=device) for v in (student.x.values, fresh, answers))
@@ -288,6 +297,14 @@ PLANE = Sweep(
     range(16),
     {"steps": 100_000, "record": log_steps(100_000, 16).tolist()},
 )
+# All networks of figure 1(b), from the authors' own draws, in the first of its four moments.
+AUTHORS = Sweep(
+    "piecewise_linear/authors",
+    distances,
+    PLANE.grid,
+    range(100, 116),
+    {"steps": 1000, "record": [0, 10, 100, 1000], "authors": True},
+)
 # What the plane does not keep: gates and weights. Eight of the column's seeds have teachers whose outputs have one sign.
 COLUMN = Sweep(
     "piecewise_linear/column",
@@ -330,6 +347,7 @@ WIDTHS = Run("piecewise_linear/widths", widths, "width", {str(h): {"width": h, *
 PAPER = {"networks": 17 * 17 * 16, "steps": 100_000}
 RUNS = [
     Growing(PLANE, PAPER, dimension="scale", together=17 * 17),
+    Growing(AUTHORS, PAPER, dimension="scale", together=17 * 17),
     *(Growing(sweep, PAPER, dimension="scale", together=9) for sweep in (COLUMN, CENTRED, TURNS, LATE, SMALL_STEPS, TENTH)),
     WIDTHS,
 ]
