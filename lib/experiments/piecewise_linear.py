@@ -5,6 +5,7 @@ weights depend on its seed alone, so that members of one seed differ in τ and �
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import torch
@@ -64,6 +65,7 @@ def students(
     precise: bool = False,
     mean: float | None = None,
     authors: bool = False,
+    teacher_seed: int | None = None,
 ) -> xr.Dataset:
     """Train students by gradient descent on the mean squared error (without ½), in float32.
 
@@ -75,7 +77,7 @@ def students(
     units : of a student, an even number; a teacher has `teachers`
     precise : train in float64
     mean : give a student's targets this mean, in units of their standard deviation; None leaves them as they are
-    authors : draw what the authors' code draws at a seed (see `lib.experiments.authors_draw`)
+    authors, teacher_seed : draw what the authors' code draws at a seed (see `lib.experiments.authors_draw.problem`)
 
     Returns
     -------
@@ -85,7 +87,7 @@ def students(
     Source: figure 1(a) and the text about figure 1; the error is without ½ in the authors' code.
     """
     tau, delta, seed, learning_rate = _members(tau, delta, seed, learning_rate)
-    draw = authors_draw.problem if authors else _problem
+    draw = partial(authors_draw.problem, teacher_seed=teacher_seed) if authors else _problem
     problems = [draw(int(s), dimension, units, teachers, points)[:4] for s in seed]
     x, y, w, a = (np.stack(parts) for parts in zip(*problems, strict=True))
     if mean is not None:

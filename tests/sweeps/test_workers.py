@@ -125,7 +125,7 @@ def test_a_worker_that_joins_is_given_work_while_another_is_busy(tmp_path, monke
 def test_a_scheduler_that_goes_is_named(tmp_path):
     local = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=LOCAL, silence_logs="CRITICAL")
     waiting = {"mine": str(tmp_path / "one"), "other": str(tmp_path / "never")}
-    with local, cluster(scheduler=local.scheduler_address), pytest.raises(TaskError, match="^alone: .* is gone"):
+    with local, cluster(scheduler=local.scheduler_address), pytest.raises(TaskError, match=r"^alone: .* is gone"):
         closing = threading.Timer(1, local.close)
         closing.start()
         dict(compute(functions.meets, [("alone", waiting)]))
