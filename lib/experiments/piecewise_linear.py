@@ -48,7 +48,15 @@ def balanced_student(rng: np.random.Generator, units: int, dimension: int) -> tu
     return np.concatenate([w, w]), np.concatenate([a, -a])
 
 
-@takes(dimension=size, units=size, teachers=size, points=size, mean=optional(number), device=check_device)
+@takes(
+    dimension=size,
+    units=size,
+    teachers=size,
+    points=size,
+    mean=optional(number),
+    teacher_seed=optional(seed),
+    device=check_device,
+)
 def students(
     tau: ArrayLike,
     delta: ArrayLike,

@@ -147,6 +147,20 @@ CALLS = {
     ),
     "lib.experiments.two_point.Setting.with_adam": call(on=SMALL, learning_rate=0.1, epochs=3, positive="learning_rate"),
     **room(
+        "experiments.authors_draw",
+        problem=call(
+            seed=0,
+            dimension=3,
+            units=4,
+            teachers=1,
+            points=2,
+            teacher_seed=1,
+            may={"seed": "zero", "teacher_seed": "zero"},
+            also={"units": (3,)},
+        ),
+        fresh=call(points=2, dimension=3),
+    ),
+    **room(
         "experiments.piecewise_linear",
         sphere=call(rng=np.random.default_rng(0), count=2, dimension=3, opaque="rng"),
         relu_network=call(w=ROWS, a=[1.0, -1.0], inputs=ROWS),
@@ -163,9 +177,10 @@ CALLS = {
             teachers=1,
             points=4,
             mean=0.5,
+            teacher_seed=1,
             device="cpu",
             positive="tau learning_rate",
-            may={"tau": "scalar", "delta": "scalar", "seed": "scalar", "record": "none"},
+            may={"tau": "scalar", "delta": "scalar", "seed": "scalar", "record": "none", "teacher_seed": "zero"},
         ),
         teacher=call(seed=0, dimension=3, neurons=2, may={"seed": "zero"}),
         turns=call(
