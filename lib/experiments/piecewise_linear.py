@@ -307,7 +307,7 @@ PLANE = Sweep(
     range(16),
     {"steps": 100_000, "record": log_steps(100_000, 16).tolist()},
 )
-# All networks of figure 1(b), from the authors' own draws, in the first of its four moments.
+# All networks of figure 1(b), from the authors' own draws, up to the second of its four moments.
 AUTHORS = Sweep(
     "piecewise_linear/authors",
     distances,
