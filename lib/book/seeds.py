@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 from datetime import UTC, datetime
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 
 from nbclient import NotebookClient
@@ -20,7 +20,7 @@ from tqdm import tqdm
 
 from lib import claims, files
 from lib.book import execute
-from lib.book.pages.margins import TABLE, digest, table
+from lib.book.pages.margins import TABLE, digest
 from lib.book.processes import log, side_by_side
 from lib.provenance import syntax, versions
 from lib.sweeps import TaskError
@@ -112,9 +112,11 @@ def _one(root: Path, chapter: str, notebook: NotebookNode, seed: int, sources: d
 
 def _renew(root: Path, rows: dict[str, list[dict]]) -> None:
     """Replace the rows of the chapters that were run; drop those of chapters that are no more."""
-    before = {name: [row for row in table(root) if row["id"].split("/")[0] == name] for name in execute.select(root, [])}
-    lines = [json.dumps(row, ensure_ascii=False) for chapter in (before | rows).values() for row in chapter]
-    files.write(root / TABLE, "\n".join(lines) + "\n")
+    path = root / TABLE
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    before = {name: [line for line in lines if json.loads(line)["id"].split("/")[0] == name] for name in execute.select(root, [])}
+    after = {name: [json.dumps(row, ensure_ascii=False) for row in chapter] for name, chapter in rows.items()}
+    files.write(path, "\n".join(chain(*(before | after).values())) + "\n")
 
 
 def _rows(code: str, runs: list[list[dict]]) -> list[dict]:
