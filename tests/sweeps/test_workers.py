@@ -109,16 +109,20 @@ def test_a_task_is_asked_for_when_a_worker_is_free(address):
 
 def test_a_worker_that_joins_is_given_work_while_another_is_busy(tmp_path, monkeypatch):
     monkeypatch.setattr(workers, "JOINED", 0.2)
-    one, two = str(tmp_path / "one"), str(tmp_path / "two")
+    one, two = tmp_path / "one", tmp_path / "two"
+    tasks = [("one", {"mine": str(one), "other": str(two)}), ("two", {"mine": str(two), "other": str(one)})]
     with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=LOCAL, silence_logs="CRITICAL") as local:
 
-        def tasks():
-            local.scale(2)  # a process takes longer to start than a task to be handed out
-            yield "one", {"mine": one, "other": two}
-            yield "two", {"mine": two, "other": one}
+        def join():
+            while not one.exists():
+                time.sleep(0.02)
+            local.scale(2)
 
+        joining = threading.Thread(target=join)
+        joining.start()
         with cluster(scheduler=local.scheduler_address):
-            met = dict(compute(functions.meets, tasks()))
+            met = dict(compute(functions.meets, tasks))
+        joining.join()
     assert met["one"].result and met["two"].result
 
 
