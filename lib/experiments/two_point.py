@@ -290,9 +290,9 @@ def blobs(setting: Setting, *, side: int = 30, trials: int = 1, seed: int = 0, d
 
     Returns
     -------
-    (trial, moment) loss; place (point, axis), where classical scaling in three dimensions puts the representations half-way
-    through the network; spread (context, feature): the variance of their means at equal values of a feature, over all units;
-    apart: the squared distance between the two contexts' means
+    (trial, moment) loss; spread (context, feature): the variance of the representations' means half-way through the network
+    at equal values of a feature, over all units; apart: the squared distance between the two contexts' means; and of the first
+    trial place (moment, point, axis), where classical scaling in three dimensions puts the representations
 
     Source: Sections 4.5 and C.2, Appendix B.3; the batch size is the authors' code's.
     """
@@ -307,9 +307,9 @@ def blobs(setting: Setting, *, side: int = 30, trials: int = 1, seed: int = 0, d
     hidden = found.hidden.values.reshape(trials, 2, 2, side, side, -1)  # (trial, moment, context, x, y, unit)
     along_x, along_y = hidden.mean(4).var(3).sum(-1), hidden.mean(3).var(3).sum(-1)
     apart = ((hidden[:, :, 0].mean((2, 3)) - hidden[:, :, 1].mean((2, 3))) ** 2).sum(-1)
-    place = np.stack([[measures.principal_axes(h, 3) for h in moments] for moments in found.hidden.values])
+    place = np.stack([measures.principal_axes(h, 3) for h in found.hidden.values[0]])
     return found.drop_vars("hidden").assign(
-        place=(("trial", "moment", "point", "axis"), place.astype(np.float32)),
+        place=(("moment", "point", "axis"), place.astype(np.float32)),
         spread=(("trial", "moment", "context", "feature"), np.stack([along_x, along_y], -1)),
         apart=(("trial", "moment"), apart),
     )
@@ -409,8 +409,8 @@ RUNS = [
     Run("two_point/adam", dynamics, "row", {"default": _ADAM}),
     Run("two_point/fits", dynamics, "row", {n: {"setting": TABLE_1[n], "trials": 50, "every": 50, "seed": 1} for n in _FEW}),
     Run("two_point/final_distance", final_distance, "row", {name: {"setting": TABLE_1[name].slowed()} for name in _FEW}),
-    Run("two_point/xor", xor, "task", {name: {"setting": setting, "trials": 5} for name, setting in _XOR.items()}),
-    Run("two_point/blobs", blobs, "task", {name: {"setting": setting, "trials": 2} for name, setting in _BLOBS.items()}),
+    Run("two_point/xor", xor, "task", {name: {"setting": setting, "trials": 10} for name, setting in _XOR.items()}),
+    Run("two_point/blobs", blobs, "task", {name: {"setting": setting, "trials": 10} for name, setting in _BLOBS.items()}),
     Growing(CONVOLUTIONAL, {"networks": 1, "epochs": 6000}),
     Growing(TURNED),
     Growing(DIGITS, {"networks": 50, "epochs": 500}, together=50),
