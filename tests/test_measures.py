@@ -8,6 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
+from scipy.optimize import least_squares
 
 from lib import measures
 from lib.networks import Dense
@@ -180,6 +181,69 @@ def test_filter_laplacian_is_its_definition_whatever_the_scale(seed, size, side,
 def test_a_filter_of_zeros_has_no_roughness():
     with pytest.raises(ValueError, match="filters holds one that is zero: it has no shape"):
         measures.filter_laplacian(np.stack([np.eye(3), np.zeros((3, 3))]), [[1.0]])
+
+
+def gabor(side, length, width, wave, turn, phase, across, down):
+    """Draw one Gabor function, by its definition."""
+    made = np.zeros((side, side))
+    for r, c in np.ndindex(side, side):
+        right, below = c - (side - 1) / 2 - across, r - (side - 1) / 2 - down
+        x = right * np.cos(turn) + below * np.sin(turn)
+        y = below * np.cos(turn) - right * np.sin(turn)
+        made[r, c] = np.exp(-(x**2) / (2 * length**2) - y**2 / (2 * width**2)) * np.cos(2 * np.pi * x / wave - phase)
+    return made
+
+
+@pytest.mark.parametrize("side", [5, 8, 15])
+def test_a_gabor_function_of_the_net_is_found_whatever_its_phase_and_scale(side):
+    rng, made = np.random.default_rng(side), []
+    for _ in range(60):
+        (length, width), wave = 0.08 * 1.5 ** rng.integers(0, 5, 2), np.geomspace(0.28, 1.6, 8)[rng.integers(8)]
+        centre = 0.4 / 3 * rng.integers(-3, 4, 2)
+        turn, phase = np.pi / 12 * rng.integers(12), rng.uniform(0, 2 * np.pi)
+        made.append(gabor(side, side * length, side * width, side * wave, turn, phase, *(side * centre)))
+    scales = np.resize([1e-150, 1.0, -1e150], 60)[:, None, None]
+    np.testing.assert_allclose(measures.gabor_share(scales * np.array(made)), 1, atol=1e-4)
+
+
+def test_a_gabor_function_between_those_of_the_net_is_nearly_found_and_noise_is_not():
+    rng, made = np.random.default_rng(0), []
+    for _ in range(300):
+        length, width, wave = rng.uniform([0.08, 0.08, 0.28], [0.41, 0.41, 1.6])
+        centre = 15 * rng.uniform(-0.4, 0.4, 2)
+        made.append(gabor(15, 15 * length, 15 * width, 15 * wave, *rng.uniform(0, [np.pi, 2 * np.pi]), *centre))
+    found = measures.gabor_share(np.array(made).reshape(3, 100, 15, 15))
+    assert found.shape == (3, 100)
+    assert np.quantile(found, 0.02) > 0.8
+    np.testing.assert_allclose(np.median(found), 0.97, atol=0.01)
+    np.testing.assert_allclose(np.median(measures.gabor_share(rng.normal(size=(300, 15, 15)))), 0.07, atol=0.01)
+
+
+def test_the_gabor_share_is_nearly_that_of_a_fit():
+    """The fit moves all numbers of a Gabor function, from the true ones; its two phases are least squares."""
+    rng, pictures, fits = np.random.default_rng(0), [], []
+    for _ in range(8):
+        own = np.array([2.2, 3.1, 8.0, rng.uniform(0, np.pi), *rng.uniform(-2, 2, 2)])
+        clean, noise = gabor(15, *own[:4], 1.0, *own[4:]), rng.normal(size=(15, 15))
+        picture = clean / np.linalg.norm(clean) + 0.7 * noise / np.linalg.norm(noise)
+
+        def misfit(p, picture=picture):
+            pair = np.array([gabor(15, *p[:4], phase, *p[4:]).ravel() for phase in (0, np.pi / 2)])
+            weights = np.linalg.lstsq(pair.T, picture.ravel(), rcond=None)[0]
+            return picture.ravel() - weights @ pair
+
+        pictures.append(picture)
+        fits.append(1 - 2 * least_squares(misfit, own, max_nfev=10).cost / np.sum(picture**2))
+    found = measures.gabor_share(np.stack(pictures))
+    assert np.all(np.array(fits) > 0.6)
+    assert np.all((found > 0.8 * np.array(fits)) & (found < 1.02 * np.array(fits)))
+
+
+def test_a_gabor_share_wants_a_filter():
+    with pytest.raises(ValueError, match="4 pixels a side: want 5 or more"):
+        measures.gabor_share(np.eye(4))
+    with pytest.raises(ValueError, match="filters holds one that is zero"):
+        measures.gabor_share(np.zeros((5, 5)))
 
 
 # --- whether descent is flow -----------------------------------------------------------------------------------------------

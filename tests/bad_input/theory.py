@@ -456,5 +456,6 @@ CALLS = {
         ),
         accuracy=call(outputs=TENSOR, labels=torch.tensor([0, 1]), may={"outputs": "nan inf longer deeper"}),
         filter_laplacian=call(filters=ROWS, kernel=SIGMA, may={"filters": "longer deeper", "kernel": "longer"}),
+        gabor_share=call(filters=np.eye(5), may={"filters": "deeper"}, also={"filters": (np.eye(4), np.zeros((5, 5)))}),
     ),
 }
