@@ -161,14 +161,14 @@ def _trained(
     return xr.Dataset({name: (tuple(over), np.asarray(value).reshape(shape)) for name, value in values.items()}, over)
 
 
-# An hour on one shared core; with 32,768 strings the slowest network is right on 98 of 100 others.
-SCALE = {"alpha": [0.03, 0.1, 0.3, 1.0, 3.0, 10.0], "seeds": list(range(6)), "test": 5000}
+SCALE = {"alpha": [0.03, 0.1, 0.3, 1.0, 3.0, 10.0], "seeds": list(range(6)), "test": 20_000}
+ALL = RandomHierarchy().strings - SCALE["test"]
 RUNS = [
     Run(
         "practice/hierarchies",
         learning_curves,
         "points",
-        {str(count): {"points": [count], **SCALE} for count in (512 * 2**k for k in range(7))},
+        {str(count): {"points": [count], **SCALE} for count in (*(512 * 2**k for k in range(8)), ALL)},
         source={"test": 20_000},
     ),
     Run(  # the rival of α: a learning rate for all layers
