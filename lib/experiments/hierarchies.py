@@ -181,6 +181,16 @@ RUNS = [
         },
         source={"test": 20_000},
     ),
+    Run(  # both dials, α beyond the source's grid, too; the rate 1 with α = 1 and 10 is in the first run
+        "practice/hierarchy_dials",
+        learning_curves,
+        "rate",
+        {
+            str(rate): {"points": [1024, 2048, 4096, 8192], **SCALE, "alpha": [*near, 30.0, 100.0, 300.0, 1000.0], "rate": rate}
+            for rate, near in {1.0: [], 2.0: [1.0, 10.0], 3.0: [1.0, 10.0], 5.0: [1.0, 10.0], 10.0: [1.0, 10.0]}.items()
+        },
+        source={"test": 20_000},
+    ),
     Run(  # the two halves of the clock of α = .1 and of α = 10, one at a time
         "practice/hierarchy_halves",
         learning_curves,
@@ -189,6 +199,7 @@ RUNS = [
             name: {"points": [2048, 4096, 8192], **SCALE, "alpha": [1.0], **half}
             for name, half in {
                 "first slow": {"first": 0.01},
+                "first slow, longer": {"first": 0.01, "epochs": 1000},
                 "readout fast": {"readout": 100.0},
                 "first fast": {"first": 100.0},
                 "readout slow": {"readout": 0.01},
