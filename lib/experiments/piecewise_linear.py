@@ -315,6 +315,14 @@ AUTHORS = Sweep(
     range(100, 116),
     {"steps": 1000, "record": [0, 10, 100, 1000], "authors": True},
 )
+# The paper's supporting figure, ten times as long: every fourth place of the plane. Five minutes a network on a core.
+LONG = Sweep(
+    "piecewise_linear/long",
+    distances,
+    {name: values[::4] for name, values in PLANE.grid.items()},
+    range(100, 102),
+    {"steps": 1_000_000, "record": [0, 10, 100, 1000, 10_000, 100_000, 1_000_000], "authors": True},
+)
 # What the plane does not keep: gates and weights. Eight of the column's seeds have teachers whose outputs have one sign.
 COLUMN = Sweep(
     "piecewise_linear/column",
@@ -359,5 +367,6 @@ RUNS = [
     Growing(PLANE, PAPER, dimension="scale", together=17 * 17),
     Growing(AUTHORS, PAPER, dimension="scale", together=17 * 17),
     *(Growing(sweep, PAPER, dimension="scale", together=9) for sweep in (COLUMN, CENTRED, TURNS, LATE, SMALL_STEPS, TENTH)),
+    Growing(LONG, PAPER | {"steps": 1_000_000}, dimension="scale", together=50),
     WIDTHS,
 ]
