@@ -335,6 +335,6 @@ def _scale(run: Run | Growing, kept: _Members | _Pieces) -> str:
     for name, source in run.source.items():
         low, high = min(ours[name]), max(ours[name])
         numbers = f"{low:,g}" if low == high else f"{low:,g}–{high:,g}"
-        shares = [f"{100 * value / source:.3g}" for value in dict.fromkeys((low, high))]
+        shares = [f"{float(f'{100 * value / source:.3g}'):,g}" for value in dict.fromkeys((low, high))]
         said.append(f"{name} {numbers} / {source:,g} ({'–'.join(shares)} %)")
     return "; ".join(said)

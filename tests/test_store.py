@@ -213,6 +213,11 @@ def sized(size, device="cpu"):
 # the plan, and time
 
 
+def test_the_plan_counts_beyond_the_source_too():
+    run = Run("topic/large", sized, "points", {"one": {"size": 4000}}, source={"size": 3})
+    assert "size 4,000 / 3 (133,000 %)" in plan([run])
+
+
 def test_the_plan_says_what_is_there_and_how_large(root, log, capsys, monkeypatch):
     run, other = growing(seeds=[0]), pieces(log, 2, 4)
     head, first, second, last = plan([run, other]).splitlines()

@@ -169,7 +169,7 @@ RUNS = [
         learning_curves,
         "points",
         {str(count): {"points": [count], **SCALE} for count in (*(512 * 2**k for k in range(8)), ALL)},
-        source={"test": 20_000},
+        source={"alpha": 6, "seeds": 6, "test": 20_000},
     ),
     Run(  # α beside a learning rate for all layers; the rate 1 with smaller α is in the first run
         "practice/hierarchy_dials",
@@ -180,10 +180,10 @@ RUNS = [
             for rate, alpha in {
                 1.0: [30.0, 100.0, 300.0, 1000.0],
                 2.0: [0.1, 1.0, 10.0, 30.0, 100.0, 300.0],
-                **{rate: [0.1, 1.0, 10.0, 30.0, 100.0] for rate in (3.0, 5.0, 7.0, 10.0)},
+                **{rate: [0.1, 1.0, 10.0, 30.0, 100.0] for rate in (3.0, 4.0, 5.0, 6.0, 7.0, 10.0)},
             }.items()
         },
-        source={"test": 20_000},
+        source={"seeds": 6, "test": 20_000},
     ),
     Run(  # some of these networks again, beside others, so that products round differently: how far do numbers move by luck?
         "practice/hierarchy_again",
@@ -193,7 +193,18 @@ RUNS = [
             str(rate): {"points": [1024, 2048, 4096, 8192], **SCALE, "alpha": [1.0, 10.0, 30.0], "rate": rate}
             for rate in (2.0, 3.0, 5.0)
         },
-        source={"test": 20_000},
+        source={"seeds": 6, "test": 20_000},
+    ),
+    Run(  # a first layer that is faster than the others, at several rates of these
+        "practice/hierarchy_first",
+        learning_curves,
+        "faster",
+        {
+            f"{first:g} at {rate:g}": {"points": [1024, 2048, 4096, 8192], **SCALE, "alpha": [1.0], "first": first, "rate": rate}
+            for first in (10.0, 100.0)
+            for rate in (1.0, 2.0, 3.0, 4.0, 5.0)
+        },
+        source={"seeds": 6, "test": 20_000},
     ),
     Run(  # the two halves of the clock of α = .1 and of α = 10, one at a time
         "practice/hierarchy_halves",
@@ -210,6 +221,6 @@ RUNS = [
                 "readout slow": {"readout": 0.01},
             }.items()
         },
-        source={"test": 20_000},
+        source={"seeds": 6, "test": 20_000},
     ),
 ]
