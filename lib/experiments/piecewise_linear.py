@@ -217,11 +217,12 @@ def turns(
     record: Sequence[int],
     refine: int = 1,
     layers: bool = False,
+    authors: bool = False,
     device: str = "cpu",
 ) -> xr.Dataset:
     """Train as `distances` does and split the turn of the kernel into gates and weights.
 
-    `refine` small steps take the place of one; `steps` and `record` count the large ones.
+    `refine` small steps take the place of one; `steps` and `record` count the large ones. `authors` is that of `students`.
 
     Returns
     -------
@@ -233,8 +234,9 @@ def turns(
     """
     tau, delta, seed, rate = _members(tau, delta, seed, 5e-3 / np.atleast_1d(tau) ** 2 / refine)
     small = [refine * r for r in record]
-    found = students(tau, delta, seed, learning_rate=rate, steps=refine * steps, record=small, device=device)
-    compared = [_compare(found.isel(member=m), int(s), device) for m, s in enumerate(seed)]
+    settings = {"steps": refine * steps, "record": small, "authors": authors, "device": device}
+    found = students(tau, delta, seed, learning_rate=rate, **settings)
+    compared = [_compare(found.isel(member=m), int(s), device, authors) for m, s in enumerate(seed)]
     split = [_split(found.isel(member=m), layers) for m in range(len(seed))]
     parts = xr.merge([xr.concat(compared, "member"), xr.concat(split, "member")])
     return parts.assign(train=found.train, diverged=found.diverged).assign_coords(step=list(record)).drop_vars("member")
@@ -331,6 +333,18 @@ COLUMN = Sweep(
     [*range(8), *range(15, 23)],
     {"steps": 10_000, "record": [0, 100, 200, 300, 500, 1000, 7000, 10_000]},
 )
+# The paper's own sixteen draws at its smallest scale, to its last step.
+AUTHORS_COLUMN = Sweep(
+    "piecewise_linear/authors_column",
+    turns,
+    {"tau": [0.1], "delta": PLANE.grid["delta"]},
+    range(100, 116),
+    {
+        "steps": 100_000,
+        "record": [0, 10, 30, 100, 200, 300, 500, 1000, 2000, 3000, 5000, 7000, 10_000, 20_000, 30_000, 50_000, 70_000, 100_000],
+        "authors": True,
+    },
+)
 TURNS = Sweep("piecewise_linear/turns", turns, PLANE.grid, [1], {"steps": 1000, "record": [0, 100, 1000]})
 LATE = Sweep(
     "piecewise_linear/late",
@@ -366,7 +380,10 @@ PAPER = {"networks": 17 * 17 * 16, "steps": 100_000}
 RUNS = [
     Growing(PLANE, PAPER, dimension="scale", together=17 * 17),
     Growing(AUTHORS, PAPER, dimension="scale", together=17 * 17),
-    *(Growing(sweep, PAPER, dimension="scale", together=9) for sweep in (COLUMN, CENTRED, TURNS, LATE, SMALL_STEPS, TENTH)),
+    *(
+        Growing(sweep, PAPER, dimension="scale", together=9)
+        for sweep in (COLUMN, AUTHORS_COLUMN, CENTRED, TURNS, LATE, SMALL_STEPS, TENTH)
+    ),
     Growing(LONG, PAPER | {"steps": 1_000_000}, dimension="scale", together=50),
     WIDTHS,
 ]
