@@ -6,9 +6,13 @@ what the others need is imported when they are called.
 
 import argparse
 import errno
+import math
+import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -21,7 +25,7 @@ DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errn
 LEFT = {
     "run": "; finished chapters are kept",
     "build": "; the next build makes every page anew",
-    "store": "; finished pieces are kept",
+    "store": "; finished cases are kept",
     "seeds": "; finished runs are kept",
 }
 
@@ -102,25 +106,23 @@ def parser() -> argparse.ArgumentParser:
 
     store = commands.add_parser(
         "store",
-        help="compute the stored runs in book/results/",
-        description="Compute the experiments that are too heavy for a laptop and keep them in book/results/. What is there with"
-        " the same settings is left alone, and a run that was interrupted goes on where it stopped. It begins with what decides"
-        " most for its cost.",
+        help="precompute what is too heavy for a laptop, into book/results/",
+        description="Precompute the experiments that are too heavy for a laptop and keep their results in book/results/. Finished"
+        " cases are left alone, and a run that was interrupted resumes. What decides most for its cost comes first.",
         epilog="example: python -m lib store --plan; python -m lib store piecewise_linear --budget 2h --workers 2",
     )
     store.add_argument("experiments", nargs="*", metavar="EXPERIMENT", help="topic or topic/experiment (default: all)")
     store.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="auto takes a GPU where there is one")
-    store.add_argument("--workers", type=int, metavar="N", help="compute on N processes (default: in this one)")
+    store.add_argument("--workers", type=integer, metavar="N", help="compute on N processes (default: in this one)")
     store.add_argument("--scheduler", metavar="ADDRESS", help="compute on a running Dask cluster, like tcp://10.0.0.1:8786")
     store.add_argument("--plan", action="store_true", help="compute nothing; say what is there, what is missing, and how long")
-    store.add_argument("--measure", action="store_true", help="only one piece of each run whose time is not known here; --plan")
     store.add_argument("--budget", type=duration, metavar="TIME", help="end in this time, like 2h, 30m or 90s")
-    store.add_argument("--shard-size", type=integer, metavar="N", help="members in a call (default: 1; on a GPU many)")
+    store.add_argument("--batch", type=integer, metavar="N", help="cases in a call (default: 1; on a GPU many)")
     store.add_argument(
-        "--shard",
+        "--case-range",
         type=portion,
         metavar="i/n",
-        help="compute every n-th of what the files lack, for the i-th job of n that share this folder; then store joins them",
+        help="compute every n-th missing case, for the i-th job of n that share this folder; then store joins them",
     )
 
     seeds = commands.add_parser(
@@ -215,13 +217,34 @@ def report_claims(options: argparse.Namespace) -> int:
     return 0
 
 
+class OutOfTime(KeyboardInterrupt):
+    """The time that was given is over."""
+
+
+@contextmanager
+def limit(seconds: float | None) -> Iterator[float]:
+    """Raise OutOfTime in this context's code when the time is over; say when that is, by `time.time`."""
+    if seconds is None:
+        yield math.inf
+        return
+
+    def ring(*_: object) -> None:
+        raise OutOfTime
+
+    signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield time.time() + seconds
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
 def store_runs(options: argparse.Namespace) -> int:
-    """Compute the stored runs that are named, by topic or in full; no names means all."""
-    from lib import store
-    from lib.data import DataUnavailable
+    """Precompute the runs that are named, by topic or in full; no names means all."""
     from lib.experiments import FIRST, RUNS
-    from lib.results import StaleResult
-    from lib.sweeps import TaskError, cluster
+    from lib.runs import OutdatedResult
+    from lib.runs.precompute import plan, precompute
+    from lib.runs.workers import ComputationFailed, cluster
 
     names, known = options.experiments, {run.name: run for run in RUNS}
     chosen = [run for run in RUNS if not names or {run.name, run.name.split("/")[0]} & set(names)]
@@ -230,22 +253,18 @@ def store_runs(options: argparse.Namespace) -> int:
     if unknown:
         raise ValueError(f"no such experiment: {', '.join(unknown)}; there are {', '.join(known)}")
     device, failed = resolve_device(options.device), []
-    with cluster(options.workers, options.scheduler), store.limit(options.budget) as until:
-        if options.measure:
-            store.measure(chosen, device, options.shard_size)
-        if options.plan or options.measure:
-            print(store.plan(chosen, device))
-            return 0
-        settings = {"shard_size": options.shard_size, "part": options.shard, "until": until}
+    if options.plan:
+        print(plan(chosen, device))
+        return 0
+    with cluster(options.workers, options.scheduler) as client, limit(options.budget) as until:
         for run in chosen:
             try:
-                print(store.store(run, device, **settings), flush=True)
-            except (TaskError, StaleResult, DataUnavailable) as problem:  # the others may be computed all the same
-                failed.append(problem)
-    if len(failed) > 1:
-        raise TaskError("\n  ".join(["some runs failed:", *map(str, failed)]))
+                precompute(run, device, client=client, batch=options.batch, part=options.case_range, until=until)
+                print(run.path, flush=True)
+            except (ComputationFailed, OutdatedResult) as problem:  # the others may be computed all the same
+                failed.append(str(problem))
     if failed:
-        raise failed[0]
+        raise ComputationFailed("\n".join(failed))
     return 0
 
 
@@ -281,14 +300,14 @@ COMMANDS = {
 def carry_out(options: argparse.Namespace) -> int:
     """Run one command; return the exit status: 1 if something failed on the way, 2 for a mistake, each said in a line."""
     from lib.data import DataUnavailable
-    from lib.results import StaleResult
-    from lib.sweeps.workers import TaskError
+    from lib.runs import OutdatedResult
+    from lib.runs.workers import ComputationFailed
 
     try:
         return COMMANDS[options.command](options)
     except ValueError as problem:
         status, said = 2, str(problem)
-    except (TaskError, StaleResult, DataUnavailable) as problem:
+    except (ComputationFailed, OutdatedResult, DataUnavailable) as problem:
         status, said = 1, str(problem)
     except OSError as problem:
         if problem.errno not in DISK:
@@ -307,10 +326,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sys.stdout.reconfigure(errors="backslashreplace")  # a Greek letter must not stop what was to be said
     try:
         return carry_out(options)
-    except KeyboardInterrupt as stop:
-        if type(stop).__name__ == "OutOfTime":
-            print("the time is over; what was finished is kept")
-            return 0
+    except OutOfTime:
+        print("the time is over; what was finished is kept")
+        return 0
+    except KeyboardInterrupt:
         print(f"lib {options.command}: interrupted{LEFT.get(options.command, '')}", file=sys.stderr)
         return 130
 

@@ -6,10 +6,9 @@ import inspect
 import os
 import platform
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache, partial
-from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
+from importlib.metadata import version
 from pathlib import Path
 
 from lib.checks import one_of, seed, takes
@@ -78,127 +77,20 @@ def _written(node: object) -> object:
 
 
 @cache
-def library() -> dict[str, str]:
-    """Say what results depend on: a hash of our sources, and the versions of what they use."""
-    folder, sources = Path(__file__).parent, hashlib.sha256()
-    for path in sorted(folder.rglob("*.py")):
-        sources.update(path.relative_to(folder).as_posix().encode() + path.read_bytes())
-    return {"lib": sources.hexdigest()[:12]} | {package: _version(package) for package in PACKAGES}
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "absent"
-
-
-# --- the code that computes something -------------------------------------------------------------------------------------
-
-
-MUTE = {"lib.progress"}  # no number depends on it
-
-
 def code(function: Callable) -> str:
-    """Hash what a function does: its definition and all to which its names lead, in its module and in the library.
+    """Hash what a function's module does, and the modules of ours that it imports, directly or not.
 
-    Docstrings, comments and imports do not count, nor does what it never names.
+    Docstrings, comments and imports do not count. Of a function in a notebook only its own source is known.
     """
-    return _reached(function.__module__, function.__qualname__.split(".")[0]) or _alone(function)
-
-
-def _alone(function: Callable) -> str:
-    """Hash a function whose module has no file, as in a notebook."""
-    try:
-        return hashlib.sha256(inspect.getsource(function).encode()).hexdigest()[:16]
-    except (OSError, TypeError):
-        return "unknown"
-
-
-@cache
-def _reached(module: str, name: str) -> str:
-    """Hash a definition with all to which it leads, or return nothing where there is no source."""
-    found, waiting, ours = {}, [(module, name)], {module, "lib"}
-    if _Source.of(module) is None:
-        return ""
+    found, waiting = {}, [function.__module__]
     while waiting:
-        place = waiting.pop()
-        known = (place[0] in ours or place[0].startswith("lib.")) and place[0] not in MUTE
-        source = _Source.of(place[0]) if known else None
-        if source is None or place in found:
+        name = waiting.pop()
+        path = getattr(sys.modules.get(name), "__file__", None)
+        if path is None or name in found:
             continue
-        found[place] = source.written(place[1])
-        waiting += source.leads(place[1])
-    return hashlib.sha256(repr(sorted(found.items())).encode()).hexdigest()[:16]
-
-
-class _Source:
-    """A module's definitions by name, its imports, and under the name "" what it does when it is imported."""
-
-    def __init__(self, module: str, tree: ast.Module) -> None:
-        self.module, self.imports, self.parts = module, dict(_imports(tree.body)), {"": []}
-        for node in tree.body:
-            if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                names = [node.name]
-            elif isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
-                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                names = [one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)]
-            else:
-                names = [""]
-            for name in names:
-                self.parts.setdefault(name, []).append(node)
-
-    @classmethod
-    @cache
-    def of(cls, module: str) -> "_Source | None":
-        """Read a module, without importing it."""
-        path = getattr(sys.modules.get(module), "__file__", None)
-        try:
-            path = path or find_spec(module).origin
-            return cls(module, ast.parse(Path(path).read_text(encoding="utf-8")))
-        except (AttributeError, ImportError, OSError, SyntaxError, TypeError, ValueError):
-            return None
-
-    def written(self, name: str) -> str:
-        """Write down what a definition does, or all of the module if the name is `*`."""
-        return syntax(ast.Module([*self._nodes(name)], []))
-
-    def leads(self, name: str) -> Iterator[tuple[str, str]]:
-        """Yield the places to which a definition's names lead."""
-        yield self.module, ""
-        if name not in self.parts and name in self.imports:  # handed on
-            yield self._imported(*self.imports[name], None)
-        for node in self._nodes(name):
-            imports = self.imports | dict(_imports(ast.walk(node)))
-            for used, attribute in _used(node):
-                if used in imports:
-                    yield self._imported(*imports[used], attribute)
-                elif used in self.parts:
-                    yield self.module, used
-
-    def _nodes(self, name: str) -> list[ast.stmt]:
-        return [node for part in self.parts.values() for node in part] if name == "*" else self.parts.get(name, [])
-
-    @staticmethod
-    def _imported(module: str, name: str, attribute: str | None) -> tuple[str, str]:
-        """Return the place of an imported name: a definition, or a module of which one attribute is used, or all."""
-        inner = f"{module}.{name}" if name else module
-        if name and (not module.startswith("lib") or _Source.of(inner) is None):
-            return module, name
-        return inner, attribute or "*"
-
-
-def _imports(nodes: "list[ast.stmt] | Iterator[ast.AST]") -> Iterator[tuple[str, tuple[str, str]]]:
-    """Yield for each imported name its module and its name there."""
-    for node in nodes:
-        if isinstance(node, ast.Import):
-            yield from ((alias.asname or alias.name.split(".")[0], (alias.name, "")) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield from ((alias.asname or alias.name, (node.module or "", alias.name)) for alias in node.names)
-
-
-def _used(tree: ast.AST) -> set[tuple[str, str | None]]:
-    """Return the names that are used, each with its attribute if it has one."""
-    owners = {id(node.value): node for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
-    return {(node.id, owners[id(node)].attr if id(node) in owners else None) for node in names}
+        tree = ast.parse(Path(path).read_bytes())
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith("lib."):
+                waiting += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        found[name] = syntax(tree)
+    return hashlib.sha256(repr(sorted(found.items()) or inspect.getsource(function)).encode()).hexdigest()[:16]

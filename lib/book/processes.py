@@ -1,16 +1,15 @@
 """Calls side by side, in processes that end when this one does."""
 
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError, Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
-from multiprocessing import active_children, get_context, parent_process
+from multiprocessing import active_children, get_context, parent_process, resource_tracker
 from multiprocessing.synchronize import Event
 from typing import Any, TypeVar
-
-from lib.sweeps.workers import uninterrupted
 
 Key = TypeVar("Key")
 
@@ -70,3 +69,19 @@ def log(line: str) -> None:
     """Say how things go, where no bar shows it; in one piece, since several processes write."""
     if not sys.stderr.isatty():
         sys.stderr.write(f"{line}\n")
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Start within this context processes that Ctrl-C does not reach; if it is pressed meanwhile, it counts at the end."""
+    pressed = []
+    resource_tracker.ensure_running()  # now, since its start would undo what the next line blocks
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # processes inherit what is blocked
+    ours = signal.signal(signal.SIGINT, lambda *_: pressed.append(True))  # a thread of BLAS may take it in
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        signal.signal(signal.SIGINT, ours)
+    if pressed:
+        raise KeyboardInterrupt

@@ -23,7 +23,7 @@ from lib.book import execute
 from lib.book.pages.margins import TABLE, digest
 from lib.book.processes import log, side_by_side
 from lib.provenance import syntax, versions
-from lib.sweeps import TaskError
+from lib.runs.workers import ComputationFailed
 
 HOME = Path(__file__).parents[2]  # of lib
 ENVIRONMENT = {"MPLBACKEND": "agg", "TQDM_DISABLE": "1", "OMP_NUM_THREADS": "1"}  # of the kernels
@@ -50,7 +50,7 @@ def run(root: Path, names: list[str], seeds: int = 20, jobs: int | None = None) 
     ------
     ValueError
         For an unknown chapter.
-    lib.sweeps.workers.TaskError
+    lib.runs.workers.ComputationFailed
         If a chapter fails for another reason than a claim; what the other runs gave is kept.
     """
     selected = execute.select(root, names)
@@ -103,7 +103,7 @@ def _one(root: Path, chapter: str, notebook: NotebookNode, seed: int, sources: d
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             if output.output_type == "error":
-                raise TaskError(f"{chapter}, seed {seed}: {output.ename}: {output.evalue}")
+                raise ComputationFailed(f"{chapter}, seed {seed}: {output.ename}: {output.evalue}")
     names = [os.path.relpath(used, HOME) for used in json.loads(notebook.cells[-1].outputs[0].text)]
     records = list(claims.collect(notebook))
     files.write(path, json.dumps({"used": {name: sources[name] for name in names if name in sources}, "records": records}))

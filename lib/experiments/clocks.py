@@ -20,8 +20,7 @@ from lib.kernels import kernel_distance, ntk
 from lib.measures import accuracy
 from lib.networks import LeNet, Network
 from lib.networks.base import check_parameters
-from lib.results import Growing
-from lib.sweeps import Sweep
+from lib.runs import Run, grid
 from lib.training import cross_entropy, log_steps, train
 from lib.training.descent import OPTIMIZERS
 
@@ -197,18 +196,14 @@ class Switched(Network):
 
 
 _HALVES = np.logspace(-1, 1, 5).tolist()
-_SOURCE = {"images": 60_000, "epochs": 500, "probe": 6000}
-LENET = Sweep(
-    "practice/lenet_clocks",
-    lenet_clocks,
-    {"alpha": _HALVES},
-    range(2),
-    {"images": 60_000, "epochs": 1, "records": 24, "probe": 64, "batch_size": 128, "learning_rate": 3e-4, "ramp": 0.3},
-)
+_SOURCE = {"networks": 24, "images": 60_000, "epochs": 500, "probe": 6000}
+_ONCE = {"images": 60_000, "epochs": 1, "records": 24, "probe": 64, "batch_size": 128, "learning_rate": 3e-4, "ramp": 0.3}
 # The same for 25 passes, and the source's rate and batches with the other usual optimizer at the standard start.
 _LONG = {"images": 60_000, "epochs": 25, "records": 32, "probe": 256}
 _PASSES = _LONG | {"batch_size": 128, "learning_rate": 3e-4, "ramp": 0.012}
-PASSES = Sweep("practice/lenet_passes", lenet_clocks, {"alpha": [0.1, 1.0, 10.0]}, range(8), _PASSES)
 _ADAM = _LONG | {"batch_size": 512, "learning_rate": 1e-4, "optimizer": "adam"}
-ADAM = Sweep("practice/lenet_adam_passes", lenet_clocks, {"alpha": [1.0]}, range(8), _ADAM)
-RUNS = [Growing(sweep, {"networks": count, **_SOURCE}) for sweep, count in ((LENET, 24), (PASSES, 24), (ADAM, 8))]
+RUNS = [
+    Run("practice/lenet_clocks", lenet_clocks, grid(alpha=_HALVES, seed=range(2)), _ONCE, _SOURCE),
+    Run("practice/lenet_passes", lenet_clocks, grid(alpha=[0.1, 1.0, 10.0], seed=range(8)), _PASSES, _SOURCE),
+    Run("practice/lenet_adam_passes", lenet_clocks, grid(alpha=[1.0], seed=range(8)), _ADAM, _SOURCE | {"networks": 8}),
+]

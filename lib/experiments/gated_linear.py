@@ -18,7 +18,7 @@ from lib.experiments.ring import signals
 from lib.measures import inverse_participation_ratio
 from lib.networks import Committee
 from lib.networks.base import check_device
-from lib.results import Run, load
+from lib.runs import Run, load, named
 from lib.theory.gated_linear import Moments, flip_probability, gdln_moments, jitter
 from lib.training import train
 from lib.training.schedules import piecewise
@@ -279,18 +279,19 @@ RUNS = [
     Run(
         "gated_linear/rest",
         gates_to_rest,
-        "run",
-        {f"seed {seed}": {"steps": 16_000, "cooling": 8_000, "pairs": 28, "seed": seed} for seed in (0, 1)},
+        named("run", {f"seed {seed}": {"steps": 16_000, "cooling": 8_000, "pairs": 28, "seed": seed} for seed in (0, 1)}),
     ),
     Run(
         "gated_linear/jitter",
         trembling,
-        "setting",
-        {
-            "the second network": {"start": "seed 1", "seed": 21},
-            "the first, half the rate": {"start": "seed 0", "learning_rate": 2.0, "seed": 22},
-            "the first, a quarter of the batch": {"start": "seed 0", "batch": 250, "seed": 23},
-            "the second, a quarter of the rate": {"start": "seed 1", "learning_rate": 1.0, "seed": 24},
-        },
+        named(
+            "setting",
+            {
+                "the second network": {"start": "seed 1", "seed": 21},
+                "the first, half the rate": {"start": "seed 0", "learning_rate": 2.0, "seed": 22},
+                "the first, a quarter of the batch": {"start": "seed 0", "batch": 250, "seed": 23},
+                "the second, a quarter of the rate": {"start": "seed 1", "learning_rate": 1.0, "seed": 24},
+            },
+        ),
     ),
 ]

@@ -19,8 +19,7 @@ from lib.data.arithmetic import modular, one_hot_pairs, split
 from lib.measures import accuracy
 from lib.networks import Dense, Transformer
 from lib.networks.base import check_device
-from lib.results import Growing, Run
-from lib.sweeps import Sweep
+from lib.runs import Run, grid, named
 from lib.training import cross_entropy, log_steps, train
 from lib.training.schedules import warm_up
 
@@ -300,32 +299,42 @@ def steps_until(accuracies: xr.DataArray, threshold: float = REACHED) -> xr.Data
 
 
 SCALE = {"alpha": [0.1, 1.0, 10.0], "tau": [0.5]}
-# The paper's grid and half of its equations, but with decoupled decay and an end at `REACHED`: a minute a network on a core.
 GRID = {"alpha": [0.1, 0.3, 1.0, 3.0, 10.0], "tau": [0.5, 0.75, 1.0, 1.25, 1.5]}
-DECAYING = Sweep("practice/grokking_decaying", transformer_clocks, GRID, range(5), {"steps": 10_000, "weight_decay": 1.0})
-# The public code's operation and no decay: seven minutes a network on a core, less if it groks.
-PRODUCTS = Sweep(
-    "practice/grokking_products",
-    transformer_clocks,
-    GRID | {"tau": [1.0, 0.75]},
-    range(5),
-    {"steps": 30_000, "operation": "multiplication"},
-)
-BALANCES = {"alpha": [10**-0.5, 1.0, 10**0.5], "scale": [0.1, 1.0]}
-TWO_LAYERS = Sweep("practice/grokking_two_layers", two_layer_clocks, BALANCES, range(40), {"steps": 6000})
 RUNS = [
     Run(  # what one shared core does in half an hour
         "practice/grokking",
         transformers,
-        "setting",
-        {
-            "four fifths": {**SCALE, "seeds": [0, 1, 2], "steps": 3000, "fraction": 0.8},
-            "half": {**SCALE, "seeds": [0, 1], "steps": 2000},
-            "half, products": {**SCALE, "alpha": [1.0], "seeds": [0, 1], "steps": 2000, "operation": "multiplication"},
-        },
+        named(
+            "setting",
+            {
+                "four fifths": {**SCALE, "seeds": [0, 1, 2], "steps": 3000, "fraction": 0.8},
+                "half": {**SCALE, "seeds": [0, 1], "steps": 2000},
+                "half, products": {**SCALE, "alpha": [1.0], "seeds": [0, 1], "steps": 2000, "operation": "multiplication"},
+            },
+        ),
         source={"alpha": 5, "tau": 5, "seeds": 5, "steps": 30_000},
     ),
-    Growing(DECAYING, {"networks": 125, "steps": 30_000}, together=25),
-    Growing(PRODUCTS, {"networks": 50, "steps": 30_000}, together=25),
-    Growing(TWO_LAYERS, together=40),
+    Run(  # the paper's grid and half of its equations, but with decoupled decay and an end at `REACHED`: a minute a network
+        "practice/grokking_decaying",
+        transformer_clocks,
+        grid(**GRID, seed=range(5)),
+        {"steps": 10_000, "weight_decay": 1.0},
+        {"networks": 125, "steps": 30_000},
+        batch=25,
+    ),
+    Run(  # the public code's operation and no decay: seven minutes a network on a core, less if it groks
+        "practice/grokking_products",
+        transformer_clocks,
+        grid(**GRID | {"tau": [1.0, 0.75]}, seed=range(5)),
+        {"steps": 30_000, "operation": "multiplication"},
+        {"networks": 50, "steps": 30_000},
+        batch=25,
+    ),
+    Run(
+        "practice/grokking_two_layers",
+        two_layer_clocks,
+        grid(alpha=[10**-0.5, 1.0, 10**0.5], scale=[0.1, 1.0], seed=range(40)),
+        {"steps": 6000},
+        batch=40,
+    ),
 ]

@@ -16,7 +16,7 @@ from lib.data.hierarchy import RandomHierarchy
 from lib.measures import accuracy
 from lib.networks import Dense
 from lib.networks.base import check_device
-from lib.results import Run
+from lib.runs import Run, named
 from lib.training import cross_entropy, train
 from lib.training.schedules import cosine
 
@@ -167,60 +167,73 @@ RUNS = [
     Run(
         "practice/hierarchies",
         learning_curves,
-        "points",
-        {str(count): {"points": [count], **SCALE} for count in (*(512 * 2**k for k in range(8)), ALL)},
+        named("points", {str(count): {"points": [count], **SCALE} for count in (*(512 * 2**k for k in range(8)), ALL)}),
         source={"alpha": 6, "seeds": 6, "test": 20_000},
     ),
     Run(  # α beside a learning rate for all layers; the rate 1 with smaller α is in the first run
         "practice/hierarchy_dials",
         learning_curves,
-        "rate",
-        {
-            str(rate): {"points": [1024, 2048, 4096, 8192], **SCALE, "alpha": alpha, "rate": rate}
-            for rate, alpha in {
-                1.0: [30.0, 100.0, 300.0, 1000.0],
-                2.0: [0.1, 1.0, 10.0, 30.0, 100.0, 300.0],
-                **{rate: [0.1, 1.0, 10.0, 30.0, 100.0] for rate in (3.0, 4.0, 5.0, 6.0, 7.0, 10.0)},
-            }.items()
-        },
+        named(
+            "rate",
+            {
+                str(rate): {"points": [1024, 2048, 4096, 8192], **SCALE, "alpha": alpha, "rate": rate}
+                for rate, alpha in {
+                    1.0: [30.0, 100.0, 300.0, 1000.0],
+                    2.0: [0.1, 1.0, 10.0, 30.0, 100.0, 300.0],
+                    **{rate: [0.1, 1.0, 10.0, 30.0, 100.0] for rate in (3.0, 4.0, 5.0, 6.0, 7.0, 10.0)},
+                }.items()
+            },
+        ),
         source={"seeds": 6, "test": 20_000},
     ),
     Run(  # some of these networks again, beside others, so that products round differently: how far do numbers move by luck?
         "practice/hierarchy_again",
         learning_curves,
-        "rate",
-        {
-            str(rate): {"points": [1024, 2048, 4096, 8192], **SCALE, "alpha": [1.0, 10.0, 30.0], "rate": rate}
-            for rate in (2.0, 3.0, 5.0)
-        },
+        named(
+            "rate",
+            {
+                str(rate): {"points": [1024, 2048, 4096, 8192], **SCALE, "alpha": [1.0, 10.0, 30.0], "rate": rate}
+                for rate in (2.0, 3.0, 5.0)
+            },
+        ),
         source={"seeds": 6, "test": 20_000},
     ),
     Run(  # a first layer that is faster than the others, at several rates of these
         "practice/hierarchy_first",
         learning_curves,
-        "faster",
-        {
-            f"{first:g} at {rate:g}": {"points": [1024, 2048, 4096, 8192], **SCALE, "alpha": [1.0], "first": first, "rate": rate}
-            for first in (10.0, 100.0)
-            for rate in (1.0, 2.0, 3.0, 4.0, 5.0)
-        },
+        named(
+            "faster",
+            {
+                f"{first:g} at {rate:g}": {
+                    "points": [1024, 2048, 4096, 8192],
+                    **SCALE,
+                    "alpha": [1.0],
+                    "first": first,
+                    "rate": rate,
+                }
+                for first in (10.0, 100.0)
+                for rate in (1.0, 2.0, 3.0, 4.0, 5.0)
+            },
+        ),
         source={"seeds": 6, "test": 20_000},
     ),
     Run(  # the two halves of the clock of α = .1 and of α = 10, one at a time
         "practice/hierarchy_halves",
         learning_curves,
-        "half",
-        {
-            name: {"points": [2048, 4096, 8192], **SCALE, "alpha": [1.0], **half}
-            for name, half in {
-                "first slow": {"first": 0.01},
-                "first slow, longer": {"first": 0.01, "epochs": 1000},
-                "readout slow, longer": {"readout": 0.01, "epochs": 1000},
-                "readout fast": {"readout": 100.0},
-                "first fast": {"first": 100.0},
-                "readout slow": {"readout": 0.01},
-            }.items()
-        },
+        named(
+            "half",
+            {
+                name: {"points": [2048, 4096, 8192], **SCALE, "alpha": [1.0], **half}
+                for name, half in {
+                    "first slow": {"first": 0.01},
+                    "first slow, longer": {"first": 0.01, "epochs": 1000},
+                    "readout slow, longer": {"readout": 0.01, "epochs": 1000},
+                    "readout fast": {"readout": 100.0},
+                    "first fast": {"first": 100.0},
+                    "readout slow": {"readout": 0.01},
+                }.items()
+            },
+        ),
         source={"seeds": 6, "test": 20_000},
     ),
 ]

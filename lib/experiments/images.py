@@ -20,8 +20,7 @@ from lib.checks import instance, one_of, optional, positive, positives, size, ta
 from lib.measures import accuracy
 from lib.networks import Network, SmallResNet
 from lib.networks.base import check_parameters, check_tensor
-from lib.results import Growing, Run, singles
-from lib.sweeps import Sweep
+from lib.runs import Run, grid, named
 from lib.training import Draw, cross_entropy, log_steps, train
 from lib.training.schedules import piecewise
 
@@ -170,7 +169,13 @@ def photographs(alpha: ArrayLike, seed: ArrayLike, **options: Any) -> xr.Dataset
     """
     pairs = zip(*np.broadcast_arrays(*np.atleast_1d(alpha, seed)), strict=True)
     found = [first_filters(alphas=[float(a)], members=1, seed=int(own), **options).isel(alpha=0, drop=True) for a, own in pairs]
-    return singles(xr.concat(found, "member", data_vars="all").drop_vars("member"))
+    return single_precision(xr.concat(found, "member", data_vars="all").drop_vars("member"))
+
+
+@takes(found=instance(xr.Dataset))
+def single_precision(found: xr.Dataset) -> xr.Dataset:
+    """Return a Dataset in single precision, as large results are kept."""
+    return found.assign({name: values.astype(np.float32) for name, values in found.items() if values.dtype.kind == "f"})
 
 
 def _pictures(name: str, images: int | None, tested: int) -> tuple[tuple[NDArray, NDArray], tuple[NDArray, NDArray], str]:
@@ -227,10 +232,15 @@ _CLOCKS = {"small": _GABOR["normalized"] | _SMALL}
 _PLAIN = {"plain": {"alphas": _ALPHAS[::2], "normalize": False, "learning_rate": 0.003, **_RESNET}}
 # All photographs, as many steps as the source takes, a quarter of its channels: half an hour a network on a core.
 _ALL = {"channels": 16, "epochs": 6, "batch_size": 128, "learning_rate": 0.2, "looks": 12}
-PHOTOGRAPHS = Sweep("practice/photographs", photographs, {"alpha": _ALPHAS}, range(2), _ALL)
 RUNS = [
-    Run("practice/gabor", first_filters, "network", _GABOR, _PHOTOGRAPHS),
-    Run("practice/filter_clocks", first_filters, "network", _CLOCKS, _PHOTOGRAPHS),
-    Run("practice/gabor_plain", first_filters, "network", _PLAIN, _PHOTOGRAPHS),
-    Growing(PHOTOGRAPHS, {"networks": 10, "epochs": 24, "channels": 64}),
+    Run("practice/gabor", first_filters, named("network", _GABOR), source=_PHOTOGRAPHS),
+    Run("practice/filter_clocks", first_filters, named("network", _CLOCKS), source=_PHOTOGRAPHS),
+    Run("practice/gabor_plain", first_filters, named("network", _PLAIN), source=_PHOTOGRAPHS),
+    Run(
+        "practice/photographs",
+        photographs,
+        grid(alpha=_ALPHAS, seed=range(2)),
+        _ALL,
+        {"networks": 10, "epochs": 24, "channels": 64},
+    ),
 ]

@@ -16,7 +16,7 @@ from lib.checks import fit, matrix, one_of, positive, seed, size, takes, vector,
 from lib.experiments.ring import signals
 from lib.measures import inverse_participation_ratio
 from lib.networks import Committee
-from lib.results import Run
+from lib.runs import Run, named
 from lib.theory import tiling
 from lib.theory.localization import symmetric_score
 from lib.training import log_steps, train
@@ -372,54 +372,69 @@ RUNS = [
     Run(
         "localization/authors",
         receptive_fields,
-        "setting",
-        {
-            label: {"neurons": 100, "learning_rate": 10.0, "records": 8, **setting}
-            for label, setting in {
-                "bias": {"bias": True, "steps": 10_000},
-                "no bias": {"steps": 1000},
-                "reversed": {"bias": True, "steps": 10_000, "xi": ROUGH},
-                "wide pulse": {"kind": "pulse", "bias": True, "steps": 10_000, "xi": (WIDE, NARROW)},
-                "narrow pulse": {"kind": "pulse", "bias": True, "steps": 10_000, "xi": (NARROW, WIDE)},
-            }.items()
-        },
+        named(
+            "setting",
+            {
+                label: {"neurons": 100, "learning_rate": 10.0, "records": 8, **setting}
+                for label, setting in {
+                    "bias": {"bias": True, "steps": 10_000},
+                    "no bias": {"steps": 1000},
+                    "reversed": {"bias": True, "steps": 10_000, "xi": ROUGH},
+                    "wide pulse": {"kind": "pulse", "bias": True, "steps": 10_000, "xi": (WIDE, NARROW)},
+                    "narrow pulse": {"kind": "pulse", "bias": True, "steps": 10_000, "xi": (NARROW, WIDE)},
+                }.items()
+            },
+        ),
     ),
     Run(
         "localization/pulses",
         all_pulses,
-        "setting",
-        {
-            "wide pulse": {
-                "xi": (WIDE, NARROW),
-                "steps": 200_000,
-                "record": [0, 300, 1000, 3000, 10_000, 20_000, 50_000, 100_000, 150_000, 200_000],
-            }
-        },
+        named(
+            "setting",
+            {
+                "wide pulse": {
+                    "xi": (WIDE, NARROW),
+                    "steps": 200_000,
+                    "record": [0, 300, 1000, 3000, 10_000, 20_000, 50_000, 100_000, 150_000, 200_000],
+                }
+            },
+        ),
     ),
     Run(
         "localization/nonlinearities",
         goals,
-        "setting",
-        {
-            f"{activation}, ξ = {xi[0]:g}, {xi[1]:g}": {"activation": activation, "xi": xi, "steps": 6000, "record": [3000, 6000]}
-            for activation in ("erf", "sigmoid")
-            for xi in (SMOOTH, ROUGH)
-        },
+        named(
+            "setting",
+            {
+                f"{activation}, ξ = {xi[0]:g}, {xi[1]:g}": {
+                    "activation": activation,
+                    "xi": xi,
+                    "steps": 6000,
+                    "record": [3000, 6000],
+                }
+                for activation in ("erf", "sigmoid")
+                for xi in (SMOOTH, ROUGH)
+            },
+        ),
     ),
     Run(
         "localization/distributions",
         receptive_fields,
-        "setting",
-        {
-            label: {"kind": kind, "xi": xi, "neurons": 1, "learning_rate": 0.1, "steps": 2000, "trials": 5, "records": 2}
-            for label, (kind, xi) in (SEEN | FRESH).items()
-        },
+        named(
+            "setting",
+            {
+                label: {"kind": kind, "xi": xi, "neurons": 1, "learning_rate": 0.1, "steps": 2000, "trials": 5, "records": 2}
+                for label, (kind, xi) in (SEEN | FRESH).items()
+            },
+        ),
     ),
     Run(
         "localization/tiles",
         tiles,
-        "setting",
-        _tiled(TILED | UNEASY) | {f"clone {label}": {"kind": "clone", **piece} for label, piece in _tiled(CLONED).items()},
+        named(
+            "setting",
+            _tiled(TILED | UNEASY) | {f"clone {label}": {"kind": "clone", **piece} for label, piece in _tiled(CLONED).items()},
+        ),
     ),
-    Run("localization/predicted", predicted_tiles, "setting", _tiled(TILED | LIVE | UNEASY)),
+    Run("localization/predicted", predicted_tiles, named("setting", _tiled(TILED | LIVE | UNEASY))),
 ]

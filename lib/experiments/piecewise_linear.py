@@ -18,8 +18,7 @@ from lib.experiments import authors_draw
 from lib.kernels import kernel_turn, two_layer_ntk
 from lib.networks import Dense
 from lib.networks.base import check_device
-from lib.results import Growing, Run
-from lib.sweeps import Sweep
+from lib.runs import Run, grid, named
 from lib.theory.piecewise_linear import scale_initialization
 from lib.training import log_steps, train
 
@@ -302,88 +301,94 @@ def _turn_until_fit(width: int, p: Sequence[float], q: Sequence[float], seed: in
 
 
 # The paper's grid; half a minute a network on a core. `lib store --budget` does a part of it, seed by seed.
-PLANE = Sweep(
-    "piecewise_linear/plane",
-    distances,
-    {"tau": np.logspace(-1, 0.3, 17), "delta": np.linspace(-1, 1, 17)},
-    range(16),
-    {"steps": 100_000, "record": log_steps(100_000, 16).tolist()},
-)
-# All networks of figure 1(b), from the authors' own draws, up to the second of its four moments.
-AUTHORS = Sweep(
-    "piecewise_linear/authors",
-    distances,
-    PLANE.grid,
-    range(100, 116),
-    {"steps": 1000, "record": [0, 10, 100, 1000], "authors": True},
-)
-# The paper's supporting figure, ten times as long: every fourth place of the plane. Five minutes a network on a core.
-LONG = Sweep(
-    "piecewise_linear/long",
-    distances,
-    {name: values[::4] for name, values in PLANE.grid.items()},
-    range(100, 102),
-    {"steps": 1_000_000, "record": [0, 10, 100, 1000, 10_000, 100_000, 1_000_000], "authors": True},
-)
-# What the plane does not keep: gates and weights. Eight of the column's seeds have teachers whose outputs have one sign.
-COLUMN = Sweep(
-    "piecewise_linear/column",
-    turns,
-    {"tau": [0.1], "delta": [-0.25, 0, 0.25, 1]},
-    [*range(8), *range(15, 23)],
-    {"steps": 10_000, "record": [0, 100, 200, 300, 500, 1000, 7000, 10_000]},
-)
-# The paper's own sixteen draws at its smallest scale, to its last step.
-AUTHORS_COLUMN = Sweep(
-    "piecewise_linear/authors_column",
-    turns,
-    {"tau": [0.1], "delta": PLANE.grid["delta"]},
-    range(100, 116),
-    {
-        "steps": 100_000,
-        "record": [0, 10, 30, 100, 200, 300, 500, 1000, 2000, 3000, 5000, 7000, 10_000, 20_000, 30_000, 50_000, 70_000, 100_000],
-        "authors": True,
-    },
-)
-TURNS = Sweep("piecewise_linear/turns", turns, PLANE.grid, [1], {"steps": 1000, "record": [0, 100, 1000]})
-LATE = Sweep(
-    "piecewise_linear/late",
-    turns,
-    {"tau": PLANE.grid["tau"][:5:4], "delta": np.linspace(-1, 1, 9)},
-    [0, 1],
-    {"steps": 20_000, "record": [0, 100, 1000, 5000, 10_000, 20_000], "layers": True},
-)
-SMALL_STEPS = Sweep(  # the first thousand steps of a part of the column, each cut in ten
-    "piecewise_linear/small_steps",
-    turns,
-    {"tau": [0.1], "delta": [-0.25, 0, 0.25, 1]},
-    [0, 1],
-    {"steps": 1000, "record": [0, 1, 10, 100, 1000], "refine": 10},
-)
-TENTH = Sweep(  # a tenth of the plane's smallest scale: each step cut in a hundred, since the rate grows with 1/τ²
-    "piecewise_linear/tenth",
-    turns,
-    {"tau": [0.01], "delta": [0, 1]},
-    range(8),
-    {"steps": 200, "record": [0, 1, 2, 5, 10, 20, 50, 100, 200], "refine": 100},
-)
-CENTRED = Sweep(  # the column's seeds with one sign, whose targets lose their mean
-    "piecewise_linear/centred",
-    distances,
-    {"tau": [0.1], "delta": [0, 1]},
-    [0, 2, 4, 7, 15, 17, 19, 20],
-    {"steps": 10_000, "record": [0, 100, 1000, 7000, 10_000], "mean": 0.0},
-)
-GRID = {"p": [0, 0.5, 1, 1.5], "q": [-1, 0, 0.5, 1], "seeds": [0, 1, 2, 3]}
-WIDTHS = Run("piecewise_linear/widths", widths, "width", {str(h): {"width": h, **GRID} for h in (50, 200, 800, 3200)})
+TAU, DELTA = np.logspace(-1, 0.3, 17), np.linspace(-1, 1, 17)
 PAPER = {"networks": 17 * 17 * 16, "steps": 100_000}
+AT_SMALLEST = [0, 10, 30, 100, 200, 300, 500, 1000, 2000, 3000, 5000, 7000, 10_000, 20_000, 30_000, 50_000, 70_000, 100_000]
 RUNS = [
-    Growing(PLANE, PAPER, dimension="scale", together=17 * 17),
-    Growing(AUTHORS, PAPER, dimension="scale", together=17 * 17),
-    *(
-        Growing(sweep, PAPER, dimension="scale", together=9)
-        for sweep in (COLUMN, AUTHORS_COLUMN, CENTRED, TURNS, LATE, SMALL_STEPS, TENTH)
+    Run(
+        "piecewise_linear/plane",
+        distances,
+        grid(tau=TAU, delta=DELTA, seed=range(16)),
+        {"steps": 100_000, "record": log_steps(100_000, 16).tolist()},
+        PAPER,
+        batch=17 * 17,
     ),
-    Growing(LONG, PAPER | {"steps": 1_000_000}, dimension="scale", together=50),
-    WIDTHS,
+    Run(  # all networks of figure 1(b), from the authors' own draws, up to the second of its four moments
+        "piecewise_linear/authors",
+        distances,
+        grid(tau=TAU, delta=DELTA, seed=range(100, 116)),
+        {"steps": 1000, "record": [0, 10, 100, 1000], "authors": True},
+        PAPER,
+        batch=17 * 17,
+    ),
+    Run(  # of these, the smallest scale to its last step
+        "piecewise_linear/authors_column",
+        turns,
+        grid(tau=[0.1], delta=DELTA, seed=range(100, 116)),
+        {"steps": 100_000, "record": AT_SMALLEST, "authors": True},
+        PAPER,
+        batch=9,
+    ),
+    Run(  # what the plane does not keep: gates and weights. Eight of the seeds have teachers whose outputs have one sign.
+        "piecewise_linear/column",
+        turns,
+        grid(tau=[0.1], delta=[-0.25, 0, 0.25, 1], seed=[*range(8), *range(15, 23)]),
+        {"steps": 10_000, "record": [0, 100, 200, 300, 500, 1000, 7000, 10_000]},
+        PAPER,
+        batch=9,
+    ),
+    Run(  # the column's seeds with one sign, whose targets lose their mean
+        "piecewise_linear/centred",
+        distances,
+        grid(tau=[0.1], delta=[0, 1], seed=[0, 2, 4, 7, 15, 17, 19, 20]),
+        {"steps": 10_000, "record": [0, 100, 1000, 7000, 10_000], "mean": 0.0},
+        PAPER,
+        batch=9,
+    ),
+    Run(
+        "piecewise_linear/turns",
+        turns,
+        grid(tau=TAU, delta=DELTA, seed=[1]),
+        {"steps": 1000, "record": [0, 100, 1000]},
+        PAPER,
+        batch=9,
+    ),
+    Run(
+        "piecewise_linear/late",
+        turns,
+        grid(tau=TAU[:5:4], delta=np.linspace(-1, 1, 9), seed=[0, 1]),
+        {"steps": 20_000, "record": [0, 100, 1000, 5000, 10_000, 20_000], "layers": True},
+        PAPER,
+        batch=9,
+    ),
+    Run(  # the first thousand steps of a part of the column, each cut in ten
+        "piecewise_linear/small_steps",
+        turns,
+        grid(tau=[0.1], delta=[-0.25, 0, 0.25, 1], seed=[0, 1]),
+        {"steps": 1000, "record": [0, 1, 10, 100, 1000], "refine": 10},
+        PAPER,
+        batch=9,
+    ),
+    Run(  # a tenth of the plane's smallest scale: each step cut in a hundred, since the rate grows with 1/τ²
+        "piecewise_linear/tenth",
+        turns,
+        grid(tau=[0.01], delta=[0, 1], seed=range(8)),
+        {"steps": 200, "record": [0, 1, 2, 5, 10, 20, 50, 100, 200], "refine": 100},
+        PAPER,
+        batch=9,
+    ),
+    Run(  # the paper's supporting figure, ten times as long: every fourth place of the plane. Five minutes a network on a core.
+        "piecewise_linear/long",
+        distances,
+        grid(tau=TAU[::4], delta=DELTA[::4], seed=range(100, 102)),
+        {"steps": 1_000_000, "record": [0, 10, 100, 1000, 10_000, 100_000, 1_000_000], "authors": True},
+        PAPER | {"steps": 1_000_000},
+        batch=50,
+    ),
+    Run(
+        "piecewise_linear/widths",
+        widths,
+        named("width", {str(width): {"width": width} for width in (50, 200, 800, 3200)}),
+        {"p": [0, 0.5, 1, 1.5], "q": [-1, 0, 0.5, 1], "seeds": [0, 1, 2, 3]},
+    ),
 ]

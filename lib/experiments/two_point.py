@@ -3,7 +3,7 @@
 Where the text and the authors' code disagree, the tables keep both or say which one they follow.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
@@ -21,8 +21,7 @@ from lib.checks import instance, labelled, non_negatives, one_of, positive, seed
 from lib.experiments import images as pictures
 from lib.networks import ACTIVATIONS, Convolutional, Dense, Network
 from lib.networks.base import check_device
-from lib.results import Growing, Run, singles
-from lib.sweeps import Sweep
+from lib.runs import Run, grid, named
 from lib.theory import two_point
 from lib.training.descent import OPTIMIZERS
 
@@ -183,7 +182,7 @@ def convolutional(seed: ArrayLike, *, epochs: int, every: int = 20, turned: bool
     setting = replace(TABLE_1["convolutional"], epochs=epochs)
     options = {"every": every, "turned": turned, "device": device}
     found = [dynamics(setting, seed=int(own), **options).isel(trial=0, drop=True) for own in np.atleast_1d(seed)]
-    return singles(xr.concat(found, "member"))
+    return pictures.single_precision(xr.concat(found, "member"))
 
 
 @takes(found=labelled("trial", "step", "dh2", "dy2", "w", "loss"))
@@ -339,9 +338,9 @@ def digits(
 
     Returns
     -------
-    (member, step) loss, dh2, dy2, w of the first zero and the first one; of the first hundred digits, sorted: (member, moment,
-    digit, other) distance2, the squared distances of representations half-way through the network, after 0, 1/25, 1/5 and all
-    of the epochs; (member, digit, other) input2 and target2; (member, digit) label
+    (member, step) loss, dh2, dy2, w of the first zero and the first one; of the first hundred digits, sorted: (digit) label
+    and, over the pairs of these, as in `np.triu_indices`: (member, moment, pair) distance2, the squared distances of
+    representations half-way through the network, after 0, 1/25, 1/5 and all of the epochs; (pair) input2 and target2
 
     Source: Sections 3.4, 4.6 and C.3, figures 4, 9 and 16; the authors' notebooks on MNIST for inputs, loss and batches of 64.
     """
@@ -350,7 +349,7 @@ def digits(
     seeds, (inputs, labels) = np.atleast_1d(seed).tolist(), (values.numpy() for values in pictures.digits(60_000))
     inputs, targets = inputs.reshape(-1, 784), np.eye(10, dtype=np.float32)[labels]
     pair = measures.two_points(targets, int(np.argmax(labels == 0)), int(np.argmax(labels == 1)))
-    first = np.argsort(labels[:100], kind="stable")
+    first, pairs = np.argsort(labels[:100], kind="stable"), np.triu_indices(100, 1)
     batches = setting.batches(len(inputs))
     record = np.unique(np.linspace(0, batches["steps"], records + 1).astype(int))
     wanted = [int(np.argmin(abs(record - share * batches["steps"]))) for share in (0, 1 / 25, 1 / 5, 1)]
@@ -358,19 +357,17 @@ def digits(
 
     def observe(parameters: dict, outputs: torch.Tensor, hidden: list) -> dict:
         if (look := next(looks)) in wanted:
-            kept[look] = measures.squared_distances(hidden[0][:, first]).cpu().numpy()
+            kept[look] = measures.squared_distances(hidden[0][:, first]).cpu().numpy()[:, *pairs]
         return pair(parameters, outputs, hidden)
 
     found = setting.train(inputs, targets, len(seeds), seeds, device, **batches, record=record, observe=observe)
     found = found.isel(layer=0).rename(trial="member").drop_vars("member")
     # Networks that all diverge are no longer looked at: then their last moment stays.
     distances = np.stack([kept.get(look, kept[max(kept)]) for look in wanted], 1)
-    input2, target2 = (measures.squared_distances(torch.from_numpy(values[first])).numpy() for values in (inputs, targets))
-    own = {"input2": input2, "target2": target2, "label": labels[first]}  # the same for all, and kept with each
-    return singles(
-        found.assign(
-            distance2=(("member", "moment", "digit", "other"), distances),
-            **{name: (("member", "digit", "other")[: 1 + one.ndim], np.stack([one] * len(seeds))) for name, one in own.items()},
+    input2, target2 = (measures.squared_distances(torch.from_numpy(values[first])).numpy()[pairs] for values in (inputs, targets))
+    return pictures.single_precision(
+        found.assign(distance2=(("member", "moment", "pair"), distances)).assign_coords(
+            label=("digit", labels[first]), input2=("pair", input2), target2=("pair", target2)
         )
     )
 
@@ -390,29 +387,43 @@ _BLOBS = {name.removeprefix("blobs "): setting for name, setting in TABLE_2.item
     "adam low": TABLE_2["blobs low"].with_adam(1e-4, 200),
     "adam high": TABLE_2["blobs high"].with_adam(1e-4, 200),
 }
-_TEXT = {
-    n: {"setting": TABLE_1[n], "input_distance": 0.5, "target_distance": 1.0} for n in ("default", "relu", "narrow", "shallow")
-}
+_TEXT = {"input_distance": 0.5, "target_distance": 1.0}
 _ADAM = {"setting": TABLE_1["default"].with_adam(2e-6, 2000), "trials": 3, "every": 5}
-# The row of Table 1 that is slowest to leave its plateau, with twice the time.
-CONVOLUTIONAL = Sweep("two_point/convolutional", convolutional, {}, range(10), {"epochs": 12_000})
-TURNED = Sweep("two_point/convolutional_turned", convolutional, {}, range(10), {"epochs": 6000, "turned": True})
-# The paper's figures 9 and 16 in full. It gives no rate for Adam. A progress bar that was left in the published notebook on
-# structure shows 50 epochs, and a mean loss of .01351 in the nineteenth; Adam has .0136 there at the rate 2e-6.
-DIGITS = Sweep("two_point/digits", digits, {}, range(50), {"learning_rate": 0.002, "epochs": 500})
-ADAM_DIGITS = {"learning_rate": 2e-6, "epochs": 50, "optimizer": "adam", "records": 50}
-DIGITS_ADAM = Sweep("two_point/digits_adam", digits, {}, range(50), ADAM_DIGITS)
+_ADAM_DIGITS = {"learning_rate": 2e-6, "epochs": 50, "optimizer": "adam", "records": 50}
+
+
+def _rows(names: Iterable[str], **options: Any) -> Any:
+    """Return rows of Table 1 as cases."""
+    return named("row", {name: {"setting": TABLE_1[name], **options} for name in names})
+
+
 RUNS = [
-    Run("two_point/dynamics", dynamics, "row", {name: {"setting": row, "trials": 3} for name, row in TABLE_1.items()}),
-    Run("two_point/depth", dynamics, "row", {"default": {"setting": TABLE_1["default"], "trials": 3, "all_layers": True}}),
-    Run("two_point/text_distances", dynamics, "row", _TEXT),
-    Run("two_point/adam", dynamics, "row", {"default": _ADAM}),
-    Run("two_point/fits", dynamics, "row", {n: {"setting": TABLE_1[n], "trials": 50, "every": 50, "seed": 1} for n in _FEW}),
-    Run("two_point/final_distance", final_distance, "row", {name: {"setting": TABLE_1[name].slowed()} for name in _FEW}),
-    Run("two_point/xor", xor, "task", {name: {"setting": setting, "trials": 10} for name, setting in _XOR.items()}),
-    Run("two_point/blobs", blobs, "task", {name: {"setting": setting, "trials": 10} for name, setting in _BLOBS.items()}),
-    Growing(CONVOLUTIONAL, {"networks": 1, "epochs": 6000}),
-    Growing(TURNED),
-    Growing(DIGITS, {"networks": 50, "epochs": 500}, together=50),
-    Growing(DIGITS_ADAM, {"networks": 50, "epochs": 50}, together=50),
+    Run("two_point/dynamics", dynamics, _rows(TABLE_1, trials=3)),
+    Run("two_point/depth", dynamics, _rows(["default"], trials=3, all_layers=True)),
+    Run("two_point/text_distances", dynamics, _rows(["default", "relu", "narrow", "shallow"], **_TEXT)),
+    Run("two_point/adam", dynamics, named("row", {"default": _ADAM})),
+    Run("two_point/fits", dynamics, _rows(_FEW, trials=50, every=50, seed=1)),
+    Run("two_point/final_distance", final_distance, named("row", {name: {"setting": TABLE_1[name].slowed()} for name in _FEW})),
+    Run("two_point/xor", xor, named("task", {name: {"setting": setting, "trials": 10} for name, setting in _XOR.items()})),
+    Run("two_point/blobs", blobs, named("task", {name: {"setting": setting, "trials": 10} for name, setting in _BLOBS.items()})),
+    # The row of Table 1 that is slowest to leave its plateau, with twice the time.
+    Run(
+        "two_point/convolutional",
+        convolutional,
+        grid(seed=range(10)),
+        {"epochs": 12_000},
+        {"networks": 1, "epochs": 6000},
+    ),
+    Run("two_point/convolutional_turned", convolutional, grid(seed=range(10)), {"epochs": 6000, "turned": True}),
+    # The paper's figures 9 and 16 in full. It gives no rate for Adam. A progress bar that was left in the published notebook on
+    # structure shows 50 epochs, and a mean loss of .01351 in the nineteenth; Adam has .0136 there at the rate 2e-6.
+    Run(
+        "two_point/digits",
+        digits,
+        grid(seed=range(50)),
+        {"learning_rate": 0.002, "epochs": 500},
+        {"networks": 50, "epochs": 500},
+        batch=50,
+    ),
+    Run("two_point/digits_adam", digits, grid(seed=range(50)), _ADAM_DIGITS, {"networks": 50, "epochs": 50}, batch=50),
 ]

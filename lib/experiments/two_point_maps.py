@@ -16,7 +16,7 @@ from lib import data
 from lib.checks import instance, labelled, matrix, numbers, one_of, positive, seed, size, takes
 from lib.experiments.two_point import INPUT_DISTANCE, TABLE_1, TARGET_DISTANCE, Setting
 from lib.networks import ACTIVATIONS, Dense, Observe
-from lib.results import Run
+from lib.runs import Run, named
 
 PAIR = ((0, 1),)
 
@@ -261,6 +261,6 @@ def assessed(found: xr.Dataset, *, input_distance: float = INPUT_DISTANCE) -> xr
 DENSE = [name for name, row in TABLE_1.items() if row.architecture == "dense"]  # those whose decoder `maps` can cut off
 _LAYERED = {name: {"setting": TABLE_1[name], "trials": 1, "all_layers": True} for name in ("default", "linear", "tanh")}
 RUNS = [
-    Run("two_point/assumption", assumption, "row", {name: {"setting": TABLE_1[name], "trials": 1} for name in DENSE}),
-    Run("two_point/assumption_layers", assumption, "row", _LAYERED),
+    Run("two_point/assumption", assumption, named("row", {name: {"setting": TABLE_1[name], "trials": 1} for name in DENSE})),
+    Run("two_point/assumption_layers", assumption, named("row", _LAYERED)),
 ]

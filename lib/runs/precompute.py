@@ -1,0 +1,201 @@
+"""What `python -m lib store` does: compute the missing cases of runs, and say what is there and what is left.
+
+A finished case is kept at once, as a file of its own under `_build/runs/`. The result in `book/results/` is written at the end.
+"""
+
+import hashlib
+import math
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from functools import partial
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from lib import files
+from lib.progress import bar, duration
+from lib.provenance import code, device_name
+from lib.runs.results import OutdatedResult, current, flatten, read, save
+from lib.runs.run import Run
+from lib.runs.workers import ComputationFailed, Found, compute
+
+ORIGIN = ("device", "versions", "code")  # of a case
+
+
+def precompute(
+    run: Run,
+    device: str = "cpu",
+    *,
+    client: Any = None,
+    batch: int | None = None,
+    part: tuple[int, int] | None = None,
+    until: float = math.inf,
+) -> None:
+    """Compute the missing cases of a run and keep them.
+
+    Parameters
+    ----------
+    device : "cpu" or "cuda"
+    client : a Dask client whose workers compute (see `lib.runs.workers.cluster`)
+    batch : cases in a call; by default one on a CPU, and on a GPU what the run says
+    part : (i, n), i from 1: only the i-th, i + n-th, ... of the cases that the result lacks, and leave the result alone, so that
+        n machines with a common disk can do this at once
+    until : nothing begins that, by what is known, would not be finished by then (`time.time`)
+
+    Raises
+    ------
+    ComputationFailed
+        If the function raised or returned something unfit for some cases; the others are computed first.
+    """
+    progress = Progress(run, device)
+    todo = progress.collect(progress.missing[part[0] - 1 :: part[1]] if part else progress.missing)
+    size = batch or (run.batch if device == "cuda" else 1)
+    calls = [todo[start : start + size] for start in range(0, len(todo), size)]
+    tasks = progress.tasks(calls, device, until if client is None else math.inf)
+    work = compute(run.function, tasks, client, latest=until - (progress.seconds_each() or 0))
+    left, failed = len(todo), []
+    try:
+        with bar(len(run.cases), run.name, "case", initial=len(run.cases) - left) as shown, closing(work):
+            for call, found in work:
+                try:
+                    progress.keep(call, found)
+                except ValueError as problem:
+                    failed.append(f"{run.name}, {' to '.join(dict.fromkeys(map(run.cases.label, call)))}: {problem}")
+                left -= len(call)
+                shown.update(len(call))
+    finally:
+        if part is None and progress.new:
+            save(run, progress.all())
+    if failed:
+        raise ComputationFailed("\n  ".join([f"{len(failed)} of {len(calls)} failed, the others are kept:", *failed]))
+    if left:
+        print(f"{run.name}: {left} more do not fit into the time", flush=True)
+
+
+class Progress:
+    """How far a run is on a device: the finished cases, from its result and from their own files."""
+
+    def __init__(self, run: Run, device: str) -> None:
+        self.run, self.device = run, device_name(device)
+        self.kept: xr.Dataset | None = None  # along `case`, from the result
+        self.new: list[xr.Dataset] = []
+        self.outdated, self.seconds, self.origin = False, 0.0, {name: set() for name in ORIGIN}
+        try:
+            found = read(run)
+        except OutdatedResult:
+            found = None
+        if found is not None:
+            same = current(run, found)
+            self.outdated = same.sizes != found.sizes
+            if same.done.any():
+                self.kept = flatten(run, same)
+                self._count(found.attrs)
+        done = {*self.kept.case.values.tolist()} if self.kept is not None else {}
+        self.missing = [case for case in range(len(run.cases)) if case not in done]
+
+    def collect(self, todo: Sequence[int]) -> list[int]:
+        """Take in the cases that were finished before; return the others."""
+        missing = []
+        for case in todo:
+            before = files.kept(self.run.file_of(case), _decode)
+            if before is None:
+                missing.append(case)
+            else:
+                self._add(case, before)
+        return missing
+
+    def tasks(self, calls: Sequence[Sequence[int]], device: str, until: float) -> Iterator[tuple[Sequence[int], dict]]:
+        """Yield cases and the arguments with which the function is called for them, as long as there is time."""
+        for call in calls:
+            if time.time() + (self.seconds_each() or 0) * len(call) > until:
+                return
+            given = [self.run.cases.arguments[case] for case in call]
+            if self.run.batch > 1:
+                given = [{name: np.array([one[name] for one in given]) for name in given[0]}]
+            yield call, {**self.run.fixed, **given[0], "device": device}
+
+    def keep(self, call: Sequence[int], found: Found | Exception) -> None:
+        """Check what the function returned for some cases, and write each to a file of its own."""
+        if isinstance(found, Exception):
+            raise ValueError("; ".join([f"{type(found).__name__}: {found}", *getattr(found, "__notes__", [])]))
+        origin = {**found.origin, "seconds": found.origin["seconds"] / len(call), "code": code(self.run.function)}
+        for case, result in zip(call, self._each(found.result, len(call)), strict=True):
+            result = result.drop_attrs(deep=False).assign_attrs(origin)
+            try:
+                data = bytes(result.to_netcdf(engine="scipy"))
+            except Exception as problem:  # names, values and attributes may be unfit in many ways
+                raise ValueError(f"what the function returned cannot be kept as NetCDF ({problem})") from problem
+            files.write(self.run.file_of(case), data + hashlib.sha256(data).digest())
+            self._add(case, result)
+
+    def _each(self, found: Any, count: int) -> Iterator[xr.Dataset]:
+        """Yield the results of a call case by case."""
+        if not isinstance(found, xr.Dataset) or not found.data_vars:
+            raise ValueError(f"the function returned {type(found).__name__}: want a Dataset with variables")
+        if found.sizes.get("member", 1) != count:
+            raise ValueError(f"the function returned {found.sizes.get('member', 1)} members for {count} cases")
+        names = self.run.cases.coordinates
+        for i in range(count):
+            case = found.isel(member=i, missing_dims="ignore").drop_vars("member", errors="ignore")
+            yield case.squeeze([name for name in names if name in case.dims]).drop_vars(names, errors="ignore")
+
+    def _add(self, case: int, found: xr.Dataset) -> None:
+        """Take in a finished case."""
+        first = self.new[0] if self.new else found if self.kept is None else self.kept
+        theirs, ours = ({name: {*v.dims} - {"case"} for name, v in one.items()} for one in (first, found))
+        if theirs != ours:
+            raise ValueError(f"the function returned {ours} (variables and their dimensions), and for other cases {theirs}")
+        self._count(found.attrs)
+        self.new.append(found.drop_attrs(deep=False).assign_coords(case=case))
+
+    def _count(self, origin: dict[str, Any]) -> None:
+        self.seconds += float(origin["seconds"])
+        for name, known in self.origin.items():
+            known.update(origin[name].split("; "))
+
+    def all(self) -> xr.Dataset:
+        """Return all finished cases, along `case`."""
+        join = partial(xr.concat, dim="case", data_vars="all", join="outer", combine_attrs="override")
+        found = join([*([] if self.kept is None else [self.kept]), join(self.new)])
+        return found.assign_attrs(seconds=self.seconds, **{name: "; ".join(sorted(known)) for name, known in self.origin.items()})
+
+    @property
+    def done(self) -> int:
+        """The number of finished cases."""
+        return len(self.new) + (0 if self.kept is None else self.kept.sizes["case"])
+
+    def seconds_each(self) -> float | None:
+        """Return the seconds of a case, if some were computed on this device."""
+        return self.seconds / self.done if self.device in self.origin["device"] else None
+
+    def row(self) -> tuple[str, ...]:
+        """Say how far the run is, as a row of `plan`."""
+        total, each = len(self.run.cases), self.seconds_each()
+        left = "" if self.done == total else "?" if each is None else duration((total - self.done) * each)
+        state = "outdated" if self.outdated else "done" if self.done == total else "part" if self.done else "missing"
+        older = ", older code" if self.origin["code"] - {code(self.run.function), ""} else ""
+        done = f"{self.done:,} of {total:,} cases"
+        return self.run.name, state + older, done, duration(self.seconds), left, self.run.scale(self.done)
+
+
+def _decode(data: bytes) -> xr.Dataset:
+    """Read the file of a case: NetCDF, and a hash of it."""
+    if hashlib.sha256(data[:-32]).digest() != data[-32:]:
+        raise ValueError("its content is not what was written")
+    return xr.load_dataset(BytesIO(data[:-32]), engine="scipy")
+
+
+def plan(runs: Sequence[Run], device: str = "cpu") -> str:
+    """Lay out what is there of each run and what is missing, the time taken and left on this device, and the scale."""
+    rows, left = [("run", "state", "done", "taken", "left here", "scale / the source's")], 0.0
+    for run in runs:
+        progress = Progress(run, device)
+        left += len(progress.collect(progress.missing)) * (progress.seconds_each() or 0)
+        rows.append(progress.row())
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    more = ", and what is unknown (?)" if any(row[4] == "?" for row in rows) else ""
+    return "\n".join([*lines, f"left on this device, {device_name(device)}: {duration(left)}{more}"])

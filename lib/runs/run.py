@@ -1,0 +1,146 @@
+"""What a precomputed run is: a function, and the cases for which it is called."""
+
+import hashlib
+import inspect
+import itertools
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from lib.checks import kind, positive, size
+from lib.provenance import code
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Cases:
+    """The arguments of each case, and the coordinates over which results are laid out: the first varies fastest."""
+
+    coordinates: Mapping[str, NDArray]
+    arguments: Sequence[Mapping[str, Any]]
+    named: bool = False  # whether the coordinate is a name, and not an argument
+
+    def __len__(self) -> int:
+        return len(self.arguments)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of values of each coordinate."""
+        return tuple(map(len, self.coordinates.values()))
+
+    def label(self, case: int) -> str:
+        """Name a case by its coordinates, as in "tau=0.1, seed=3"."""
+        places = zip(self.coordinates.items(), np.unravel_index(case, self.shape, order="F"), strict=True)
+        return ", ".join(f"{name}={values[place]}" for (name, values), place in places)
+
+
+def grid(**values: Sequence[Any]) -> Cases:
+    """Return a case for each combination of values, which are its arguments.
+
+    Examples
+    --------
+    >>> cases = grid(tau=[0.1, 0.2], seed=range(3))
+    >>> len(cases), cases.arguments[1], cases.label(5)
+    (6, {'tau': 0.2, 'seed': 0}, 'tau=0.2, seed=2')
+    """
+    coordinates = {name: _distinct(name, chosen) for name, chosen in values.items()}
+    points = itertools.product(*[chosen.tolist() for chosen in reversed(coordinates.values())])
+    return Cases(coordinates, [dict(zip(coordinates, reversed(point), strict=True)) for point in points])
+
+
+def named(dimension: str, cases: Mapping[str, Mapping[str, Any]]) -> Cases:
+    """Return cases with any arguments, whose names become the coordinate of a dimension.
+
+    Examples
+    --------
+    >>> named("row", {"default": {"width": 500}, "narrow": {"width": 50}}).label(1)
+    'row=narrow'
+    """
+    arguments = [kind(f"cases[{name!r}]", given, Mapping) for name, given in kind("cases", cases, Mapping).items()]
+    return Cases({dimension: _distinct(dimension, [*cases])}, arguments, named=True)
+
+
+def _distinct(name: str, values: Sequence[Any]) -> NDArray:
+    found = np.array(np.asarray(values).tolist())  # float64, int64 or text
+    fit = found.dtype.kind in "biufU" and not (found.dtype.kind == "f" and not np.isfinite(found).all())
+    if not fit or found.ndim != 1 or not found.size or len(np.unique(found)) < found.size:
+        raise ValueError(f"{name} is {found.tolist()}: want at least one value, finite numbers or texts, each once")
+    return found
+
+
+@dataclass(frozen=True)
+class Run:
+    """An experiment that is computed once and kept.
+
+    Attributes
+    ----------
+    name : "topic/experiment"
+    function : from the top level of a module; takes `device`, "cpu" or "cuda", beside the other arguments, and returns a Dataset
+    cases : what `grid` or `named` returns
+    fixed : the arguments that are the same for all cases
+    source : the scale of the source: numbers by argument, of a list its length; and `networks`, the number of cases
+    batch : how many cases a GPU computes in one call. If more than one, the function takes arrays in place of a case's arguments
+        and returns its results along a dimension `member`; on a CPU these arrays have one entry
+    """
+
+    name: str
+    function: Callable[..., xr.Dataset]
+    cases: Cases
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    source: Mapping[str, float] = field(default_factory=dict)
+    batch: int = 1
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"\w+/\w+", str(self.name)):
+            raise ValueError(f"name is {self.name!r}: want topic/experiment")
+        if "<" in getattr(self.function, "__qualname__", "<none>"):
+            raise ValueError(f"{self.name}: {self.function!r} is not from the top level of a module, so no worker could find it")
+        kind("cases", self.cases, Cases)
+        size("batch", self.batch)
+        for name, value in kind("source", self.source, Mapping).items():
+            positive(f"source[{name!r}]", value)
+
+    @property
+    def path(self) -> Path:
+        """Where the result is kept."""
+        return ROOT / "book" / "results" / f"{self.name}.nc"
+
+    def settings(self) -> dict[str, Any]:
+        """Return what results depend on, as plain values: the function's name, fixed arguments, and those of named cases."""
+        (names, *_) = self.cases.coordinates.values()
+        cases = dict(zip(names.tolist(), self.cases.arguments, strict=True)) if self.cases.named else {}
+        function = f"{self.function.__module__}.{self.function.__qualname__}"
+        return json.loads(_json({"function": function, "fixed": self.fixed, "cases": cases}))
+
+    def file_of(self, case: int) -> Path:
+        """Return where a finished case is kept, under a hash of its function, code and arguments."""
+        whole = [self.function.__qualname__, code(self.function), self.fixed, self.cases.arguments[case]]
+        return ROOT / "_build" / "runs" / self.name / f"{hashlib.sha256(_json(whole).encode()).hexdigest()[:32]}.nc"
+
+    def scale(self, done: int) -> str:
+        """Write our numbers over those of the source, when so many cases are finished."""
+        said, defaults = [], {name: one.default for name, one in inspect.signature(self.function).parameters.items()}
+        for name, source in self.source.items():
+            found = [{**defaults, **self.fixed, **case}[name] for case in self.cases.arguments] if name != "networks" else [done]
+            numbers = [len(value) if isinstance(value, Sequence) else value for value in found]
+            ends = dict.fromkeys((min(numbers), max(numbers)))
+            shares = "–".join(f"{float(f'{100 * value / source:.3g}'):,g}" for value in ends)
+            said.append(f"{name} {'–'.join(f'{value:,g}' for value in ends)} / {source:,g} ({shares} %)")
+        return "; ".join(said)
+
+
+def _json(value: Any) -> str:
+    def plain(one: Any) -> Any:
+        if is_dataclass(one):
+            return asdict(one)
+        raise TypeError(f"the argument of a run must be a number, a text, a list, a mapping or a dataclass, not {one!r}")
+
+    return json.dumps(value, default=plain, sort_keys=True)

@@ -1,0 +1,148 @@
+"""Call a function for many tasks: in this process, in new ones beside it, or on a Dask cluster."""
+
+import hashlib
+import math
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from threadpoolctl import threadpool_limits
+
+from lib.provenance import PACKAGES, device_name
+
+Key = TypeVar("Key")
+
+PATIENCE = 8  # seconds to wait for a scheduler's answer
+THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+# Dask asks malloc to give freed memory back at once; then each training step would wait for fresh pages.
+KEEP_MEMORY = {"MALLOC_TRIM_THRESHOLD_": str(2**28), "MALLOC_MMAP_THRESHOLD_": str(2**25)}
+
+# Ctrl-C is for the process that has the workers: it ends them.
+IGNORE_CTRL_C = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)"
+
+
+class ComputationFailed(RuntimeError):
+    """Cases cannot be computed; the message says which and why."""
+
+
+class Found(NamedTuple):
+    """What a function returned, and its seconds, device and versions."""
+
+    result: Any
+    origin: dict[str, Any]
+
+
+@contextmanager
+def cluster(workers: int | None = None, scheduler: str | None = None) -> Iterator[Any]:
+    """Yield a Dask client of new processes here, or of a running cluster; given neither, None.
+
+    Parameters
+    ----------
+    workers : number of processes to start on this machine
+    scheduler : address of a running Dask scheduler, like "tcp://10.0.0.1:8786"; Dask's processes send each other pickles, so that
+        whoever reaches their ports can run programs there
+
+    Raises
+    ------
+    ValueError
+        If both are given, if Dask is not installed, or if no scheduler answers at the address.
+    """
+    if workers is not None and scheduler is not None:
+        raise ValueError("workers and scheduler: want one of them, processes here or a running cluster")
+    if workers is None and scheduler is None:
+        yield None
+        return
+    try:
+        import dask
+        from distributed import Client, LocalCluster
+    except ImportError as problem:
+        raise ValueError(f"workers need Dask ({problem}): pip install distributed, as pinned in requirements.txt") from None
+    if scheduler is not None:
+        try:
+            client = Client(scheduler, timeout=PATIENCE)
+        except Exception as problem:  # whatever it is that answers there
+            reason = str(problem).split("\n")[0] or "silence"
+            raise ValueError(f"scheduler {scheduler!r} does not answer ({reason}); want one like tcp://10.0.0.1:8786") from None
+        with client:
+            yield client
+        return
+    dask.config.set({f"distributed.nanny.pre-spawn-environ.{name}": value for name, value in KEEP_MEMORY.items()})
+    dask.config.set({"distributed.worker.preload": [IGNORE_CTRL_C]})
+    quiet = {"dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False}, "silence_logs": "ERROR"}
+    threads = dict.fromkeys(THREADS, "1")
+    local = LocalCluster(n_workers=workers, threads_per_worker=1, memory_limit=0, env=threads, **quiet)
+    with local, Client(local) as client:
+        yield client
+
+
+def compute(
+    function: Callable[..., Any], tasks: Iterable[tuple[Key, Mapping[str, Any]]], client: Any = None, latest: float = math.inf
+) -> Iterator[tuple[Key, Found | Exception]]:
+    """Yield the key of each task and what the function returns or raises: in order here, or as workers deliver.
+
+    Here a task is drawn when the one before it is done; workers are given all at once, and one that is free takes the next, also
+    if it joined later. After `latest`, by `time.time`, workers begin nothing.
+
+    Raises
+    ------
+    ComputationFailed
+        If a worker has another library, or the scheduler is lost.
+    """
+    if client is None:
+        yield from ((key, _call(function, arguments)) for key, arguments in tasks)
+        return
+    from distributed import KilledWorker, as_completed
+
+    if not client.scheduler_info()["workers"]:
+        print(f"waiting for a first worker of {client.scheduler.address}", file=sys.stderr)
+    keys = {client.submit(_task, function, given, library(), latest, pure=False): key for key, given in tasks}
+    try:
+        for future in as_completed(list(keys)):
+            key, problem = keys.pop(future), future.exception() if future.status == "error" else None
+            if isinstance(problem, KilledWorker):
+                address = problem.last_worker.address
+                yield key, RuntimeError(f"workers died on it again and again, the last one {address}; out of memory?")
+            elif problem is not None:
+                raise ComputationFailed(f"a worker cannot compute: {problem}; install this repository there, at the same commit")
+            elif future.status != "finished":
+                raise ComputationFailed(f"the scheduler {client.scheduler.address} is gone; what was finished is kept")
+            elif (found := future.result()) is not None:
+                yield key, found
+    finally:
+        client.cancel(list(keys))
+
+
+def _task(function: Callable[..., Any], arguments: Mapping[str, Any], expected: str, latest: float) -> Found | Exception | None:
+    """Call the function on a worker, if there is time."""
+    if library() != expected:
+        raise ValueError(f"it has {library()}, not {expected}")
+    return _call(function, arguments) if time.time() < latest else None
+
+
+def _call(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Found | Exception:
+    """Call the function with one thread, so that sums have the same last digits everywhere, and time it."""
+    device, start = arguments.get("device", "cpu"), time.perf_counter()
+    try:
+        with threadpool_limits(1):
+            result = function(**arguments)
+    except Exception as problem:
+        place = traceback.extract_tb(problem.__traceback__)[-1]
+        problem.add_note(f"{Path(place.filename).name}, line {place.lineno}")
+        return problem
+    known = ", ".join(f"{package} {version(package)}" for package in PACKAGES if package != "numba")
+    return Found(result, {"seconds": time.perf_counter() - start, "device": device_name(device), "versions": known})
+
+
+@cache
+def library() -> str:
+    """Say what results depend on: a hash of our sources, and the versions of what they use."""
+    folder, sources = Path(__file__).parents[1], hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        sources.update(path.relative_to(folder).as_posix().encode() + path.read_bytes())
+    return ", ".join([f"lib {sources.hexdigest()[:12]}", *(f"{package} {version(package)}" for package in PACKAGES)])
