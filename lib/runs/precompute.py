@@ -8,7 +8,6 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from functools import partial
 from io import BytesIO
 from typing import Any
 
@@ -20,7 +19,7 @@ from lib.progress import bar, duration
 from lib.provenance import code, device_name
 from lib.runs.results import OutdatedResult, current, flatten, read, save
 from lib.runs.run import Run
-from lib.runs.workers import ComputationFailed, Found, compute
+from lib.runs.workers import ComputationFailed, compute
 
 ORIGIN = ("device", "versions", "code")  # of a case
 
@@ -51,6 +50,7 @@ def precompute(
         If the function raised or returned something unfit for some cases; the others are computed first.
     """
     progress = Progress(run, device)
+    known = len(progress.parts)
     todo = progress.collect(progress.missing[part[0] - 1 :: part[1]] if part else progress.missing)
     size = batch or (run.batch if device == "cuda" else 1)
     calls = [todo[start : start + size] for start in range(0, len(todo), size)]
@@ -67,8 +67,8 @@ def precompute(
                 left -= len(call)
                 shown.update(len(call))
     finally:
-        if part is None and progress.new:
-            save(run, progress.all())
+        if part is None and len(progress.parts) > known:
+            progress.save()
     if failed:
         raise ComputationFailed("\n  ".join([f"{len(failed)} of {len(calls)} failed, the others are kept:", *failed]))
     if left:
@@ -80,32 +80,37 @@ class Progress:
 
     def __init__(self, run: Run, device: str) -> None:
         self.run, self.device = run, device_name(device)
-        self.kept: xr.Dataset | None = None  # along `case`, from the result
-        self.new: list[xr.Dataset] = []
-        self.outdated, self.seconds, self.origin = False, 0.0, {name: set() for name in ORIGIN}
+        self.parts: list[xr.Dataset] = []  # each along `case`
+        self.done, self.seconds, self.origin = 0, 0.0, {name: set() for name in ORIGIN}
         try:
             found = read(run)
         except OutdatedResult:
             found = None
-        if found is not None:
-            same = current(run, found)
-            self.outdated = same.sizes != found.sizes
-            if same.done.any():
-                self.kept = flatten(run, same)
-                self._count(found.attrs)
-        done = {*self.kept.case.values.tolist()} if self.kept is not None else {}
+        same = found if found is None else current(run, found)
+        self.outdated = found is not None and same.sizes != found.sizes
+        if same is not None and same.done.any():
+            self._add(flatten(run, same))
+        done = {*self.parts[0].case.values.tolist()} if self.parts else {}
         self.missing = [case for case in range(len(run.cases)) if case not in done]
+
+    def _add(self, found: xr.Dataset) -> None:
+        """Take in finished cases."""
+        theirs, ours = ({name: {*v.dims} for name, v in one.items()} for one in (*self.parts[:1], found, found)[:2])
+        if theirs != ours:
+            raise ValueError(f"the function returned {ours} (variables and their dimensions), and for other cases {theirs}")
+        self.done += found.sizes["case"]
+        self.seconds += float(found.attrs["seconds"])
+        for name, known in self.origin.items():
+            known.update(found.attrs[name].split("; "))
+        self.parts.append(found.drop_attrs(deep=False))
 
     def collect(self, todo: Sequence[int]) -> list[int]:
         """Take in the cases that were finished before; return the others."""
-        missing = []
-        for case in todo:
-            before = files.kept(self.run.file_of(case), _decode)
-            if before is None:
-                missing.append(case)
-            else:
-                self._add(case, before)
-        return missing
+        found = {case: files.kept(self.run.file_of(case), _decode) for case in todo}
+        for case, before in found.items():
+            if before is not None:
+                self._add(before.expand_dims(case=[case]))
+        return [case for case, before in found.items() if before is None]
 
     def tasks(self, calls: Sequence[Sequence[int]], device: str, until: float) -> Iterator[tuple[Sequence[int], dict]]:
         """Yield cases and the arguments with which the function is called for them, as long as there is time."""
@@ -117,55 +122,29 @@ class Progress:
                 given = [{name: np.array([one[name] for one in given]) for name in given[0]}]
             yield call, {**self.run.fixed, **given[0], "device": device}
 
-    def keep(self, call: Sequence[int], found: Found | Exception) -> None:
+    def keep(self, call: Sequence[int], found: xr.Dataset | Exception) -> None:
         """Check what the function returned for some cases, and write each to a file of its own."""
         if isinstance(found, Exception):
             raise ValueError("; ".join([f"{type(found).__name__}: {found}", *getattr(found, "__notes__", [])]))
-        origin = {**found.origin, "seconds": found.origin["seconds"] / len(call), "code": code(self.run.function)}
-        for case, result in zip(call, self._each(found.result, len(call)), strict=True):
-            result = result.drop_attrs(deep=False).assign_attrs(origin)
+        if found.sizes.get("member", 1) != len(call):
+            raise ValueError(f"the function returned {found.sizes.get('member', 1)} members for {len(call)} cases")
+        names = self.run.cases.coordinates  # a dimension of length one may have the name, too
+        for i, case in enumerate(call):
+            result = found.isel(member=i, missing_dims="ignore").drop_vars("member", errors="ignore")
+            result = result.squeeze([name for name in names if name in result.dims]).drop_vars(names, errors="ignore")
+            result.attrs["seconds"] /= len(call)
             try:
                 data = bytes(result.to_netcdf(engine="scipy"))
             except Exception as problem:  # names, values and attributes may be unfit in many ways
                 raise ValueError(f"what the function returned cannot be kept as NetCDF ({problem})") from problem
+            self._add(result.expand_dims(case=[case]))  # which refuses what does not fit
             files.write(self.run.file_of(case), data + hashlib.sha256(data).digest())
-            self._add(case, result)
 
-    def _each(self, found: Any, count: int) -> Iterator[xr.Dataset]:
-        """Yield the results of a call case by case."""
-        if not isinstance(found, xr.Dataset) or not found.data_vars:
-            raise ValueError(f"the function returned {type(found).__name__}: want a Dataset with variables")
-        if found.sizes.get("member", 1) != count:
-            raise ValueError(f"the function returned {found.sizes.get('member', 1)} members for {count} cases")
-        names = self.run.cases.coordinates
-        for i in range(count):
-            case = found.isel(member=i, missing_dims="ignore").drop_vars("member", errors="ignore")
-            yield case.squeeze([name for name in names if name in case.dims]).drop_vars(names, errors="ignore")
-
-    def _add(self, case: int, found: xr.Dataset) -> None:
-        """Take in a finished case."""
-        first = self.new[0] if self.new else found if self.kept is None else self.kept
-        theirs, ours = ({name: {*v.dims} - {"case"} for name, v in one.items()} for one in (first, found))
-        if theirs != ours:
-            raise ValueError(f"the function returned {ours} (variables and their dimensions), and for other cases {theirs}")
-        self._count(found.attrs)
-        self.new.append(found.drop_attrs(deep=False).assign_coords(case=case))
-
-    def _count(self, origin: dict[str, Any]) -> None:
-        self.seconds += float(origin["seconds"])
-        for name, known in self.origin.items():
-            known.update(origin[name].split("; "))
-
-    def all(self) -> xr.Dataset:
-        """Return all finished cases, along `case`."""
-        join = partial(xr.concat, dim="case", data_vars="all", join="outer", combine_attrs="override")
-        found = join([*([] if self.kept is None else [self.kept]), join(self.new)])
-        return found.assign_attrs(seconds=self.seconds, **{name: "; ".join(sorted(known)) for name, known in self.origin.items()})
-
-    @property
-    def done(self) -> int:
-        """The number of finished cases."""
-        return len(self.new) + (0 if self.kept is None else self.kept.sizes["case"])
+    def save(self) -> None:
+        """Write the result."""
+        found = xr.concat(self.parts, "case", data_vars="all", join="outer", combine_attrs="override")
+        origin = {name: "; ".join(sorted(known)) for name, known in self.origin.items()}
+        save(self.run, found.assign_attrs(seconds=self.seconds, **origin))
 
     def seconds_each(self) -> float | None:
         """Return the seconds of a case, if some were computed on this device."""

@@ -14,7 +14,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from lib.checks import kind, positive, size
+from lib.checks import kind
 from lib.provenance import code
 
 ROOT = Path(__file__).parents[2]
@@ -103,10 +103,6 @@ class Run:
             raise ValueError(f"name is {self.name!r}: want topic/experiment")
         if "<" in getattr(self.function, "__qualname__", "<none>"):
             raise ValueError(f"{self.name}: {self.function!r} is not from the top level of a module, so no worker could find it")
-        kind("cases", self.cases, Cases)
-        size("batch", self.batch)
-        for name, value in kind("source", self.source, Mapping).items():
-            positive(f"source[{name!r}]", value)
 
     @property
     def path(self) -> Path:

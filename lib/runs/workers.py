@@ -1,5 +1,6 @@
 """Call a function for many tasks: in this process, in new ones beside it, or on a Dask cluster."""
 
+import asyncio
 import hashlib
 import math
 import sys
@@ -8,13 +9,15 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
+import xarray as xr
 from threadpoolctl import threadpool_limits
 
-from lib.provenance import PACKAGES, device_name
+from lib.provenance import PACKAGES, code, device_name
 
 Key = TypeVar("Key")
 
@@ -23,19 +26,13 @@ THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_
 # Dask asks malloc to give freed memory back at once; then each training step would wait for fresh pages.
 KEEP_MEMORY = {"MALLOC_TRIM_THRESHOLD_": str(2**28), "MALLOC_MMAP_THRESHOLD_": str(2**25)}
 
+REMEDY = "install this repository there, at the same commit, and start it again"
 # Ctrl-C is for the process that has the workers: it ends them.
 IGNORE_CTRL_C = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)"
 
 
 class ComputationFailed(RuntimeError):
     """Cases cannot be computed; the message says which and why."""
-
-
-class Found(NamedTuple):
-    """What a function returned, and its seconds, device and versions."""
-
-    result: Any
-    origin: dict[str, Any]
 
 
 @contextmanager
@@ -51,10 +48,8 @@ def cluster(workers: int | None = None, scheduler: str | None = None) -> Iterato
     Raises
     ------
     ValueError
-        If both are given, if Dask is not installed, or if no scheduler answers at the address.
+        If Dask is not installed, or no scheduler answers at the address.
     """
-    if workers is not None and scheduler is not None:
-        raise ValueError("workers and scheduler: want one of them, processes here or a running cluster")
     if workers is None and scheduler is None:
         yield None
         return
@@ -65,11 +60,11 @@ def cluster(workers: int | None = None, scheduler: str | None = None) -> Iterato
         raise ValueError(f"workers need Dask ({problem}): pip install distributed, as pinned in requirements.txt") from None
     if scheduler is not None:
         try:
-            client = Client(scheduler, timeout=PATIENCE)
+            asyncio.run(asyncio.wait_for(_knock(scheduler), PATIENCE))
         except Exception as problem:  # whatever it is that answers there
             reason = str(problem).split("\n")[0] or "silence"
             raise ValueError(f"scheduler {scheduler!r} does not answer ({reason}); want one like tcp://10.0.0.1:8786") from None
-        with client:
+        with Client(scheduler) as client:
             yield client
         return
     dask.config.set({f"distributed.nanny.pre-spawn-environ.{name}": value for name, value in KEEP_MEMORY.items()})
@@ -81,9 +76,26 @@ def cluster(workers: int | None = None, scheduler: str | None = None) -> Iterato
         yield client
 
 
+async def _knock(address: str) -> None:
+    """Raise an exception unless a Dask scheduler answers, for which a Client would wait much longer."""
+    from distributed.core import connect
+
+    comm = await connect(address, timeout=PATIENCE)
+    try:
+        await comm.write({"op": "identity", "reply": True})
+        answer = await comm.read()
+    finally:
+        comm.abort()
+    if answer.get("type") != "Scheduler":
+        raise ValueError(f"this is a {answer.get('type')}")
+
+
 def compute(
-    function: Callable[..., Any], tasks: Iterable[tuple[Key, Mapping[str, Any]]], client: Any = None, latest: float = math.inf
-) -> Iterator[tuple[Key, Found | Exception]]:
+    function: Callable[..., xr.Dataset],
+    tasks: Iterable[tuple[Key, Mapping[str, Any]]],
+    client: Any = None,
+    latest: float = math.inf,
+) -> Iterator[tuple[Key, xr.Dataset | Exception]]:
     """Yield the key of each task and what the function returns or raises: in order here, or as workers deliver.
 
     Here a task is drawn when the one before it is done; workers are given all at once, and one that is free takes the next, also
@@ -99,8 +111,7 @@ def compute(
         return
     from distributed import KilledWorker, as_completed
 
-    if not client.scheduler_info()["workers"]:
-        print(f"waiting for a first worker of {client.scheduler.address}", file=sys.stderr)
+    _check_workers(client)
     keys = {client.submit(_task, function, given, library(), latest, pure=False): key for key, given in tasks}
     try:
         for future in as_completed(list(keys)):
@@ -109,7 +120,7 @@ def compute(
                 address = problem.last_worker.address
                 yield key, RuntimeError(f"workers died on it again and again, the last one {address}; out of memory?")
             elif problem is not None:
-                raise ComputationFailed(f"a worker cannot compute: {problem}; install this repository there, at the same commit")
+                raise ComputationFailed(f"a worker has another library: {problem}; {REMEDY}")
             elif future.status != "finished":
                 raise ComputationFailed(f"the scheduler {client.scheduler.address} is gone; what was finished is kept")
             elif (found := future.result()) is not None:
@@ -118,25 +129,47 @@ def compute(
         client.cancel(list(keys))
 
 
-def _task(function: Callable[..., Any], arguments: Mapping[str, Any], expected: str, latest: float) -> Found | Exception | None:
+def _check_workers(client: Any) -> None:
+    """Raise ComputationFailed unless all workers have the library as it is here; wait for a first worker."""
+
+    def probe() -> str:  # within this function, so that it travels whole to a worker that has no library
+        try:
+            return import_module("lib.runs.workers").library()
+        except Exception as problem:
+            return f"{type(problem).__name__}: {problem}"
+
+    if not client.scheduler_info()["workers"]:
+        print(f"waiting for a first worker of {client.scheduler.address}", file=sys.stderr)
+        client.wait_for_workers(1)
+    for address, found in client.run(probe).items():
+        if found != library():
+            raise ComputationFailed(f"worker {address} has another library: {found}, not {library()}; {REMEDY}")
+
+
+def _task(
+    function: Callable[..., xr.Dataset], arguments: Mapping[str, Any], expected: str, latest: float
+) -> xr.Dataset | Exception | None:
     """Call the function on a worker, if there is time."""
     if library() != expected:
-        raise ValueError(f"it has {library()}, not {expected}")
+        raise ValueError(f"{library()}, not {expected}")
     return _call(function, arguments) if time.time() < latest else None
 
 
-def _call(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Found | Exception:
-    """Call the function with one thread, so that sums have the same last digits everywhere, and time it."""
-    device, start = arguments.get("device", "cpu"), time.perf_counter()
+def _call(function: Callable[..., xr.Dataset], arguments: Mapping[str, Any]) -> xr.Dataset | Exception:
+    """Call the function with one thread, so that sums have the same last digits everywhere; note where the result comes from."""
+    start, device = time.perf_counter(), device_name(arguments["device"])
     try:
         with threadpool_limits(1):
-            result = function(**arguments)
+            found = function(**arguments)
+        if not isinstance(found, xr.Dataset) or not found.data_vars:
+            raise ValueError(f"the function returned {type(found).__name__}: want a Dataset with variables")
     except Exception as problem:
         place = traceback.extract_tb(problem.__traceback__)[-1]
         problem.add_note(f"{Path(place.filename).name}, line {place.lineno}")
         return problem
     known = ", ".join(f"{package} {version(package)}" for package in PACKAGES if package != "numba")
-    return Found(result, {"seconds": time.perf_counter() - start, "device": device_name(device), "versions": known})
+    found.attrs = {"seconds": time.perf_counter() - start, "device": device, "versions": known, "code": code(function)}
+    return found
 
 
 @cache

@@ -1,0 +1,349 @@
+"""Precomputing: what is finished is kept, whatever happens; the plan, the budget, and what the command line says."""
+
+import errno
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+import small_runs as small
+from threadpoolctl import threadpool_limits
+
+from lib import experiments
+from lib.__main__ import OutOfTime, limit, main
+from lib.data import DataUnavailable
+from lib.experiments.piecewise_linear import distances
+from lib.runs import Run, count, grid, load, named
+from lib.runs.precompute import plan, precompute
+from lib.runs.workers import ComputationFailed
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+def flip(data, at):
+    return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
+
+
+def test_finished_cases_are_left_alone(root, log):
+    precompute(run := small.plane(log=str(log)))
+    before = {path: path.stat().st_mtime_ns for path in [run.path, *small.case_files(root)]}
+    for path in before:
+        os.utime(path, ns=(2**62, before[path]))  # their dates do not matter
+    precompute(run)
+    assert {path: path.stat().st_mtime_ns for path in before} == before and len(before) == 13
+    assert len(small.calls(log)) == 12
+
+
+def test_a_spoilt_case_is_computed_again(root, log, capfd):
+    precompute(run := small.plane(log=str(log)))
+    whole, path, other = load(run), *small.case_files(root)[:2]
+    data = path.read_bytes()
+    spoilt = [
+        b"",
+        b"CDF\x02",
+        data[:-1],
+        data[::-1],
+        other.read_bytes()[:-32] + data[-32:],
+        flip(data, len(data) // 2),
+        flip(data, 40),
+    ]
+    for number, bad in enumerate(spoilt, start=13):
+        path.write_bytes(bad)
+        run.path.unlink()
+        precompute(run)
+        assert small.same(whole, load(run)) and len(small.calls(log)) == number
+        said = capfd.readouterr().err
+        assert said.startswith(f"{path} cannot be used (") and said.endswith("): computed anew\n") and said.count("\n") == 1
+
+
+@pytest.mark.parametrize("size", [1, 4, 5, 12])
+def test_a_gpu_s_batches_do_not_matter(root, size, log):
+    precompute(single := small.plane())
+    whole = load(single)
+    precompute(run := small.plane(small.waves, batch=size if size > 1 else 2, log=str(log)), batch=size)
+    found = load(run)
+    for name in ("height", "number", "high"):
+        np.testing.assert_array_equal(found[name], whole[name])
+    assert len(small.case_files(root)) == 24 and len(small.calls(log)) == 12
+
+
+def test_an_experiment_is_called_as_by_hand():
+    fixed = {"steps": 20, "record": [0, 20]}
+    run = Run("real/plane", distances, grid(tau=[0.3, 1.0], delta=[-0.5, 0.5], seed=[3]), fixed, batch=4)
+    precompute(run)
+    found = load(run)
+    for case in run.cases.arguments:
+        with threadpool_limits(1):
+            one = distances(**case, **fixed).isel(member=0)
+        for name in ("train", "test", "kernel", "hamming", "moved"):
+            assert found.sel(case)[name].values.tobytes() == one[name].values.tobytes(), name
+
+
+def test_what_fails_leaves_the_others_and_is_named(root):
+    run = small.plane(small.fails)
+    with pytest.raises(ComputationFailed) as caught:
+        precompute(run)
+    first, *lines = str(caught.value).splitlines()
+    assert first == "2 of 12 failed, the others are kept:"
+    for line, delta in zip(lines, ("1.0", "2.0"), strict=True):
+        wanted = rf"  topic/plane, tau=0.2, delta={delta}, seed=1: ZeroDivisionError: too small; small_runs.py, line \d+"
+        assert re.fullmatch(wanted, line)
+    assert count(load(run)) == "10 of 12" and len(small.case_files(root)) == 10
+
+
+@pytest.mark.parametrize(
+    "how, said",
+    [
+        ("no dataset", "returned DataArray: want a Dataset with variables"),
+        ("no variables", "returned Dataset: want a Dataset with variables"),
+        ("objects", "cannot be kept as NetCDF"),
+        ("whole numbers beyond 32 bits", "cannot be kept as NetCDF"),
+        ("an attribute", "cannot be kept as NetCDF"),
+        ("another variable", r"and for other cases \{"),
+        ("no variable", r"and for other cases \{"),
+        ("another dimension", r"and for other cases \{"),
+    ],
+)
+def test_what_is_unfit_is_refused_before_it_is_kept(root, how, said):
+    run = Run("topic/unfit", small.spoils, grid(seed=[0, 1]), {"how": how})
+    with pytest.raises(ComputationFailed, match=f"(?s)1 of 2 failed.*topic/unfit, seed=1: .*{said}"):
+        precompute(run)
+    assert len(small.case_files(root)) == 1 and count(load(run)) == "1 of 2"
+
+
+def test_a_batch_of_another_size_is_refused():
+    with pytest.raises(ComputationFailed, match="the function returned 1 members for 2 cases"):
+        precompute(Run("topic/nan", small.nan_bits, grid(seed=[0, 1]), batch=2), batch=2)
+
+
+def test_jobs_of_an_array_take_parts_and_leave_the_result_alone(root, log):
+    run = small.plane(log=str(log))
+    for done, i in enumerate((3, 1, 2), start=1):
+        precompute(run, part=(i, 3))
+        assert len(small.calls(log)) == 4 * done and not run.path.exists()
+    precompute(run)
+    assert len(small.calls(log)) == 12 and count(load(run)) == "12 of 12"
+
+
+# a full disk, a closed folder
+
+
+def test_a_full_disk_keeps_what_was_finished(root, log, monkeypatch, listed, capsys):
+    write, written = Path.write_bytes, []
+
+    def full(path, data):
+        if len(written) == 4:
+            write(path, data[:50])
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        written.append(path)
+        return write(path, data)
+
+    listed(run := small.plane(log=str(log)))
+    monkeypatch.setattr(Path, "write_bytes", full)
+    assert main(["store", "--device", "cpu"]) == 1
+    assert capsys.readouterr().err == "lib store: No space left on device; mend that and start again: what was finished is kept\n"
+    monkeypatch.undo()
+    monkeypatch.setattr("lib.runs.run.ROOT", root)
+    assert len(small.case_files(root)) == 4 and not list(root.rglob("*.partial"))
+    precompute(run)
+    assert len(small.calls(log)) == 13 and count(load(run)) == "12 of 12"
+
+
+def test_a_file_that_the_system_refuses_is_one_line(root, listed, capsys):
+    listed(small.plane())
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+    try:
+        assert main(["store", "--device", "cpu"]) == 1
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert capsys.readouterr().err == "lib store: File too large; mend that and start again: what was finished is kept\n"
+    assert not [path for path in root.rglob("*") if path.is_file()]
+
+
+# kills, with a real experiment
+
+REAL = {"tau": [0.5, 1.0], "delta": [-0.5, 0.5], "seed": [0, 1, 2]}
+SCRIPT = f"""
+import sys
+from pathlib import Path
+from lib import experiments
+from lib.__main__ import main
+from lib.experiments.piecewise_linear import distances
+from lib.runs import Run, grid, run
+
+if __name__ == "__main__":
+    run.ROOT = Path(sys.argv[1])
+    experiments.RUNS = [Run("real/plane", distances, grid(**{REAL!r}), {{"steps": 200, "record": [0, 200]}})]
+    sys.exit(main(["store", "--device", "cpu", *sys.argv[2:]]))
+"""
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Start `lib store` of a real experiment, in a process group of its own."""
+    (script := tmp_path / "script.py").write_text(SCRIPT)
+    started = []
+
+    def start(root, *options):
+        command = [sys.executable, script, root, *options]
+        environment = os.environ | {"PYTHONPATH": str(REPOSITORY)}
+        interrupts = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.default_int_handler)}
+        process = subprocess.Popen(
+            command, env=environment, start_new_session=True, stderr=subprocess.PIPE, text=True, **interrupts
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def wait_for(condition, seconds=300):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)
+
+
+def test_killed_three_times_nothing_is_lost(tmp_path, start):
+    here, there = tmp_path / "killed", tmp_path / "whole"
+    parent = start(here)
+    wait_for(lambda: len(small.case_files(here)) >= 2)
+    parent.kill()  # the process
+    parent.wait()
+    first = {path: path.stat().st_mtime_ns for path in small.case_files(here)}
+    both = start(here, "--workers", "2")
+    wait_for(lambda: len(small.case_files(here)) > len(first))
+    os.killpg(both.pid, signal.SIGKILL)  # the power
+    both.wait()
+    assert not (here / "book").exists()
+    second = {path: path.stat().st_mtime_ns for path in small.case_files(here)}
+    (small.case_files(here)[0].parent / ".half.nc.partial").write_bytes(b"CDF")
+    last = start(here, "--workers", "1")
+    wait_for(lambda: len(small.case_files(here)) > len(second))
+    for one in psutil.Process(last.pid).children(recursive=True):
+        if "spawn_main" in " ".join(one.cmdline()):
+            one.kill()  # the worker
+    assert last.wait(300) == 0 and start(there).wait(300) == 0
+    kept = {path: path.stat().st_mtime_ns for path in small.case_files(here)}
+    assert first.items() <= second.items() <= kept.items() and len(kept) == 12
+    one, other = (root / "book/results/real/plane.nc" for root in (here, there))
+    assert small.same(*(small.read(path) for path in (one, other)))
+
+
+@pytest.mark.parametrize("options", [[], ["--workers", "2"]], ids=["here", "workers"])
+def test_ctrl_c_is_one_line_and_writes_what_is_finished(tmp_path, start, options):
+    process = start(tmp_path, *options)
+    wait_for(lambda: len(small.case_files(tmp_path)) >= 2)
+    os.killpg(process.pid, signal.SIGINT)
+    assert (
+        process.communicate(timeout=300)[1] == "lib store: interrupted; finished cases are kept\n" and process.returncode == 130
+    )
+    assert (tmp_path / "book/results/real/plane.nc").exists()
+
+
+def test_two_at_once_share_a_folder(tmp_path, start):
+    both = [start(tmp_path), start(tmp_path)]
+    assert [process.wait(300) for process in both] == [0, 0] and len(small.case_files(tmp_path)) == 12
+
+
+# the plan, the budget, the command line
+
+
+def test_the_plan_says_what_is_there_and_how_large(root, log):
+    run = small.plane(source={"networks": 48, "steps": 6}, log=str(log), steps=3)
+    other = Run("topic/named", small.ragged, named("row", {"a": {"size": 2}, "b": {"size": 4000}}), source={"size": 3})
+    head, first, second, last = plan([run, other]).splitlines()
+    assert head.split()[:3] == ["run", "state", "done"] and last.endswith(": 0 s, and what is unknown (?)")
+    assert first.split()[:5] == ["topic/plane", "missing", "0", "of", "12"] and "?" in first
+    assert first.endswith("networks 0 / 48 (0 %); steps 3 / 6 (50 %)")
+    assert second.endswith("size 2–4,000 / 3 (66.7–133,000 %)")
+    precompute(run, part=(1, 2))
+    assert "part" in plan([run]) and "6 of 12 cases" in plan([run]) and "networks 6 / 48 (12.5 %)" in plan([run])
+    precompute(run)
+    assert "done" in plan([run]) and "?" not in plan([run]) and "outdated" in plan([small.plane()])
+
+
+def test_code_that_has_changed_is_seen(monkeypatch):
+    precompute(small.plane())
+    monkeypatch.setattr("lib.runs.precompute.code", lambda function: "another")
+    assert "done, older code" in plan([small.plane()])
+
+
+def test_what_does_not_fit_into_the_time_is_not_begun(log, capsys):
+    precompute(run := small.plane(log=str(log)), until=time.time() - 1)
+    assert not small.calls(log) and capsys.readouterr().out == "topic/plane: 12 more do not fit into the time\n"
+    with pytest.raises(OutOfTime), limit(0.1) as until:
+        assert until > time.time()
+        time.sleep(5)
+    assert not run.path.exists()
+
+
+def test_a_budget_ends_in_time_and_keeps_what_is_finished(tmp_path, listed, capsys):
+    listed(run := Run("topic/waits", small.waits, grid(seed=range(3)), {"place": str(tmp_path)}))
+    assert main(["store", "--device", "cpu", "--budget", "2s"]) == 0
+    assert capsys.readouterr().out == "the time is over; what was finished is kept\n"
+    (tmp_path / "go").touch()
+    assert main(["store", "--device", "cpu", "--budget", "1h"]) == 0 and load(run).value.values.tolist() == [0, 1, 2]
+
+
+def test_store_takes_topics_and_experiments_and_begins_with_what_decides_most(listed, capsys, monkeypatch):
+    runs = [Run(name, small.wave, grid(**small.GRID)) for name in ("a/x", "a/y", "b/x")]
+    listed(*runs)
+    monkeypatch.setattr(experiments, "FIRST", ("b/x",))
+    for names, made in ((["a/y"], ["a/y"]), (["a"], ["a/x", "a/y"]), ([], ["b/x", "a/x", "a/y"]), (["a/y", "b"], ["b/x", "a/y"])):
+        assert main(["store", *names, "--device", "cpu"]) == 0
+        assert [
+            Path(line).relative_to(runs[0].path.parents[1]).with_suffix("").as_posix() for line in capsys.readouterr().out.split()
+        ] == made
+    assert main(["store", "unknown", "a/none"]) == 2
+    assert capsys.readouterr().err == "lib store: no such experiment: a/none, unknown; there are a/x, a/y, b/x\n"
+
+
+def unavailable(seed, device):
+    raise DataUnavailable("no route gave mnist: set MNIST_DIR")
+
+
+def test_a_run_that_fails_leaves_the_others(listed, capsys):
+    listed(Run("a/x", unavailable, grid(seed=[0])), Run("a/y", small.wave, grid(**small.GRID)))
+    assert main(["store", "--device", "cpu"]) == 1
+    out, err = capsys.readouterr()
+    assert out.endswith("a/y.nc\n") and "a/x, seed=0: DataUnavailable: no route gave mnist: set MNIST_DIR" in err
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--budget", "2"],
+        ["--budget", "0s"],
+        ["--case-range", "0/3"],
+        ["--case-range", "4/3"],
+        ["--case-range", "x"],
+        ["--workers", "0"],
+    ],
+)
+def test_wrong_options_are_said(capsys, options):
+    with pytest.raises(SystemExit) as stopped:
+        main(["store", *options])
+    assert stopped.value.code == 2 and "want" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("module", ["lib.experiments", "lib.runs.precompute", "lib.__main__"])
+def test_a_bare_gpu_machine_suffices(module):
+    absent = ["jupytext", "papermill", "matplotlib", "nbformat", "nbclient", "IPython", "ipykernel", "myst_nb", "jupyter_book"]
+    code = f"import sys; sys.modules.update(dict.fromkeys({absent})); import {module}; print('fine')"
+    found = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, timeout=60)
+    assert found.stdout == "fine\n", found.stderr

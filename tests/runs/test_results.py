@@ -1,0 +1,142 @@
+"""Results: laid out over coordinates, grown, refused when outdated or spoilt."""
+
+import shutil
+
+import numpy as np
+import pytest
+import small_runs as small
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lib import runs
+from lib.runs import OutdatedResult, Run, count, describe, grid, load, named
+from lib.runs.precompute import precompute
+
+REMEDY = "compute it with: python -m lib store topic/plane"
+
+
+def test_a_result_is_what_a_loop_finds():
+    precompute(small.plane())
+    found = load(small.plane())
+    for case in small.plane().cases.arguments:
+        one, wanted = found.sel(case), small.wave(**case)
+        for name in ("height", "short", "number", "high"):
+            np.testing.assert_array_equal(one[name], wanted[name])
+    assert found.height.dims == ("tau", "delta", "seed", "step") and found.number.dims == ("tau", "delta", "seed")
+    assert found.height.attrs == {"units": "m"} and found.label.values.tolist() == ["first", "", "ü"]
+    assert [found[name].dtype.str for name in ("height", "short", "number", "high")] == ["<f8", "<f4", "<i4", "|b1"]
+    assert found.done.all() and count(found) == "12 of 12"
+    assert describe(found).startswith("CPU (") and describe(found).endswith("again: python -m lib store topic/plane")
+
+
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=32) | st.integers(-(2**31), 2**31 - 1)
+VALUES = st.lists(NUMBERS, min_size=1, max_size=3, unique_by=float) | st.lists(
+    st.text("abü", max_size=3), min_size=1, unique=True
+)
+
+
+@given(values=st.dictionaries(st.sampled_from(["tau", "depth", "seed"]), VALUES, min_size=1), part=st.integers(1, 3))
+def test_every_case_lies_at_its_own_coordinates(values, part):
+    run = Run("any/grid", small.echo, grid(**values))
+    run.path.unlink(missing_ok=True)
+    shutil.rmtree(run.file_of(0).parent, ignore_errors=True)
+    for i in range(1, part + 1):  # in as many parts, in the wrong order
+        precompute(run, part=(part + 1 - i, part))
+    precompute(run)
+    found = load(run)
+    assert list(found.sizes) == list(values) and found.done.all()
+    for name, chosen in values.items():
+        assert found[name].values.tolist() == np.asarray(chosen).tolist()
+        assert bool((found[f"{name}_"] == found[name]).all())
+
+
+def test_cases_of_other_lengths_are_joined_by_their_labels():
+    run = Run("topic/ragged", small.ragged, named("row", {"b": {"size": 3}, "a": {"size": 2}}))
+    precompute(run)
+    found = load(run)
+    assert found.row.values.tolist() == ["b", "a"]
+    np.testing.assert_array_equal(found.value, np.array([[0, 1, 2], [0, 1, np.nan]]) / 7)
+    np.testing.assert_array_equal(found["count"], [[0, 1, 2], [0, 1, np.nan]])
+
+
+def test_not_a_number_keeps_its_bits():
+    run = Run("topic/nan", small.nan_bits, grid(seed=[1, 2]))
+    precompute(run)
+    assert load(run).value.values.view(np.uint64).tolist() == [0xFFF8000000000001] * 2
+
+
+def test_it_grows_by_values_seeds_and_names(root, log):
+    precompute(small.plane(values=small.GRID | {"seed": [1]}, log=str(log)))
+    shutil.rmtree(root / "_build")  # a fresh clone
+    larger = small.plane(values={"tau": [0.05, 0.1, 0.2, 0.3], "delta": [2.0, 1.0], "seed": [0, 1]}, log=str(log))
+    found = load(larger)
+    assert count(found) == "6 of 16" and found.sizes["tau"] == 3
+    precompute(larger)
+    assert len(small.calls(log)) == len({*small.calls(log)}) == 16
+    precompute(whole := Run("topic/whole", small.wave, larger.cases, {"log": str(log)}))
+    assert small.same(load(larger), load(whole))
+    with pytest.raises(OutdatedResult, match=r"topic/plane has no longer, tau 0.05, 0.3: put them back, or delete the file$"):
+        precompute(small.plane(values=small.GRID | {"tau": [0.1, 0.2]}, log=str(log)))
+
+
+def test_a_part_is_readable_and_makes_no_number_up():
+    precompute(small.plane(), part=(1, 5))
+    precompute(small.plane(), until=0)  # no time for more: only collects
+    found = load(small.plane())
+    assert count(found) == "3 of 12"
+    assert bool((found.height.isnull().all("step") == ~found.done).all()) and bool((found.number.isnull() == ~found.done).all())
+
+
+def test_a_value_that_is_rounded_elsewhere_is_the_same(root, log):
+    precompute(small.plane(log=str(log)))
+    shutil.rmtree(root / "_build")
+    precompute(small.plane(values=small.GRID | {"tau": [np.nextafter(value, 1) for value in small.GRID["tau"]]}, log=str(log)))
+    assert len(small.calls(log)) == 12
+
+
+def test_other_arguments_are_refused_and_computed_anew(log):
+    precompute(small.plane())
+    for other in (small.plane(log=str(log)), small.plane(small.low)):
+        with pytest.raises(OutdatedResult, match=f"^the result of topic/plane was computed with other arguments .*; {REMEDY}$"):
+            load(other)
+    precompute(other)
+    assert (
+        load(other).height.sel(tau=0.3, delta=2.0, seed=0).values[0]
+        != load(other).height.sel(tau=0.3, delta=1.0, seed=0).values[0]
+    )
+
+
+def test_of_named_cases_only_those_that_changed_are_computed_anew(root, log):
+    def run(**sizes):
+        return Run("topic/named", small.logged, named("row", {name: {"size": n, "log": str(log)} for name, n in sizes.items()}))
+
+    precompute(run(one=2, two=3))
+    shutil.rmtree(root / "_build")
+    changed = run(one=2, two=4, three=5)
+    with pytest.raises(OutdatedResult, match="other arguments"):
+        load(changed)
+    precompute(changed)
+    assert [name.split("-")[0] for name in small.calls(log)] == ["2", "3", "4", "5"]
+    assert load(changed).row.values.tolist() == ["one", "two", "three"]
+
+
+def test_what_is_missing_or_unknown_says_what_to_do(listed):
+    with pytest.raises(OutdatedResult, match=f"^there is no result of topic/plane; {REMEDY}$"):
+        load(small.plane())
+    listed(small.plane())
+    precompute(small.plane())
+    assert small.same(runs.load("topic/plane"), load(small.plane()))
+    with pytest.raises(ValueError, match=r"^no run is called 'topic/none'; there are topic/plane$"):
+        runs.load("topic/none")
+
+
+def test_a_spoilt_result_is_refused_and_made_from_the_finished_cases(log):
+    precompute(small.plane(log=str(log)))
+    path = small.plane(log=str(log)).path
+    whole, before = path.read_bytes(), load(small.plane(log=str(log)))
+    for spoilt in (b"", b"CDF\x01", b"not a file", whole[::-1], *(whole[:length] for length in range(0, len(whole), 17))):
+        path.write_bytes(spoilt)
+        with pytest.raises(OutdatedResult, match=rf"plane.nc cannot be read \(.*\); delete it and {REMEDY}$"):
+            load(small.plane(log=str(log)))
+    precompute(small.plane(log=str(log)))
+    assert small.same(before, load(small.plane(log=str(log)))) and len(small.calls(log)) == 12
