@@ -1,9 +1,8 @@
 """The small library that the chapters of Executable Learning Dynamics share.
 
-The parts (theory, data, training, measures, sweeps, claims, style, moving) do not know each other; they stand on networks,
-kernels, files, markdown, provenance, progress and, at the bottom, checks. Experiments join parts and say which results are
-stored, the store computes these and the book publishes them; none of the three knows another. Theory needs no torch, experiments
-neither notebook nor matplotlib.
+Imports only point down: experiments and the book stand on runs; these on theory, data, training, measures, claims, style and
+moving, which do not know each other; these on networks, kernels, files, markdown, provenance, progress and, below all, checks.
+Theory needs no torch, experiments neither notebook nor matplotlib.
 
 What chapters and users call checks its arguments (see `lib.checks`). It raises TypeError if an argument is not of the kind that
 is wanted, as one that is not numeric, and ValueError if it is empty, not finite, out of its range, or does not fit the others.

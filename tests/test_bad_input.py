@@ -29,10 +29,7 @@ ROOMS = [
     "moving",
     "networks",
     "provenance",
-    "results",
-    "store",
     "style",
-    "sweeps",
     "theory",
     "training",
 ]

@@ -1,4 +1,4 @@
-"""Valid calls of the experiments, of stored runs and sweeps, of claims and figures."""
+"""Valid calls of the experiments, of claims and figures."""
 
 from pathlib import Path
 
@@ -7,13 +7,10 @@ import torch
 import xarray as xr
 from bad_input.calls import call, room
 from matplotlib.figure import Figure
-from sweep_functions import wave
 
 from lib.claims import at_least
 from lib.experiments.two_point import Setting
 from lib.networks import Dense
-from lib.results import Run
-from lib.sweeps import Sweep
 
 NO_BOOK = Path("/no/such/book")
 ROWS = np.array([[1.0, 0.0], [0.6, 0.8]])
@@ -22,9 +19,6 @@ SAMPLES, LABELS = np.array([[1.0, 0.5, 0.2], [0.3, -0.2, 1.0], [-1.0, 0.4, 0.1]]
 WEIGHTS = {"weight1": torch.ones(1, 2, 2), "weight2": torch.ones(1, 1, 2)}
 SMALL = Setting(units=3, hidden_layers=2, epochs=2)
 NETWORK = Dense((2, 3, 1), bias=False)
-RUN = Run("topic/experiment", wave, "row", {"one": {"tau": [0.1]}})
-SWEEP = Sweep("topic/plane", wave, {"tau": [0.1]}, [0])
-GROWN = xr.Dataset(attrs={"members": 2, "wanted": 3})
 FOUND = xr.Dataset(
     {name: (("trial", "step"), [[1.0, 0.8, 0.7, 0.65, 0.6]]) for name in ("dh2", "dy2", "loss")}
     | {"w": (("trial", "step"), [[0.4, 0.2, 0.1, 0.05, 0.02]])},
@@ -39,19 +33,14 @@ MAPS = xr.Dataset(
 DISTANCES = xr.Dataset({"distance2": (("point", "other"), np.ones((4, 4)))})
 CURVE = xr.DataArray([0.1, 0.5, 1.0], {"step": [0, 1, 2]})
 ERRORS = xr.DataArray([0.5, 0.2, 0.1], {"points": [10, 20, 40]})
-STAMPED = xr.Dataset(attrs={"device": "CPU", "seconds": 60, "versions": "torch 2"})
 
 RECORD = "a record of what a function has found"
 LEDGER = "reads the records that lib.claims has written into a notebook"
 
 EXEMPT = {
-    "lib.provenance.code": "takes what computes a stored run",
+    "lib.provenance.code": "takes what a run calls",
     "lib.provenance.device_name": "takes what resolve_device has returned",
-    "lib.results.read": "takes a run that `load` or the store has checked",
-    "lib.results.Run.settings_of": "takes labels of the run's pieces",
-    "lib.store.limit": "takes what the command line has read",
-    "lib.store.measure": "takes the runs of the command line",
-    "lib.store.plan": "takes the runs of the command line",
+    "lib.experiments.images.single_precision": "tests/experiments look at its type",
     "lib.provenance.syntax": "takes what Python's own parser returns",
     "lib.provenance.versions": "takes names of packages, which Python looks up",
     "lib.claims.Claim": RECORD,
@@ -490,54 +479,6 @@ CALLS = {
         initial_weights=call(
             alpha=[1.0], seeds=[0], network=NETWORK, positive="alpha", may={"alpha": "longer", "seeds": "longer"}
         ),
-    ),
-    **room(
-        "results",
-        Run=call(
-            name="topic/experiment",
-            function=wave,
-            dimension="row",
-            pieces={"one": {}},
-            source={"steps": 10},
-            may={"name": "unknown", "dimension": "unknown", "source": "empty"},
-        ),
-        Growing=call(
-            sweep=SWEEP,
-            source={"networks": 10},
-            dimension="scale",
-            together=2,
-            may={"source": "empty", "dimension": "unknown"},
-        ),
-        load=call(run=RUN, untried="reads a stored run"),
-        count=call(found=GROWN, also={"found": (FOUND,)}),
-        describe=call(found=STAMPED, also={"found": (FOUND,)}),
-        singles=call(found=FOUND),
-    ),
-    "lib.results.Run.settings": call(on=RUN, label="one"),
-    "lib.store.store": call(
-        run=RUN,
-        device="cpu",
-        shard_size=1,
-        part=None,
-        most=None,
-        until=1.0,
-        opaque="part most until",
-        untried="computes for hours",
-    ),
-    **room(
-        "sweeps",
-        Sweep=call(
-            name="topic/plane",
-            function=wave,
-            grid={"tau": [0.1]},
-            seeds=[0],
-            fixed={"steps": 2},
-            may={"name": "unknown", "grid": "empty"},
-            also={"name": ("", "/absolute"), "fixed": ("x", None, {"steps": wave})},
-            opaque="fixed",
-        ),
-        cluster=call(workers=1, scheduler=None, untried="starts processes; tests/sweeps do", opaque="scheduler"),
-        run=call(sweep=SWEEP, folder=NO_BOOK, shard_size=1, errors="raise", may={"folder": "text"}, untried=TRAINS),
     ),
     **room(
         "claims",

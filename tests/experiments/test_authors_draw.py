@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import nn
 
-from lib import results
+from lib import runs
 from lib.experiments import authors_draw, piecewise_linear
 from lib.theory.piecewise_linear import scale_initialization
 
@@ -73,10 +73,10 @@ def test_distances_start_from_their_draws_and_are_tested_on_theirs():
 
 def test_the_stored_networks_of_the_paper_are_trained_again():
     run = piecewise_linear.RUNS[1]
-    stored = results.load(run).isel(scale=0)
-    assert results.count(stored) == "4,624 of 4,624" and stored.seed.values.tolist() == list(range(100, 116))
+    stored = runs.load(run)
+    assert runs.count(stored) == "4,624 of 4,624" and stored.seed.values.tolist() == list(range(100, 116))
     one = stored.isel(tau=10, delta=4).sel(seed=107)
-    again = run.sweep.function([float(one.tau)], [float(one.delta)], [107], **run.sweep.fixed).isel(member=0)
+    again = run.function([float(one.tau)], [float(one.delta)], [107], **run.fixed).isel(member=0)
     for name in ("train", "test", "kernel", "hamming", "moved"):
         np.testing.assert_allclose(again[name], one[name], rtol=1e-3, atol=1e-6, err_msg=name)
 

@@ -6,7 +6,7 @@ import torch
 import xarray as xr
 
 from lib import data
-from lib.experiments import RUNS, clocks, images
+from lib.experiments import clocks, images
 from lib.kernels import kernel_distance, ntk
 from lib.networks import LeNet
 
@@ -107,8 +107,3 @@ def test_a_network_with_other_switches_is_linear_in_a_layer():
     )
     single = network(own, points)[0] - network({**own, "weight3": 0 * own["weight3"]}, points)[0]
     torch.testing.assert_close(doubled, 3 * single, rtol=1e-3, atol=1e-4)
-
-
-def test_runs_are_known_and_have_names_of_their_own():
-    assert all(run in RUNS and run.name.startswith("practice/") for run in clocks.RUNS)
-    assert not {run.name for run in clocks.RUNS} & {run.name for run in images.RUNS}

@@ -109,10 +109,11 @@ def test_strings_needed_are_read_off_where_the_error_falls_below():
 
 def test_runs_are_of_the_papers_model():
     first, *others = experiments.RUNS
-    for label, piece in first.pieces.items():
-        assert piece["points"] == [int(label)] and piece["alpha"] == [0.03, 0.1, 0.3, 1, 3, 10] and len(piece["seeds"]) == 6
-    for piece in (piece for run in others for piece in run.pieces.values()):  # comparable with the first
-        assert set(map(str, piece["points"])) <= set(first.pieces) and piece["seeds"] == first.pieces["512"]["seeds"]
+    sizes = first.cases.coordinates["points"].tolist()
+    for label, case in zip(sizes, first.cases.arguments, strict=True):
+        assert case["points"] == [int(label)] and case["alpha"] == [0.03, 0.1, 0.3, 1, 3, 10] and len(case["seeds"]) == 6
+    for case in (case for run in others for case in run.cases.arguments):  # comparable with the first
+        assert set(map(str, case["points"])) <= set(sizes) and case["seeds"] == first.cases.arguments[0]["seeds"]
 
 
 def test_a_seed_is_the_same_whatever_its_neighbours():

@@ -1,16 +1,13 @@
 """Unbalanced starts and the first filters, on tiny data, against plain loops and exact symmetries."""
 
-import json
-
 import numpy as np
 import pytest
 import torch
 
 from lib import data
-from lib.experiments import RUNS, images
+from lib.experiments import images
 from lib.networks import Dense
 from lib.networks.convolutional import LeNet, SmallResNet
-from lib.results import Run
 
 FILTERS = dict(
     members=2, pictures="mnist", images=40, channels=2, kernel=5, epochs=6, batch_size=16, learning_rate=0.1, looked_at=12
@@ -183,12 +180,3 @@ def test_a_colour_is_shifted_as_the_others_are():
     both = np.concatenate([inputs, 2 * inputs], axis=1)
     shown, _ = images._batches(both, labels, 20, augment=True, mirror=True, seed=1)(0, 0)
     np.testing.assert_array_equal(shown[:, 1], 2 * shown[:, 0])
-
-
-def test_stored_runs_have_names_of_their_own_and_settings_in_json():
-    assert len({run.name for run in RUNS}) == len(RUNS)
-    for run in images.RUNS:
-        assert run in RUNS and run.name.startswith("practice/")
-        settings = json.loads(run.settings())
-        assert settings["function"].startswith("lib.experiments.images.")
-        assert not isinstance(run, Run) or list(settings["pieces"]) == list(run.pieces)

@@ -71,5 +71,6 @@ def test_every_run_has_a_scale_beside_its_source_s(run):
     assert run.scale(len(run.cases)).count("%") == len(run.source) and run.settings()
 
 
-def test_the_runs_that_come_first_exist():
-    assert {*experiments.FIRST} <= {run.name for run in experiments.RUNS}
+def test_runs_have_names_of_their_own_and_those_that_come_first_exist():
+    names = [run.name for run in experiments.RUNS]
+    assert len({*names}) == len(names) and {*experiments.FIRST} <= {*names}
