@@ -168,18 +168,24 @@ class References:
         return author, entry.fields.get("year", "n.d.")
 
     def notebook(self, executed: dict) -> dict:
-        """Return a copy of a notebook (its JSON) that Jupyter shows as it is to be read, with a caption below each figure."""
+        """Return a copy of a notebook (its JSON) that Jupyter shows as it is to be read, with a caption below each figure.
+
+        A notebook from elsewhere is not trusted: of a figure that moves Jupyter would leave scattered labels. So it shows the
+        description until the cell is run.
+        """
         whole = copy.deepcopy(executed)
         cells, whole["cells"] = whole["cells"], []
         for cell in cells:
+            if "remove-cell" in cell["metadata"].get("tags", []):
+                continue
             whole["cells"].append(cell)
-            about = figure(cell)
             if cell["cell_type"] == "markdown":
                 cell["source"] = self.write("".join(cell["source"]))
-            elif "name" in about:
-                caption = f"**{self.said[about['name']]}** {self.write(about['caption'])}"
-                below = {"cell_type": "markdown", "id": f"{cell['id']}-caption", "metadata": {}, "source": caption}
-                whole["cells"].append(below)
+            elif name := figure(cell).get("name"):
+                pages = [output["data"].pop("text/html") for output in cell["outputs"] if "text/html" in output.get("data", {})]
+                moves = " It moves once the cell above is run." * bool(pages)
+                caption = f"**{self.said[name]}** {self.write(figure(cell)['caption'])}{moves}"
+                whole["cells"].append({"cell_type": "markdown", "id": f"{cell['id']}-caption", "metadata": {}, "source": caption})
         return whole
 
 
