@@ -16,6 +16,7 @@ from nbclient import NotebookClient
 
 from lib import claims
 from lib.book import execute, pages, problems, toc
+from lib.book.myst import References
 from lib.book.ledger import read
 from lib.book.pages import margins
 from lib.book.toc import chapters
@@ -280,7 +281,7 @@ def test_a_plan_fills_90_minutes_and_has_what_a_lecture_needs(chapter):
 @each_chapter
 def test_a_problem_set_can_be_handed_out_and_its_solutions_pass_its_checks(chapter):
     for solved in (True, False):
-        written = problems.notebook(ROOT, chapter, solved)
+        written = problems.notebook(References(ROOT), chapter, solved)
         NotebookClient(written, allow_errors=True, kernel_name="python3", resources={"metadata": {"path": ROOT}}).execute()
         code = {cell.id: cell for cell in written.cells if cell.cell_type == "code"}
         failed = {name for name, cell in code.items() if any(output.output_type == "error" for output in cell.outputs)}

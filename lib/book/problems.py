@@ -59,7 +59,7 @@ def sets(root: Path) -> list[str]:
     return [name for name, path in paths.items() if path.is_file() and "[check]" in path.read_text(encoding="utf-8")]
 
 
-def read(root: Path, chapter: str) -> tuple[str, list[Problem]]:
+def read(references: References, chapter: str) -> tuple[str, list[Problem]]:
     """Return the code that all problems of a chapter need, and the problems.
 
     Raises
@@ -67,7 +67,7 @@ def read(root: Path, chapter: str) -> tuple[str, list[Problem]]:
     ValueError
         If a problem lacks a part: an exercise in the chapter, a model answer, a rubric, a cell `answer` or a cell `check`.
     """
-    path = root / "book" / "problems" / f"{chapter}.md"
+    path = references.root / "book" / "problems" / f"{chapter}.md"
     setup, gathered = [], {}
     for cell in jupytext.read(path).cells:
         if cell.cell_type == "markdown":
@@ -78,7 +78,6 @@ def read(root: Path, chapter: str) -> tuple[str, list[Problem]]:
         else:
             tags = cell.metadata.get("tags", [])
             gathered[list(gathered)[-1]] += [(tag, cell.source) for tag in tags if tag in ("answer", "check")]
-    references = References(root)
     return "\n\n".join(setup), [_problem(references, chapter, label, found) for label, found in gathered.items()]
 
 
@@ -111,11 +110,11 @@ def question(references: References, chapter: str, label: str) -> str:
     raise ValueError(f"book/{chapter}.md has no problem {label}")
 
 
-def notebook(root: Path, chapter: str, solved: bool) -> NotebookNode:
+def notebook(references: References, chapter: str, solved: bool) -> NotebookNode:
     """Return a chapter's problem set, with its solutions or without."""
-    setup, problems = read(root, chapter)
+    setup, problems = read(references, chapter)
     points = sum(problem.words + problem.checked for problem in problems)
-    words = INTRODUCTION.format(title=title(root, chapter), points=points)
+    words = INTRODUCTION.format(title=title(references.root, chapter), points=points)
     cells = [_cell(new_markdown_cell(words), f"{chapter}-about"), _cell(new_code_cell(setup), f"{chapter}-setup")]
     for problem in problems:
         name, question = problem.label, problem.question
@@ -142,8 +141,8 @@ def _cell(cell: NotebookNode, name: str, solution: bool = False, points: int | N
 
 def write(root: Path, folder: Path, solved: bool) -> list[Path]:
     """Write the problem sets of all chapters that have one into a folder; return the files."""
-    written = []
+    references, written = References(root), []
     for chapter in sets(root):
         written.append(folder / f"{chapter}.ipynb")
-        files.write(written[-1], nbformat.writes(notebook(root, chapter, solved)) + "\n")
+        files.write(written[-1], nbformat.writes(notebook(references, chapter, solved)) + "\n")
     return written
