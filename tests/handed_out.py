@@ -6,9 +6,9 @@ MARKUP = re.compile(r"[`:]{3,}\{|\{[\w:-]+\}`|^:[\w-]+: |:label:|^\([\w-]+\)=|\]
 FORMULA = re.compile(r"\$\$.+?\$\$|\$[^$\n]+\$|`[^`\n]+`", re.DOTALL)
 
 
-def markup(text):
-    """Return what is left of MyST, and of formulas that are none for Jupyter, in words that are shown."""
-    return MARKUP.findall(text) + re.findall(r"\$|\\[a-zA-Z]+", FORMULA.sub("", text))
+def markup(text, typeset=False):
+    """Return what is left of MyST in words as they are shown, and of formulas; those that Jupyter typesets are none."""
+    return MARKUP.findall(text) + re.findall(r"\$|\\[a-zA-Z]+", text if typeset else FORMULA.sub("", text))
 
 
 def words(notebook):

@@ -16,8 +16,8 @@ from nbclient import NotebookClient
 
 from lib import claims
 from lib.book import execute, pages, problems, toc
-from lib.book.myst import References
 from lib.book.ledger import read
+from lib.book.myst import References
 from lib.book.pages import margins
 from lib.book.toc import chapters
 
@@ -68,10 +68,6 @@ def moving_figures(cell):
     """List the figures with a slider; their alt text is in the HTML, where myst-nb puts none."""
     pages = ["".join(output.get("data", {}).get("text/html", "")) for output in cell.outputs]
     return [page for page in pages if page.startswith('<div class="moving">')]
-
-
-def test_the_book_has_chapters():
-    assert chapters(ROOT)
 
 
 @each_chapter
@@ -229,26 +225,6 @@ def test_two_problems_have_their_solutions_elsewhere_and_one_exercise_is_hard(ch
     assert len(problems) >= 2
     assert re.findall(r"^## (\S+)$", solved, re.MULTILINE) == problems
     assert "Hard" in [exercise.grade for exercise in pages.course.exercises(ROOT, chapter)]
-
-
-@cache
-def labels():
-    """Name what the chapters' equations, figures, claims and exercises are called: links from decks and plans lead there."""
-    texts = "".join(source(chapter) for chapter in chapters(ROOT))
-    named = set(re.findall(r"^\$\$ \(([\w-]+)\)$|^:label: ([\w-]+)$|^\(([\w-]+)\)=$", texts, re.MULTILINE))
-    figures = {
-        cell.metadata.get("mystnb", {}).get("figure", {}).get("name") for name in chapters(ROOT) for cell in code_cells(name)
-    }
-    return {name for names in named for name in names} | figures | {label(record) for record in read(ROOT)}
-
-
-@each_chapter
-@pytest.mark.parametrize("place", ["slides", "course"])
-def test_a_deck_and_a_plan_lead_to_what_there_is(chapter, place):
-    """The build says so, too, but at its end."""
-    text = (ROOT / "book" / place / f"{chapter}.md").read_text(encoding="utf-8")
-    wanted = re.findall(r"\]\(#([\w-]+)\)", text) + re.findall(r"\{(?:eq|numref|ref)\}`(?:[^`<]*<)?([\w-]+)>?`", text)
-    assert wanted and not set(wanted) - labels()
 
 
 @each_chapter

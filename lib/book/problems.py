@@ -98,7 +98,7 @@ def _problem(references: References, chapter: str, label: str, found: list[tuple
 
 
 def question(references: References, chapter: str, label: str) -> str:
-    """Return a problem's title and text, then the equations that it refers to; a ValueError if the chapter has no such problem."""
+    """Return a problem's title and text, then the equations that it refers to; a ValueError if the chapter has none such."""
     for exercise in myst.exercises(references.root, chapter):
         if exercise.options.get("label") == label and "problem" in exercise.options.get("class", ""):
             quoted = "".join(

@@ -3,7 +3,6 @@
 import json
 import tomllib
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -43,31 +42,6 @@ def test_no_identifier_is_invented():
     for name in ("CITATION.cff", ".zenodo.json", "codemeta.json"):
         text = (ROOT / name).read_text(encoding="utf-8").replace("https://doi.org/10.5063/schema/codemeta-2.0", "")
         assert not [word for word in ("doi", "zenodo.org", "swh:", "orcid") if word in text.lower()]
-
-
-def test_a_part_has_an_entry_of_its_own(tmp_path):
-    citation = citing.read(written(tmp_path, **{"repository-code": "https://github.com/owner/book"}))
-    assert citation.tag == "v1.2.3"
-    assert citation.bibtex("Claim one/a", "Chapter one", "_one_a") == (
-        "@misc{executable_learning_dynamics_one_a,\nauthor = {{Others}},\nmonth = {05},\ntitle = {Claim one/a},\n"
-        "note = {Chapter one. In: A small book. Version 1.2.3},\nyear = {2026},\nurl = {https://github.com/owner/book}\n}"
-    )
-
-
-def test_a_claim_has_its_name_in_its_fold(tmp_path):
-    html = citing.claim(citing.read(written(tmp_path, title="Small & short")), "two_point", "two_point-blobs-high")
-    assert "title = {Claim two_point/blobs-high}" in html and "Small &amp; short" in html
-    assert html.startswith('<details class="cite"><summary>Cite this claim</summary><div class="highlight"><pre>@misc{')
-
-
-@pytest.mark.parametrize("page, chapter", [("book/one", True), ("book/notes", False), ("index", False)])
-def test_each_page_ends_with_the_version_and_a_chapter_with_its_entry(tmp_path, page, chapter):
-    (tmp_path / "book").mkdir()
-    (tmp_path / "book" / "one.ipynb").touch()
-    context = {"body": "text", "title": "<span>1. </span>The <em>one</em>", "pathto": lambda name: f"/{name}.html"}
-    citing.close(SimpleNamespace(srcdir=written(tmp_path)), page, "page.html", context, object())
-    assert context["body"].startswith('text<aside class="citing"') and "Version 1.2.3, 2026-05-04" in context["body"]
-    assert ("title = {The one}" in context["body"]) == ("Cite this chapter" in context["body"]) == chapter
 
 
 @pytest.mark.parametrize("missing", ["title", "version", "date-released", "authors"])

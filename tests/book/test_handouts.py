@@ -15,8 +15,8 @@ from lib.book.myst import References
 
 ROOT = Path(__file__).parents[2]
 CITATION = replace(citing.read(ROOT), version="1.2.3", repository="https://github.com/owner/book")
-PROBLEM = re.compile(r"^```\{exercise\} ([^\n]+)\n:label: (\S+)\n:class: problem\n\n([^`]*(?:`[^`\n]+`[^`]*)*)^```$", re.MULTILINE)
-SOLUTION = re.compile(r"^````\{solution-start\}[^\n]*\n:class: dropdown\n````\n(.*?)^````\{solution-end\}", re.MULTILINE | re.DOTALL)
+PROBLEM = re.compile(r"^```\{exercise\} (.+)\n:label: (\S+)\n:class: problem\n\n((?:(?!```).*\n)+)```$", re.MULTILINE)
+SOLUTION = re.compile(r"^````\{solution-start\}[^\n]+\n:class: dropdown\n````\n(.*?)^````\{solution-end\}", re.M | re.S)
 each_chapter = pytest.mark.parametrize("chapter", toc.chapters(ROOT))
 
 
@@ -38,8 +38,7 @@ def test_a_set_asks_the_problems_of_its_chapter_in_plain_words(chapter, referenc
         question = asked[f"{label}-question"]
         assert question.startswith(f"## {title}\n\n*")
         assert all(part.strip() in question for part in re.split(r"\{\w+\}`[^`]+`", text))
-        for name in re.findall(r"\{eq\}`([^`]+)`", text):
-            assert re.search(rf"\$\$\n(.+?)\n\$\$ \({name}\)", toc.source(ROOT, chapter), re.DOTALL)[1].split("$$")[-1] in question
+        assert all(references.equations[name] in question for name in re.findall(r"\{eq\}`([^`]+)`", text))
         worth = points[f"{label}-words"], points[f"{label}-check"]
         assert question.endswith(f"**{sum(worth)} points**: {worth[0]} for the words, {worth[1]} for the check.")
 

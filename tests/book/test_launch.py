@@ -59,30 +59,6 @@ def test_links_and_copies_only_where_there_is_a_repository(book, monkeypatch, ad
     assert (book.outdir / "launch" / "one.ipynb").exists() == bool(address)
 
 
-def test_a_copy_fetches_the_book_first_and_leaves_the_notebook_alone(book):
-    path = book.srcdir / "book" / "one.ipynb"
-    before = path.read_bytes()
-    launch.write(book, None)
-    alone = json.loads((book.outdir / "launch" / "one.ipynb").read_text())
-    first, second = alone["cells"]
-    assert "--branch v1.2.3 https://github.com/owner/book book-v1.2.3" in first["source"]
-    assert (second["source"], second["outputs"], second["execution_count"]) == ("1", [], None)
-    assert path.read_bytes() == before
-
-
-def test_no_copies_after_a_build_that_failed(book):
-    launch.write(book, RuntimeError())
-    assert not book.outdir.exists()
-
-
-@pytest.mark.parametrize("chapter", CHAPTERS)
-def test_a_copy_of_each_chapter_is_a_notebook(chapter):
-    executed = json.loads((ROOT / "book" / f"{chapter}.ipynb").read_text(encoding="utf-8"))
-    untouched = copy.deepcopy(executed)
-    nbformat.validate(launch.notebook(CITATION, executed))
-    assert executed == untouched
-
-
 def test_the_first_cell_fetches_the_book_so_that_its_library_is_found(tmp_path):
     """As on Colab, but from a repository on this disk."""
     origin = tmp_path / "origin"

@@ -1,11 +1,11 @@
 """Problem sets: a student's notebook without the solution, a teacher's one with it."""
 
-import nbformat
 import pytest
 import small_book
 
 from lib.__main__ import main
 from lib.book import problems
+from lib.book.myst import References
 
 EXERCISES = r"""
 $$
@@ -77,48 +77,13 @@ def spoil(root, old, new):
     (root / "book" / "problems" / "one.md").write_text(SOLUTIONS.replace(old, new))
 
 
-def execute(notebook):
-    """Run the code of a notebook; return the names of the cells that fail."""
-    space, failed = {}, []
-    for cell in notebook.cells:
-        if cell.cell_type == "code":
-            try:
-                exec(cell.source, space)
-            except Exception:
-                failed.append(cell.id)
-    return failed
-
-
-def test_the_solution_passes_its_checks_and_the_stub_fails_them(root):
-    assert execute(problems.notebook(root, "one", solved=True)) == []
-    assert execute(problems.notebook(root, "one", solved=False)) == ["one-ex-why-check"]
-
-
-def test_a_student_gets_no_solution(root):
-    text = nbformat.writes(problems.notebook(root, "one", solved=False))
-    assert "exp" not in text.replace("exponential", "") and "decays" not in text
-    assert "YOUR ANSWER HERE" in text and "raise NotImplementedError()" in text and "Return w." in text
-
-
 def test_cells_say_to_nbgrader_what_they_are(root):
-    cells = {cell.id: cell for cell in problems.notebook(root, "one", solved=False).cells}
+    cells = {cell.id: cell for cell in problems.notebook(References(root), "one", solved=False).cells}
     facts = {name.removeprefix("one-ex-why-"): cell.metadata["nbgrader"] for name, cell in cells.items()}
     assert {name for name, one in facts.items() if one["solution"]} == {"words", "answer"}
     assert {name: one["points"] for name, one in facts.items() if one["grade"]} == {"words": 3, "check": 1}
     assert {name for name, one in facts.items() if not one["locked"]} == {"words", "answer"}
     assert all(one["grade_id"] == cells_name for one, cells_name in zip(facts.values(), cells, strict=True))
-
-
-def test_a_question_is_whole_without_the_book(root):
-    asked = problems.question(root, "one", "one-ex-why")
-    assert asked.startswith("## Why δ?\n\n*Hard.* Solve (A), see the text and two.")
-    assert "Equation (A) of the chapter:\n\n$$\n\\dot w = -w\n$$" in asked
-
-
-def test_sets_are_written_for_chapters_that_have_one(root, tmp_path):
-    assert problems.write(root, tmp_path / "out", solved=False) == [tmp_path / "out" / "one.ipynb"]
-    spoil(root, "[check]", "[other]")
-    assert problems.write(root, tmp_path / "none", solved=False) == []
 
 
 def test_the_command_keeps_solutions_in_a_folder_of_their_own(root, monkeypatch, capsys):
@@ -142,11 +107,20 @@ def test_the_command_keeps_solutions_in_a_folder_of_their_own(root, monkeypatch,
 def test_what_a_problem_lacks_is_said(root, old, new, said):
     spoil(root, old, new)
     with pytest.raises(ValueError, match=said):
-        problems.notebook(root, "one", solved=True)
+        problems.notebook(References(root), "one", solved=True)
 
 
-def test_an_equation_that_is_not_in_the_chapter_is_named(root):
+@pytest.mark.parametrize(
+    "old, new, said",
+    [
+        ("(eq-one-flow)", "(eq-one-else)", "no chapter has an equation, a figure, a section or an exercise eq-one-flow"),
+        ("{ref}", "{term}", "no words for the role term"),
+        ("*Hard.*", "~~~{tab-set}\n~~~", "no words for the directive tab-set"),
+        ("*Hard.*", "{cite:t}`nobody`", "references.bib has no entry nobody"),
+    ],
+)
+def test_what_jupyter_cannot_be_shown_is_named(root, old, new, said):
     place = root / "book" / "one.md"
-    place.write_text(place.read_text(encoding="utf-8").replace("(eq-one-flow)", "(eq-one-else)"))
-    with pytest.raises(ValueError, match=r"book/one\.md has no equation eq-one-flow"):
-        problems.question(root, "one", "one-ex-why")
+    place.write_text(place.read_text(encoding="utf-8").replace(old, new))
+    with pytest.raises(ValueError, match=said):
+        problems.question(References(root), "one", "one-ex-why")
