@@ -15,9 +15,8 @@ import yaml
 from nbclient import NotebookClient
 
 from lib import claims
-from lib.book import execute, pages, problems, toc
+from lib.book import execute, myst, pages, problems, toc
 from lib.book.ledger import read
-from lib.book.myst import References
 from lib.book.pages import margins
 from lib.book.toc import chapters
 
@@ -207,15 +206,11 @@ def test_figure_names_are_unique():
 
 @each_chapter
 def test_every_exercise_has_a_folded_solution_or_is_a_problem(chapter):
-    """The option lines (`:name: value`) follow the line that opens a directive."""
-    opened = r"^[`:]{3,}\{%s(?:-start)?\}(.*)\n((?::[\w-]+:.*\n)*)"
-    exercises = [options for _, options in re.findall(opened % "exercise", source(chapter), re.M)]
-    solutions = re.findall(opened % "solution", source(chapter), re.M)
-    labels = [re.search(r":label: (\S+)", options)[1] for options in exercises]  # each has its label
-    problems = {name for name, options in zip(labels, exercises, strict=True) if ":class: problem" in options}
-    assert len(labels) >= LEAST_EXERCISES
-    assert sorted(name.strip() for name, _ in solutions) == sorted(set(labels) - problems)
-    assert all(":class: dropdown" in options for _, options in solutions)
+    exercises, solutions = (myst.directives(ROOT, chapter, name) for name in ("exercise", "solution-start"))
+    assert len(exercises) >= LEAST_EXERCISES
+    solved = [one.options["label"] for one in exercises if one.options.get("class") != "problem"]
+    assert sorted(one.argument for one in solutions) == sorted(solved)
+    assert all(one.options["class"] == "dropdown" for one in solutions)
 
 
 @each_chapter
@@ -257,7 +252,7 @@ def test_a_plan_fills_90_minutes_and_has_what_a_lecture_needs(chapter):
 @each_chapter
 def test_a_problem_set_can_be_handed_out_and_its_solutions_pass_its_checks(chapter):
     for solved in (True, False):
-        written = problems.notebook(References(ROOT), chapter, solved)
+        written = problems.notebook(myst.References(ROOT), chapter, solved)
         NotebookClient(written, allow_errors=True, kernel_name="python3", resources={"metadata": {"path": ROOT}}).execute()
         code = {cell.id: cell for cell in written.cells if cell.cell_type == "code"}
         failed = {name for name, cell in code.items() if any(output.output_type == "error" for output in cell.outputs)}

@@ -18,7 +18,7 @@ from markdown_it.token import Token
 from mdit_py_plugins.colon_fence import colon_fence_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.myst_blocks import myst_block_plugin
-from pybtex.database import BibliographyData, Entry, parse_file
+from pybtex.database import BibliographyData, parse_file
 from pybtex.richtext import Text
 
 from lib.book.toc import chapters, source, title
@@ -56,10 +56,10 @@ def directive(token: Token) -> Directive | None:
     return Directive(opened[1], opened[2], options, "\n".join(lines).strip())
 
 
-def exercises(root: Path, chapter: str) -> list[Directive]:
-    """Return a chapter's exercises; those of the class `problem` have their solutions elsewhere."""
+def directives(root: Path, chapter: str, name: str) -> list[Directive]:
+    """Return a chapter's directives of a name."""
     found = map(directive, parse(source(root, chapter)))
-    return [one for one in found if one and one.name == "exercise"]
+    return [one for one in found if one and one.name == name]
 
 
 @dataclass
@@ -114,7 +114,7 @@ class References:
         Raises
         ------
         ValueError
-            If it has a directive or a role that there are no words for, or refers to something that no chapter has.
+            If there are no words for a directive or a reference.
         """
         lines = text.split("\n")
         for token in reversed(parse(text)):
@@ -139,33 +139,29 @@ class References:
             "prf:proof": lambda: "*Proof.* ",
         }
         if found.name not in openings:
-            raise ValueError(f"there are no words for the directive {found.name}")
+            raise ValueError(f"there are no words for {{{found.name}}}")
         return openings[found.name]() + self.write(found.body)
 
     def _role(self, found: re.Match) -> str:
         role, target, label = found.groups()
-        if role in ("cite:t", "cite:p"):
-            cited = [self._cited(key.strip()) for key in target.split(",")]
-            if role == "cite:t":
-                return " and ".join(f"{author} [{year}]" for author, year in cited)
-            return f"[{'; '.join(f'{author}, {year}' for author, year in cited)}]"
-        if role not in ("eq", "numref", "ref", "doc"):
-            raise ValueError(f"there are no words for the role {role}")
+        if label:
+            return target
         if role == "doc":
-            name = title(self.root, label or target)
-            return target if label else name
-        if (label or target) not in self.said and not label:
-            raise ValueError(f"no chapter has an equation, a figure, a section or an exercise {target}")
-        return target if label else self.said[target]
+            return title(self.root, target)
+        if role in ("eq", "numref", "ref") and target in self.said:
+            return self.said[target]
+        keys = [key.strip() for key in target.split(",")]
+        if role not in ("cite:t", "cite:p") or not set(keys) <= set(self.sources.entries):
+            raise ValueError(f"there are no words for {found[0]}")
+        if role == "cite:t":
+            return " and ".join(f"{author} [{year}]" for author, year in map(self._cited, keys))
+        return f"[{'; '.join(f'{author}, {year}' for author, year in map(self._cited, keys))}]"
 
     def _cited(self, key: str) -> tuple[str, str]:
-        if key not in self.sources.entries:
-            raise ValueError(f"book/references.bib has no entry {key}")
-        entry: Entry = self.sources.entries[key]
+        entry = self.sources.entries[key]
         names = [" ".join([*one.prelast_names, *one.last_names]) for one in entry.persons["author"]]
-        names = [str(Text.from_latex(name)) for name in names]
         author = f"{names[0]} et al." if len(names) > 2 else " and ".join(names)
-        return author, entry.fields.get("year", "n.d.")
+        return str(Text.from_latex(author)), entry.fields.get("year", "n.d.")
 
     def notebook(self, executed: dict) -> dict:
         """Return a copy of a notebook (its JSON) that Jupyter shows as it is to be read, with a caption below each figure.

@@ -99,7 +99,7 @@ def _problem(references: References, chapter: str, label: str, found: list[tuple
 
 def question(references: References, chapter: str, label: str) -> str:
     """Return a problem's title and text, then the equations that it refers to; a ValueError if the chapter has none such."""
-    for exercise in myst.exercises(references.root, chapter):
+    for exercise in myst.directives(references.root, chapter, "exercise"):
         if exercise.options.get("label") == label and "problem" in exercise.options.get("class", ""):
             quoted = "".join(
                 f"\n\nEquation {references.said[name]} of the book:\n\n$$\n{formula}\n$$"

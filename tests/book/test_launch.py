@@ -77,16 +77,6 @@ def test_the_first_cell_fetches_the_book_so_that_its_library_is_found(tmp_path):
     assert done.cells[-1].outputs[0].text.strip() == "the clone book"
 
 
-def test_binder_finds_its_files():
-    """What repo2docker reads: https://repo2docker.readthedocs.io/en/latest/configuration/; it reads no other folder then."""
-    folder = ROOT / ".binder"
-    assert not (ROOT / "binder").exists()
-    assert sorted(path.name for path in folder.iterdir()) == ["postBuild", "requirements.txt", "runtime.txt"]
-    assert re.fullmatch(r"python-3\.\d+\n", (folder / "runtime.txt").read_text())
-    assert "-r ../requirements.txt" in (folder / "requirements.txt").read_text().splitlines()
-    assert (folder / "postBuild").read_text().startswith("#!/bin/bash\n") and os.access(folder / "postBuild", os.X_OK)
-
-
 def test_codespaces_have_a_container_for_each_chapter_that_opens_it():
     plain = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text())
     assert re.fullmatch(r"mcr\.microsoft\.com/devcontainers/python:3\.\d+", plain["image"])

@@ -1,4 +1,6 @@
-"""Problem sets: a student's notebook without the solution, a teacher's one with it."""
+"""Problem sets, of the chapter in the template: the files, what nbgrader is told, and mistakes by name."""
+
+from pathlib import Path
 
 import pytest
 import small_book
@@ -7,83 +9,33 @@ from lib.__main__ import main
 from lib.book import problems
 from lib.book.myst import References
 
-EXERCISES = r"""
-$$
-a = b
-$$ (eq-one-other)
-
-$$
-\dot w = -w
-$$ (eq-one-flow)
-
-```{exercise} Why $\delta$?
-:label: one-ex-why
-:class: problem
-
-*Hard.* Solve {eq}`eq-one-flow`, see {ref}`the text <one-place>` and {doc}`two`.
-```
-"""
-SOLUTIONS = '''\
----
-jupytext:
-  text_representation: {extension: .md, format_name: myst}
-kernelspec: {name: python3, display_name: Python 3, language: python}
----
-
-# Solutions
-
-```{code-cell} ipython3
-import math
-```
-
-## one-ex-why
-
-Since it decays.
-
-**Rubric.**
-
-- 3 points: the exponential
-- 1 point (checked): a number
-
-```{code-cell} ipython3
-:tags: [answer]
-
-def path(t):
-    """Return w."""
-    ### BEGIN SOLUTION
-    return math.exp(-t)
-    ### END SOLUTION
-```
-
-```{code-cell} ipython3
-:tags: [check]
-
-assert abs(path(1) - 0.3679) < 1e-3
-```
-'''
+TEMPLATE = Path(__file__).parents[2] / "book" / "_template"
 
 
 @pytest.fixture
 def root(tmp_path):
     root = small_book.write(tmp_path)
-    place = root / "book" / "one.md"
-    place.write_text(place.read_text(encoding="utf-8") + EXERCISES)
     (root / "book" / "problems").mkdir()
-    spoil(root, "", "")
+    for form, place in (("chapter", "one"), ("problems", "problems/one")):
+        text = (TEMPLATE / f"{form}.md").read_text(encoding="utf-8").replace("NAME", "one")
+        (root / "book" / f"{place}.md").write_text(text, encoding="utf-8")
     return root
 
 
-def spoil(root, old, new):
-    (root / "book" / "problems" / "one.md").write_text(SOLUTIONS.replace(old, new))
+def spoil(root, place, old, new):
+    path = root / "book" / f"{place}.md"
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
 
 
 def test_cells_say_to_nbgrader_what_they_are(root):
-    cells = {cell.id: cell for cell in problems.notebook(References(root), "one", solved=False).cells}
-    facts = {name.removeprefix("one-ex-why-"): cell.metadata["nbgrader"] for name, cell in cells.items()}
+    cells = {cell.id: cell.metadata["nbgrader"] for cell in problems.notebook(References(root), "one", solved=False).cells}
+    facts = {name.removeprefix("one-ex-two-"): one for name, one in cells.items() if name.startswith("one-ex-two")}
     assert {name for name, one in facts.items() if one["solution"]} == {"words", "answer"}
-    assert {name: one["points"] for name, one in facts.items() if one["grade"]} == {"words": 3, "check": 1}
+    assert {name: one["points"] for name, one in facts.items() if one["grade"]} == {"words": 3, "check": 2}
     assert {name for name, one in facts.items() if not one["locked"]} == {"words", "answer"}
-    assert all(one["grade_id"] == cells_name for one, cells_name in zip(facts.values(), cells, strict=True))
+    assert all(one["grade_id"] == name for name, one in cells.items())
 
 
 def test_the_command_keeps_solutions_in_a_folder_of_their_own(root, monkeypatch, capsys):
@@ -91,36 +43,24 @@ def test_the_command_keeps_solutions_in_a_folder_of_their_own(root, monkeypatch,
     assert main(["course"]) == 0
     assert capsys.readouterr().out == "_build/course/one.ipynb\n_build/solutions/one.ipynb\n"
     without, whole = ((root / "_build" / name / "one.ipynb").read_text() for name in ("course", "solutions"))
-    assert "math.exp" not in without and "math.exp" in whole
+    assert "rates = [1.0, 0.1]" not in without and "rates = [1.0, 0.1]" in whole
 
 
 @pytest.mark.parametrize(
-    "old, new, said",
+    "place, old, new, said",
     [
-        ("[answer]", "[other]", "want words, then one cell tagged answer and one tagged check"),
-        ("- 1 point (checked)", "- one point", r"want \*\*Rubric"),
-        ("**Rubric.**", "Rubric", r"want \*\*Rubric"),
-        ("### BEGIN", "### START", "BEGIN SOLUTION in the answer"),
-        ("one-ex-why", "one-ex-lost", "has no problem one-ex-lost"),
+        ("problems/one", "[answer]", "[other]", "want words, then one cell tagged answer and one tagged check"),
+        ("problems/one", "- 2 points (checked)", "- two points", r"want \*\*Rubric"),
+        ("problems/one", "**Rubric.**", "Rubric", r"want \*\*Rubric"),
+        ("problems/one", "### BEGIN", "### START", "BEGIN SOLUTION in the answer"),
+        ("problems/one", "one-ex-two", "one-ex-lost", "has no problem one-ex-lost"),
+        ("one", "*Medium.* Two", "See {eq}`eq-lost`. Two", "no words for {eq}`eq-lost`"),
+        ("one", "*Medium.* Two", "{cite:t}`nobody`. Two", "no words for {cite:t}`nobody`"),
+        ("one", "*Medium.* Two", "{term}`loss`. Two", "no words for {term}`loss`"),
+        ("one", "*Medium.* Two", "~~~{tab-set}\n~~~\nTwo", "no words for {tab-set}"),
     ],
 )
-def test_what_a_problem_lacks_is_said(root, old, new, said):
-    spoil(root, old, new)
+def test_what_a_problem_lacks_is_said(root, place, old, new, said):
+    spoil(root, place, old, new)
     with pytest.raises(ValueError, match=said):
         problems.notebook(References(root), "one", solved=True)
-
-
-@pytest.mark.parametrize(
-    "old, new, said",
-    [
-        ("(eq-one-flow)", "(eq-one-else)", "no chapter has an equation, a figure, a section or an exercise eq-one-flow"),
-        ("{ref}", "{term}", "no words for the role term"),
-        ("*Hard.*", "~~~{tab-set}\n~~~", "no words for the directive tab-set"),
-        ("*Hard.*", "{cite:t}`nobody`", "references.bib has no entry nobody"),
-    ],
-)
-def test_what_jupyter_cannot_be_shown_is_named(root, old, new, said):
-    place = root / "book" / "one.md"
-    place.write_text(place.read_text(encoding="utf-8").replace(old, new))
-    with pytest.raises(ValueError, match=said):
-        problems.question(References(root), "one", "one-ex-why")

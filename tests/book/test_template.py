@@ -182,10 +182,13 @@ def test_notebooks_and_decks_have_the_numbers_of_the_site(started, site):
 
 
 def test_each_chapter_leads_to_what_there_is_to_teach_it_with_and_back(started, site):
-    for chapter in toc.chapters(started):
-        for path, count in ((f"book/{chapter}.html", 3 + 2), (f"book/course/{chapter}.html", 3)):
-            links = article(site / path).select(".materials a, .problem-mark a")
-            assert len(links) == count and all((site / path).parent.joinpath(link["href"]).is_file() for link in links)
+    wanted = {"book/syllabus.html": 4 * len(toc.chapters(started))}
+    wanted |= {f"book/{chapter}.html": 3 + 2 for chapter in toc.chapters(started)}
+    wanted |= {f"book/course/{chapter}.html": 3 for chapter in toc.chapters(started)}
+    for page, count in wanted.items():
+        links = article(site / page).select(".materials a, .problem-mark a, td:nth-of-type(3) a")
+        assert len(links) == count, page
+        assert all((site / page).parent.joinpath(link["href"]).is_file() for link in links)
 
 
 def test_book_chapters_and_claims_have_entries_that_tex_can_typeset(started, site):

@@ -72,5 +72,5 @@ def exercises(root: Path, chapter: str) -> list[Exercise]:
     """List a chapter's exercises."""
     return [
         Exercise(one.argument, one.options["label"], "problem" in one.options.get("class", ""), one.body[1:].partition(".*")[0])
-        for one in myst.exercises(root, chapter)
+        for one in myst.directives(root, chapter, "exercise")
     ]
