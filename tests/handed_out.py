@@ -12,5 +12,7 @@ def markup(text, typeset=False):
 
 
 def words(notebook):
-    """Return the Markdown of a notebook."""
-    return "\n\n".join("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown")
+    """Return the Markdown of a notebook, that of its outputs, too."""
+    written = [cell["source"] for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
+    shown = [output.get("data", {}) for cell in notebook["cells"] for output in cell.get("outputs", [])]
+    return "\n\n".join(map("".join, [*written, *(data.get("text/markdown", "") for data in shown)]))

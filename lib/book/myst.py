@@ -6,9 +6,7 @@ In a notebook for Jupyter a directive becomes its text, and a reference becomes 
 import copy
 import re
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,12 +36,6 @@ class Directive(NamedTuple):
     body: str
 
 
-@cache
-def parse(text: str) -> Sequence[Token]:
-    """Return the tokens of a text."""
-    return MARKDOWN.parse(text)
-
-
 def directive(token: Token) -> Directive | None:
     """Read a directive from a token that is one."""
     opened = DIRECTIVE.fullmatch(token.info.strip()) if token.type in ("fence", "colon_fence") else None
@@ -58,7 +50,7 @@ def directive(token: Token) -> Directive | None:
 
 def directives(root: Path, chapter: str, name: str) -> list[Directive]:
     """Return a chapter's directives of a name."""
-    found = map(directive, parse(source(root, chapter)))
+    found = map(directive, MARKDOWN.parse(source(root, chapter)))
     return [one for one in found if one and one.name == name]
 
 
@@ -97,7 +89,7 @@ class References:
                     self.said[name] = named("Fig. {}")
                 continue
             target = ""
-            for token in parse(cell.source):
+            for token in MARKDOWN.parse(cell.source):
                 found = directive(token)
                 if token.type == "math_block_label":
                     self.equations[token.info] = token.content.strip()
@@ -117,7 +109,7 @@ class References:
             If there are no words for a directive or a reference.
         """
         lines = text.split("\n")
-        for token in reversed(parse(text)):
+        for token in reversed(MARKDOWN.parse(text)):
             if (written := self._block(token)) is not None:
                 lines[slice(*token.map)] = written.split("\n")
         return ROLE.sub(self._role, "\n".join(lines)).strip()

@@ -72,7 +72,7 @@ def test_the_chapter_passes_the_checks(started):
     for rule in (
         "test_chapter_has_enough_claims_under_its_own_name",
         "test_a_chapter_opens_with_a_picture_its_findings_and_what_one_needs",
-        "test_two_problems_have_their_solutions_elsewhere_and_one_exercise_is_hard",
+        "test_exercises_have_folded_solutions_but_for_two_problems_and_one_is_hard",
     ):
         assert f"{rule}[{NAME}]" in said
     assert "test_the_path_is_the_integrated_flow" in said
