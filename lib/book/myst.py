@@ -95,7 +95,7 @@ class References:
                     self.equations[token.info] = token.content.strip()
                     self.said[token.info] = named("({})")
                 elif found and found.name == "exercise":
-                    self.said[found.options["label"]] = named("Exercise {}")
+                    self.said[found.options.get("label", "")] = named("Exercise {}")
                 elif token.type == "inline" and target:
                     self.said[target] = token.content
                 target = token.content if token.type == "myst_target" else target * (token.type == "heading_open")
@@ -118,21 +118,22 @@ class References:
         if token.type in ("myst_target", "myst_line_comment"):
             return ""
         if token.type == "math_block_label":
-            return f"$$\n{token.content.strip()}\n\\tag{{{self.said[token.info].strip('()')}}}\n$$"
+            number = self.said.get(token.info, token.info).strip("()")
+            return f"$$\n{token.content.strip()}\n\\tag{{{number}}}\n$$"
         found = directive(token)
         if not found:
             return None
         openings = {
-            "exercise": lambda: f"**{self.said[found.options['label']]}: {found.argument}**\n\n",
-            "solution-start": lambda: f"**Solution of {self.said[found.argument]}**",
-            "solution-end": lambda: "",
-            "admonition": lambda: f"**{found.argument}**\n\n",
-            "container": lambda: "",
-            "prf:proof": lambda: "*Proof.* ",
+            "exercise": f"**{self.said.get(found.options.get('label', ''))}: {found.argument}**\n\n",
+            "solution-start": f"**Solution of {self.said.get(found.argument)}**",
+            "solution-end": "",
+            "admonition": f"**{found.argument}**\n\n",
+            "container": "",
+            "prf:proof": "*Proof.* ",
         }
         if found.name not in openings:
             raise ValueError(f"there are no words for {{{found.name}}}")
-        return openings[found.name]() + self.write(found.body)
+        return openings[found.name] + self.write(found.body)
 
     def _role(self, found: re.Match) -> str:
         role, target, label = found.groups()
