@@ -279,12 +279,6 @@ def test_every_exercise_says_how_hard_it_is(chapter):
     assert grades[-1] == "Research level"
 
 
-def test_the_course_guide_has_every_chapter_once():
-    weeks = yaml.safe_load((ROOT / "book" / "course.yml").read_text(encoding="utf-8"))["weeks"]
-    named = [name for week in weeks for name in week["chapters"]]
-    assert [named.count(chapter) for chapter in chapters(ROOT)] == [1] * len(chapters(ROOT))
-
-
 def test_notation_names_what_there_is_in_lib():
     text = (ROOT / "book" / "notation.md").read_text(encoding="utf-8")
     names = re.findall(r"`((?:lib\.kernels|(?!lib)\w+)\.\w+)`", text)
