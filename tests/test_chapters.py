@@ -15,7 +15,7 @@ import yaml
 from nbclient import NotebookClient
 
 from lib import claims
-from lib.book import execute, pages, problems, toc
+from lib.book import execute, myst, pages, problems, toc
 from lib.book.ledger import read
 from lib.book.pages import margins
 from lib.book.toc import chapters
@@ -67,10 +67,6 @@ def moving_figures(cell):
     """List the figures with a slider; their alt text is in the HTML, where myst-nb puts none."""
     pages = ["".join(output.get("data", {}).get("text/html", "")) for output in cell.outputs]
     return [page for page in pages if page.startswith('<div class="moving">')]
-
-
-def test_the_book_has_chapters():
-    assert chapters(ROOT)
 
 
 @each_chapter
@@ -209,45 +205,16 @@ def test_figure_names_are_unique():
 
 
 @each_chapter
-def test_every_exercise_has_a_folded_solution_or_is_a_problem(chapter):
-    """The option lines (`:name: value`) follow the line that opens a directive."""
-    opened = r"^[`:]{3,}\{%s(?:-start)?\}(.*)\n((?::[\w-]+:.*\n)*)"
-    exercises = [options for _, options in re.findall(opened % "exercise", source(chapter), re.M)]
-    solutions = re.findall(opened % "solution", source(chapter), re.M)
-    labels = [re.search(r":label: (\S+)", options)[1] for options in exercises]  # each has its label
-    problems = {name for name, options in zip(labels, exercises, strict=True) if ":class: problem" in options}
-    assert len(labels) >= LEAST_EXERCISES
-    assert sorted(name.strip() for name, _ in solutions) == sorted(set(labels) - problems)
-    assert all(":class: dropdown" in options for _, options in solutions)
-
-
-@each_chapter
-def test_two_problems_have_their_solutions_elsewhere_and_one_exercise_is_hard(chapter):
-    problems = re.findall(r"^:label: (\S+)\n:class: problem$", source(chapter), re.MULTILINE)
+def test_exercises_have_folded_solutions_but_for_two_problems_and_one_is_hard(chapter):
+    exercises, solutions = (myst.directives(ROOT, chapter, name) for name in ("exercise", "solution-start"))
+    assert len(exercises) >= LEAST_EXERCISES
+    elsewhere = [one.options["label"] for one in exercises if one.options.get("class") == "problem"]
+    assert len(elsewhere) >= 2
+    assert sorted([*elsewhere, *(one.argument for one in solutions)]) == sorted(one.options["label"] for one in exercises)
+    assert all(one.options["class"] == "dropdown" for one in solutions)
     solved = (ROOT / "book" / "problems" / f"{chapter}.md").read_text(encoding="utf-8")
-    assert len(problems) >= 2
-    assert re.findall(r"^## (\S+)$", solved, re.MULTILINE) == problems
+    assert re.findall(r"^## (\S+)$", solved, re.MULTILINE) == elsewhere
     assert "Hard" in [exercise.grade for exercise in pages.course.exercises(ROOT, chapter)]
-
-
-@cache
-def labels():
-    """Name what the chapters' equations, figures, claims and exercises are called: links from decks and plans lead there."""
-    texts = "".join(source(chapter) for chapter in chapters(ROOT))
-    named = set(re.findall(r"^\$\$ \(([\w-]+)\)$|^:label: ([\w-]+)$|^\(([\w-]+)\)=$", texts, re.MULTILINE))
-    figures = {
-        cell.metadata.get("mystnb", {}).get("figure", {}).get("name") for name in chapters(ROOT) for cell in code_cells(name)
-    }
-    return {name for names in named for name in names} | figures | {label(record) for record in read(ROOT)}
-
-
-@each_chapter
-@pytest.mark.parametrize("place", ["slides", "course"])
-def test_a_deck_and_a_plan_lead_to_what_there_is(chapter, place):
-    """The build says so, too, but at its end."""
-    text = (ROOT / "book" / place / f"{chapter}.md").read_text(encoding="utf-8")
-    wanted = re.findall(r"\]\(#([\w-]+)\)", text) + re.findall(r"\{(?:eq|numref|ref)\}`(?:[^`<]*<)?([\w-]+)>?`", text)
-    assert wanted and not set(wanted) - labels()
 
 
 @each_chapter
@@ -280,7 +247,7 @@ def test_a_plan_fills_90_minutes_and_has_what_a_lecture_needs(chapter):
 @each_chapter
 def test_a_problem_set_can_be_handed_out_and_its_solutions_pass_its_checks(chapter):
     for solved in (True, False):
-        written = problems.notebook(ROOT, chapter, solved)
+        written = problems.notebook(myst.References(ROOT), chapter, solved)
         NotebookClient(written, allow_errors=True, kernel_name="python3", resources={"metadata": {"path": ROOT}}).execute()
         code = {cell.id: cell for cell in written.cells if cell.cell_type == "code"}
         failed = {name for name, cell in code.items() if any(output.output_type == "error" for output in cell.outputs)}
@@ -310,12 +277,6 @@ def test_every_exercise_says_how_hard_it_is(chapter):
     assert grades == sorted(grades, key=pages.course.GRADES.index)
     assert grades[0] == "Easy"
     assert grades[-1] == "Research level"
-
-
-def test_the_course_guide_has_every_chapter_once():
-    weeks = yaml.safe_load((ROOT / "book" / "course.yml").read_text(encoding="utf-8"))["weeks"]
-    named = [name for week in weeks for name in week["chapters"]]
-    assert [named.count(chapter) for chapter in chapters(ROOT)] == [1] * len(chapters(ROOT))
 
 
 def test_notation_names_what_there_is_in_lib():

@@ -40,14 +40,14 @@ class Citation:
         return f"v{self.version}"
 
     def bibtex(self, title: str = "", note: str = "", key: str = "") -> str:
-        """Write the entry of the book, or of a part of it with a title, a note and a key of its own."""
+        """Write the entry of the book, or of a part of it with a title, a note and a key of its own, which TeX can typeset."""
         year, month, _ = self.date.split("-")
         version = f"Version {self.version}"
         fields = {
             "author": " and ".join(self.sorted_authors),
             "month": month,
-            "title": title or self.title,
-            "note": f"{note}. In: {self.title}. {version}" if note else version,
+            "title": (title or self.title).replace("_", r"\_"),
+            "note": (f"{note}. In: {self.title}. {version}" if note else version).replace("_", r"\_"),
             "year": year,
         } | ({"url": self.repository} if self.repository else {})
         lines = ",\n".join(f"{name} = {{{value}}}" for name, value in fields.items())

@@ -1,4 +1,6 @@
-"""One click to run: a chapter's links to Binder, Colab and Codespaces, once `CITATION.cff` names the repository.
+"""Notebooks of chapters for readers: the download of each page, and one click to run on Binder, Colab or Codespaces.
+
+The links are there once `CITATION.cff` names the repository. What is downloaded, and what Colab opens, is written for Jupyter.
 
 Binder opens the committed notebook at the tag, Codespaces in the container of `.devcontainer/CHAPTER`. Colab has nothing but the
 notebook that it opens, so each build writes a copy of every chapter, `launch/CHAPTER.ipynb`, whose first cell fetches the book at
@@ -17,6 +19,7 @@ from sphinx.config import Config
 from lib import files
 from lib.book import citing
 from lib.book.citing import Citation
+from lib.book.myst import References
 from lib.book.toc import chapters
 
 BRANCH = "launch"  # where the copies for Colab are
@@ -39,9 +42,9 @@ def links(citation: Citation, chapter: str) -> dict[str, str]:
     }
 
 
-def notebook(citation: Citation, executed: dict) -> dict:
+def notebook(citation: Citation, shown: dict) -> dict:
     """Return a copy of a notebook (its JSON) without outputs, whose first cell fetches the book."""
-    alone = copy.deepcopy(executed)
+    alone = copy.deepcopy(shown)
     for cell in alone["cells"]:
         if cell["cell_type"] == "code":
             cell |= {"outputs": [], "execution_count": None}
@@ -77,14 +80,16 @@ def offer(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.d
 
 
 def write(app: Sphinx, problem: Exception | None) -> None:
-    """Write the copies for Colab."""
-    root = Path(app.srcdir)
-    citation = citing.read(root)
-    if problem or app.builder.format != "html" or not citation.repository:
+    """Write the notebooks that the pages offer for download, and the copies for Colab."""
+    if problem or app.builder.format != "html":
         return
+    root, site = Path(app.srcdir), Path(app.outdir)
+    citation, references = citing.read(root), References(root)
     for chapter in chapters(root):
-        executed = json.loads((root / "book" / f"{chapter}.ipynb").read_text(encoding="utf-8"))
-        files.write(Path(app.outdir, "launch", f"{chapter}.ipynb"), json.dumps(notebook(citation, executed), indent=1) + "\n")
+        shown = references.notebook(json.loads((root / "book" / f"{chapter}.ipynb").read_text(encoding="utf-8")))
+        files.write(site / "_sources" / "book" / f"{chapter}.ipynb", json.dumps(shown, indent=1) + "\n")
+        if citation.repository:
+            files.write(site / "launch" / f"{chapter}.ipynb", json.dumps(notebook(citation, shown), indent=1) + "\n")
 
 
 def setup(app: Sphinx) -> None:

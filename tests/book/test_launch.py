@@ -59,30 +59,6 @@ def test_links_and_copies_only_where_there_is_a_repository(book, monkeypatch, ad
     assert (book.outdir / "launch" / "one.ipynb").exists() == bool(address)
 
 
-def test_a_copy_fetches_the_book_first_and_leaves_the_notebook_alone(book):
-    path = book.srcdir / "book" / "one.ipynb"
-    before = path.read_bytes()
-    launch.write(book, None)
-    alone = json.loads((book.outdir / "launch" / "one.ipynb").read_text())
-    first, second = alone["cells"]
-    assert "--branch v1.2.3 https://github.com/owner/book book-v1.2.3" in first["source"]
-    assert (second["source"], second["outputs"], second["execution_count"]) == ("1", [], None)
-    assert path.read_bytes() == before
-
-
-def test_no_copies_after_a_build_that_failed(book):
-    launch.write(book, RuntimeError())
-    assert not book.outdir.exists()
-
-
-@pytest.mark.parametrize("chapter", CHAPTERS)
-def test_a_copy_of_each_chapter_is_a_notebook(chapter):
-    executed = json.loads((ROOT / "book" / f"{chapter}.ipynb").read_text(encoding="utf-8"))
-    untouched = copy.deepcopy(executed)
-    nbformat.validate(launch.notebook(CITATION, executed))
-    assert executed == untouched
-
-
 def test_the_first_cell_fetches_the_book_so_that_its_library_is_found(tmp_path):
     """As on Colab, but from a repository on this disk."""
     origin = tmp_path / "origin"
@@ -99,16 +75,6 @@ def test_the_first_cell_fetches_the_book_so_that_its_library_is_found(tmp_path):
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = NotebookClient(alone, timeout=60, resources={"metadata": {"path": tmp_path}}).execute(env=environment)
     assert done.cells[-1].outputs[0].text.strip() == "the clone book"
-
-
-def test_binder_finds_its_files():
-    """What repo2docker reads: https://repo2docker.readthedocs.io/en/latest/configuration/; it reads no other folder then."""
-    folder = ROOT / ".binder"
-    assert not (ROOT / "binder").exists()
-    assert sorted(path.name for path in folder.iterdir()) == ["postBuild", "requirements.txt", "runtime.txt"]
-    assert re.fullmatch(r"python-3\.\d+\n", (folder / "runtime.txt").read_text())
-    assert "-r ../requirements.txt" in (folder / "requirements.txt").read_text().splitlines()
-    assert (folder / "postBuild").read_text().startswith("#!/bin/bash\n") and os.access(folder / "postBuild", os.X_OK)
 
 
 def test_codespaces_have_a_container_for_each_chapter_that_opens_it():

@@ -23,20 +23,6 @@ def offered(root, page):
     return context["body"]
 
 
-def test_a_chapter_ends_with_its_materials(root):
-    body = offered(root, "book/one")
-    assert body.index("text") < body.index("Teach this chapter:")
-    assert '<a href="../book/course/one.html">Teaching plan</a> · <a href="../slides/one.html">Slides</a>' in body
-    assert '<a href="../problems/one.ipynb" download>Problem set</a>' in body
-    assert ">Chapter<" not in body
-
-
-def test_a_plan_begins_with_its_chapter(root):
-    body = offered(root, "book/course/one")
-    assert body.index("</h1>") < body.index('<a href="../../book/one.html">Chapter</a>') < body.index("text")
-    assert ">Teaching plan<" not in body
-
-
 def test_what_was_not_written_is_not_offered(root):
     assert offered(root, "book/index") == "<h1>Title</h1>text"
     assert "Slides" not in offered(root, "book/two")

@@ -2,16 +2,23 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+from html import unescape
 from pathlib import Path
 
 import pytest
 import yaml
 from bs4 import BeautifulSoup
+from docutils.nodes import make_id
+from handed_out import markup
+from handed_out import words as markdown
+from pybtex.database import parse_string
 
-from lib.book import template, toc
+from lib.book import ledger, template, toc
+from lib.book.myst import References
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("book", "lib", "tests")
@@ -65,7 +72,7 @@ def test_the_chapter_passes_the_checks(started):
     for rule in (
         "test_chapter_has_enough_claims_under_its_own_name",
         "test_a_chapter_opens_with_a_picture_its_findings_and_what_one_needs",
-        "test_two_problems_have_their_solutions_elsewhere_and_one_exercise_is_hard",
+        "test_exercises_have_folded_solutions_but_for_two_problems_and_one_is_hard",
     ):
         assert f"{rule}[{NAME}]" in said
     assert "test_the_path_is_the_integrated_flow" in said
@@ -94,9 +101,9 @@ def test_the_site_is_built_with_it(site):
     assert "claim-corrected" in (pages / f"{NAME}.html").read_text(encoding="utf-8")
 
 
-def article(site, page):
+def article(page):
     """Read a page of the site, without code."""
-    words = BeautifulSoup((site / "book" / f"{page}.html").read_text(encoding="utf-8"), "html.parser").article
+    words = BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser").select_one("article, main.bd-article")
     for part in words.select("pre, script, svg"):
         part.decompose()
     return words
@@ -115,7 +122,7 @@ RATE = r"e^{-2\lambda t}"  # in the statement of a claim that is corrected
     ],
 )
 def test_the_formulas_of_a_statement_are_typeset_wherever_it_stands(site, page, place):
-    words = article(site, page)
+    words = article(site / "book" / f"{page}.html")
     assert RATE in [formula["data-tex"] for formula in words.select_one(place).find_all("math")]
     assert "$" not in words.get_text()
 
@@ -130,7 +137,7 @@ def test_where_nothing_can_be_typeset_formulas_are_plain(site):
 
 
 def test_captions_and_previews_are_typeset(site):
-    words = article(site, NAME)
+    words = article(site / "book" / f"{NAME}.html")
     assert len(words.select(f"#fig-{NAME.replace('_', '-')}-steps figcaption math")) == 5
     preview = (site / "book" / f"{NAME}.preview.js").read_text(encoding="utf-8")
     assert "$" not in preview and preview.count("<math") > 20
@@ -139,12 +146,59 @@ def test_captions_and_previews_are_typeset(site):
 def test_the_parameters_are_hidden_and_problems_say_that_they_are_some(site):
     html = (site / "book" / f"{NAME}.html").read_text(encoding="utf-8")
     assert "profile = " not in BeautifulSoup(html, "html.parser").article.get_text().replace(chr(160), " ")
-    words = article(site, NAME)
+    words = article(site / "book" / f"{NAME}.html")
     assert [part.get_text() for part in words.select(".problem .problem-mark")] == [PROBLEM] * 2
     assert len(words.select(".problem-mark")) == 2 and len(words.select(".solution")) == 5
-    listed = [item.get_text() for item in article(site, "course").find_all("li") if "problem: its solution" in item.get_text()]
+    listed = [
+        item.get_text()
+        for item in article(site / "book" / "course.html").find_all("li")
+        if "problem: its solution" in item.get_text()
+    ]
     assert [text for text in listed if text.startswith(("Two steps (medium;", "Many curvatures (hard;"))] == listed[-2:]
     assert not (site / "book" / "problems").exists()
+
+
+def test_what_the_site_hands_out_has_no_markup(started, site):
+    """Decks, plans, course guide and syllabus; the problem sets, and the notebooks that the pages offer."""
+    course = [site / "book" / f"{name}.html" for name in ("course", "syllabus")]
+    for page in [*course, *site.glob("slides/*.html"), *site.glob("book/course/*.html")]:
+        assert not markup(article(page).get_text(), typeset=True), page
+    notebooks = [*site.glob("problems/*.ipynb"), *site.glob("_sources/book/*.ipynb")]
+    assert len(notebooks) == 2 * len(toc.chapters(started))
+    for path in notebooks:
+        assert not markup(markdown(json.loads(path.read_text(encoding="utf-8")))), path
+
+
+def test_notebooks_and_decks_have_the_numbers_of_the_site(started, site):
+    said, shown = References(started).said, {}
+    for chapter in toc.chapters(started):
+        for part in article(site / "book" / f"{chapter}.html").select("div.math[id], figure[id], div.exercise[id]"):
+            number = part.select_one(".eqno, .caption-number").find(string=True)
+            shown[make_id(part["id"].removeprefix("equation-"))] = number.strip()
+        links = article(site / "slides" / f"{chapter}.html").select("a[href*='#']")
+        texts = {make_id(link["href"].split("#")[1].removeprefix("equation-")): link.get_text() for link in links}
+        assert texts and all(texts[name] == shown[name] for name in set(texts) & set(shown))
+    assert shown == {make_id(label): number for label, number in said.items() if make_id(label) in shown}
+
+
+def test_each_chapter_leads_to_what_there_is_to_teach_it_with_and_back(started, site):
+    names = toc.chapters(started)
+    wanted = [("book/syllabus.html", "td:nth-of-type(3) a", 4 * len(names))]
+    wanted += [(f"book/{name}.html", ".materials a, .problem-mark a", 3 + 2) for name in names]
+    wanted += [(f"book/course/{name}.html", ".materials a", 3) for name in names]
+    for page, selector, count in wanted:
+        links = article(site / page).select(selector)
+        assert len(links) == count, page
+        assert all((site / page).parent.joinpath(link["href"]).is_file() for link in links)
+
+
+def test_book_chapters_and_claims_have_entries_that_tex_can_typeset(started, site):
+    pages = [path.read_text(encoding="utf-8") for path in site.glob("book/*.html")]
+    entries = [unescape(entry) for page in pages for entry in re.findall(r"<pre>(@misc.*?)</pre>", page, re.DOTALL)]
+    found = parse_string("\n".join(entries), "bibtex").entries
+    assert len(found) == len(entries) == len(toc.chapters(started)) + len(ledger.read(started))
+    assert all(entry.persons["author"] for entry in found.values())
+    assert not [entry for entry in entries if re.search(r"^(?:title|note) = .*(?<!\\)[_$%&#^~]", entry, re.MULTILINE)]
 
 
 @pytest.mark.parametrize("name", ["", "Topic", "two words", "../up", "topic2", "_topic", "a__b"])

@@ -1,16 +1,14 @@
 """The course guide and the syllabus: the weeks from `book/course.yml`, the exercises from the chapters."""
 
-import re
 from pathlib import Path
 from typing import NamedTuple
 
 import yaml
 
-from lib.book import teaching
-from lib.book.toc import chapters, source, title
+from lib.book import myst, teaching
+from lib.book.toc import chapters, title
 from lib.markdown import sentence, table
 
-EXERCISE = re.compile(r"^`{3,}\{exercise\} (.+)\n:label: (\S+)\n(:class: problem\n)?\n\*(.+?)\.\*", re.MULTILINE)
 GRADES = ("Easy", "Medium", "Hard", "Research level")
 
 
@@ -72,5 +70,7 @@ def _chapter(root: Path, name: str, entry: dict) -> list[str]:
 
 def exercises(root: Path, chapter: str) -> list[Exercise]:
     """List a chapter's exercises."""
-    found = EXERCISE.findall(source(root, chapter))
-    return [Exercise(title, label, bool(problem), grade) for title, label, problem, grade in found]
+    return [
+        Exercise(one.argument, one.options["label"], "problem" in one.options.get("class", ""), one.body[1:].partition(".*")[0])
+        for one in myst.directives(root, chapter, "exercise")
+    ]

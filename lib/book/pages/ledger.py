@@ -1,15 +1,13 @@
 """What the ledger and the errata take from the claims."""
 
-import re
 from collections import Counter
 from pathlib import Path
 
 from lib import claims
-from lib.book.toc import chapters, source, title
+from lib.book import myst
+from lib.book.toc import chapters, title
 from lib.claims import CORRECTED, NEW, SLIP, VERDICTS
 from lib.markdown import escape, sentence, table
-
-ADMONITION = re.compile(r"^([:`]{3,})\{admonition\} (Printed.*)\n(?::.*\n)*\n?([\s\S]*?)^\1$", re.MULTILINE)
 
 HEADS = ("claim", "statement", "measured", "verdict")
 
@@ -35,13 +33,13 @@ def errata(root: Path, records: list[dict]) -> dict[str, str]:
     mended = by_chapter([record for record in records if record["verdict"] in (CORRECTED, SLIP)])
     sections = []
     for chapter in chapters(root):
-        notes = ADMONITION.findall(source(root, chapter))
+        notes = [note for note in myst.directives(root, chapter, "admonition") if note.argument.startswith("Printed")]
         rows = mended.get(chapter, [])
         if notes or rows:
             sections.append(f"## {title(root, chapter)}")
-        for _, heading, note in notes:
-            lead = "" if heading == "Printed and true" else f"**{heading}** "
-            sections.append("> " + (lead + note.strip()).replace("\n", "\n> "))
+        for note in notes:
+            lead = "" if note.argument == "Printed and true" else f"**{note.argument}** "
+            sections.append("> " + (lead + note.body).replace("\n", "\n> "))
         if rows:
             sections.append(table(["place", "what holds", "verdict", "bound", "as printed", "measured"], map(_erratum, rows)))
     count = counts(records)
