@@ -66,7 +66,8 @@ def _reason(root: Path, said: str) -> str:
     sources = dict.fromkeys(os.path.relpath(match[1], root).replace(".ipynb", ".md") for match in found if match[1])
     names = [Path(source).stem for source in sources if Path(source).stem in chapters(root)]
     todo = f", then `python -m lib run {' '.join(names)}`" if names else ""
-    return f"{len(found)} warnings, first {found[0][2]}: mend {', '.join(sources) or 'that'}{todo}"
+    more = f" (and {len(found) - 1} more)" if found[1:] else ""
+    return f"{found[0][2]}{more}: mend {', '.join(sources) or 'that'}{todo}"
 
 
 def _leave_interrupts_to_us() -> None:

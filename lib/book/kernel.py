@@ -4,6 +4,7 @@ What the reader has set for Matplotlib, IPython, Jupyter or Python, his kernel s
 change no output. Kernels talk through sockets in a folder of their own, so that no port can be taken.
 """
 
+import atexit
 import os
 import shutil
 import sys
@@ -26,6 +27,7 @@ KEPT = {"PYTHONHOME", "PYTHONNOUSERSITE", "PYTHONUSERBASE", "NUMBA_CACHE_DIR", "
 LONGEST = 90  # characters that a folder of sockets may have
 
 _said = tempfile.TemporaryFile()  # what the last kernel of this process wrote on stderr beside its cells
+atexit.register(_said.close)
 
 
 def environment(folder: str) -> dict[str, str]:
