@@ -303,7 +303,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out what the command line says; return the exit status, 130 after Ctrl-C."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed: the next file that is opened would take its place
-            setattr(sys, name, open(os.devnull, "w"))
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
     options = parser().parse_args(arguments)
     sys.stdout.reconfigure(errors="backslashreplace")  # a Greek letter must not stop what was to be said
     try:

@@ -338,8 +338,7 @@ def built(monkeypatch, root, status=0):
 
     def jupyter_book(command, **options):
         calls.append("--all" in command)
-        if status:
-            raise subprocess.CalledProcessError(status, command)
+        return subprocess.CompletedProcess(command, status, stderr="WARNING: nothing is right")
 
     monkeypatch.setattr(build.subprocess, "run", jupyter_book)
     monkeypatch.chdir(root)
@@ -350,7 +349,8 @@ def built(monkeypatch, root, status=0):
 @pytest.mark.fault("failed build", "`lib build`, with a warning", "a mark: the next build does every page, not what has changed")
 def test_a_build_that_failed_is_not_built_upon(small, monkeypatch, capsys, record_property):
     assert not built(monkeypatch, small)
-    assert not built(monkeypatch, small, status=1)
+    assert not built(monkeypatch, small, status=2)
+    assert "lib build: nothing is right: mend that; " in capsys.readouterr().err
     assert built(monkeypatch, small)
     said = capsys.readouterr().err.strip()
     record_property("said", said)

@@ -26,7 +26,8 @@ STRANGE += ("LANG", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "
 KEPT = {"PYTHONHOME", "PYTHONNOUSERSITE", "PYTHONUSERBASE", "NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS"}  # where things are
 LONGEST = 90  # characters that a folder of sockets may have
 
-_said = tempfile.TemporaryFile()  # what the last kernel of this process wrote on stderr beside its cells
+# What the last kernel of this process wrote on stderr beside its cells.
+_said = tempfile.TemporaryFile()  # noqa: SIM115
 atexit.register(_said.close)
 
 

@@ -334,45 +334,6 @@ def test_the_command_line_refuses_what_it_does_not_know(capsys, arguments, messa
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    "arguments, words",
-    [
-        ([], ["run", "build", "report", "example: python -m lib run"]),
-        (
-            ["run"],
-            ["CHAPTER", "--profile {quick,paper}", "--device {auto,cpu,cuda}", "--seed", "--jobs N", "--output DIR"],
-        ),
-        (["build"], ["--output DIR"]),
-        (["report"], ["--notebooks DIR"]),
-        (["pdf"], ["--site DIR", "--output FILE", "--slides"]),
-        (["course"], ["_build/course/", "_build/solutions/", "nbgrader"]),
-        (["new"], ["NAME", "template"]),
-    ],
-)
-def test_help_mentions_every_option(capsys, arguments, words):
-    with pytest.raises(SystemExit) as stop:
-        main([*arguments, "--help"])
-    assert stop.value.code == 0
-    text = capsys.readouterr().out
-    assert all(word in text for word in words)
-
-
-@pytest.mark.parametrize("status", [0, 3])
-def test_build_takes_every_warning_for_an_error_and_passes_the_status_on(executed, tmp_path, monkeypatch, status):
-    called = []
-
-    def jupyter_book(command, **options):
-        called.append(command)
-        if options["check"] and status:
-            raise subprocess.CalledProcessError(status, command)
-
-    monkeypatch.setattr(build.subprocess, "run", jupyter_book)
-    monkeypatch.chdir(executed.root)
-    assert main(["build", "--output", str(tmp_path)]) == status
-    (command,) = called
-    assert {"build", "-W", "-n", "--keep-going", "--path-output", str(tmp_path)} <= set(command)
-
-
 @pytest.mark.parametrize("output", ["_toc.yml", "_toc.yml/in/a/file"])
 def test_build_refuses_an_output_that_is_no_folder(executed, monkeypatch, capsys, output):
     monkeypatch.chdir(executed.root)
