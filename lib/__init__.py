@@ -27,7 +27,7 @@ def _prepare_numba(folder: Path) -> None:
         with suppress(OSError):
             if not path.read_bytes().endswith(b"."):  # the last byte of a pickle
                 path.unlink()
-    if "NUMBA_CACHE_DIR" not in os.environ and not any(os.access(place, os.W_OK) for place in (folder, Path("~").expanduser())):
+    if "NUMBA_CACHE_DIR" not in os.environ and not any(os.access(place, os.W_OK) for place in (folder, os.path.expanduser("~"))):
         os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp(prefix="numba-")
         atexit.register(shutil.rmtree, os.environ["NUMBA_CACHE_DIR"], ignore_errors=True)
 

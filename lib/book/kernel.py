@@ -35,7 +35,7 @@ def environment(folder: str) -> dict[str, str]:
     """Return this process's environment without what changes outputs, and with settings of our own, kept in `folder`."""
     kept = {name: value for name, value in os.environ.items() if name in KEPT or not name.startswith(STRANGE)}
     paths = [str(HOME), os.environ.get("PYTHONPATH", "")]
-    return kept | {
+    return {"HOME": folder} | kept | {
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
         "PYTHONHASHSEED": "0",
         "PYTHONUTF8": "1",
