@@ -35,7 +35,7 @@ def environment(folder: str) -> dict[str, str]:
     """Return this process's environment without what changes outputs, and with settings of our own, kept in `folder`."""
     kept = {name: value for name, value in os.environ.items() if name in KEPT or not name.startswith(STRANGE)}
     paths = [str(HOME), os.environ.get("PYTHONPATH", "")]
-    return {"HOME": folder} | kept | {
+    ours = {
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
         "PYTHONHASHSEED": "0",
         "PYTHONUTF8": "1",
@@ -47,6 +47,7 @@ def environment(folder: str) -> dict[str, str]:
         "TQDM_DISABLE": "1",  # bars would end up in the outputs
         "TZ": "UTC",
     }
+    return {"HOME": folder} | kept | ours
 
 
 def refuse_another_library(root: Path) -> None:

@@ -70,7 +70,7 @@ def run(root, home, *command, **environment):
 @pytest.fixture(scope="module")
 def book(tmp_path_factory):
     """A copy of the library, which says who it is, with a chapter of its own that has been executed in a home without files."""
-    root = small_book.write(tmp_path_factory.mktemp("clean") / "book", FIGURE, PRINTS)
+    root = small_book.write(tmp_path_factory.mktemp("clean") / "Bücher", FIGURE, PRINTS)
     shutil.copytree(REPOSITORY / "lib", root / "lib", ignore=shutil.ignore_patterns("__pycache__"))
     with (root / "lib" / "__init__.py").open("a") as file:
         file.write('\nWHO = "the copy"\n')
@@ -95,8 +95,9 @@ def hostile(tmp_path):
 def test_a_readers_settings_change_no_byte_of_a_notebook(book, hostile, tmp_path):
     done = run(book, tmp_path, "-m", "lib", "run", "one", "--output", str(tmp_path / "out"), **hostile)
     assert done.returncode == 0, done.stdout + done.stderr
-    written = (tmp_path / "out" / "one.ipynb").read_text()
-    assert written == (book / "book" / "one.ipynb").read_text() and '"image/png"' in written and "the copy" in written
+    written = (tmp_path / "out" / "one.ipynb").read_bytes()
+    assert written == (book / "book" / "one.ipynb").read_bytes() and b'"image/png"' in written and b"the copy" in written
+    assert not (book / "book" / "two.ipynb").exists()
 
 
 def test_a_readers_settings_change_nothing_in_nbval(book, hostile, tmp_path):
