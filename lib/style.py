@@ -19,8 +19,8 @@ def use() -> None:
         context="notebook",
         style="ticks",
         palette="colorblind",
-        font="DejaVu Sans",  # which comes with Matplotlib
         rc={
+            "font.sans-serif": ["DejaVu Sans", "Arial", "sans-serif"],  # the first comes with Matplotlib; browsers may need others
             "figure.figsize": (7.2, 3.6),
             "figure.dpi": 110,
             "figure.constrained_layout.use": True,
