@@ -1,23 +1,28 @@
 # The two commands: `make book` and `make test`. Only `make pdf` needs a browser.
 
-PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PYTHON ?= $(or $(wildcard $(BIN)/python),python3)
 PORT ?= 8000
+# What the environment is made of: the pins, by what they say and not by their date, and the Python.
+WANTED = $(shell cksum < requirements.txt) $(shell $(PYTHON) -V 2>&1)
 .DEFAULT_GOAL := book
-.PHONY: setup book test chapter named pdf course bench seeds extremes mutate faults audit serve clean
+.PHONY: setup environment book test chapter named pdf course bench seeds extremes mutate faults audit serve clean
 
-setup: $(VENV)/.ready
+setup:  ## the environment, where it is not there or was made of other pins or another Python; only this needs the network
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; ok = (3, 11) <= v <= (3, 14); \
+	  ok or sys.exit("the book needs Python 3.11 to 3.14, not %d.%d: make setup PYTHON=python3.13" % v)'
+	@test "$(WANTED)" = "$$(cat $(VENV)/.ready 2>/dev/null)" || $(MAKE) --no-print-directory environment
 
-$(VENV)/.ready: requirements.txt pyproject.toml
-	$(PYTHON) -m venv $(VENV)
+environment:
 	@echo "setting up .venv: some 150 packages, a few minutes the first time"
+	test "$$($(PYTHON) -V)" = "$$($(BIN)/python -V 2>/dev/null)" || $(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install --disable-pip-version-check -r requirements.txt
 	$(BIN)/python -m lib.data  # MNIST, into the user's cache
-	touch $@
+	@echo "$(WANTED)" > $(VENV)/.ready
 
-book: setup  ## execute every chapter, then build the site into _build/html
-	$(BIN)/python -m lib run
+book: setup  ## execute every chapter, JOBS at a time, then build the site into _build/html
+	$(BIN)/python -m lib run $(if $(JOBS),--jobs $(JOBS))
 	$(BIN)/python -m lib build
 	@echo "open _build/html/index.html, or type: make serve"
 
@@ -26,7 +31,7 @@ test: export OMP_NUM_THREADS := 1
 test: setup  ## style, architecture, theory, pipeline, and the committed notebooks against a fresh execution
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/lint-imports
+	$(BIN)/python $(BIN)/lint-imports  # the script's first line may name a folder that was moved
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 	$(BIN)/python -m pytest -n 2 --dist loadfile --nbval-lax book
 
@@ -71,7 +76,11 @@ audit:  ## ask whether a pinned package has a known vulnerability; needs the net
 	_build/audit/bin/pip-audit --strict --no-deps --disable-pip --requirement _build/audit/pins.txt
 
 serve: setup  ## read the book at http://localhost:8000
-	$(BIN)/python -m http.server --directory _build/html $(PORT)
+	@test -f _build/html/index.html || { echo "make book comes first"; exit 2; }
+	@$(BIN)/python -c "import socket; socket.create_server(('127.0.0.1', $(PORT)))" 2>/dev/null || \
+	  { echo "port $(PORT) is taken: make serve PORT=8001"; exit 2; }
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html $(PORT)
 
 clean:
 	rm -rf _build $(VENV)
+	find lib -name "*.nb[ci]" -delete

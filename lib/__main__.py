@@ -7,8 +7,8 @@ others need is imported when they are called.
 import argparse
 import errno
 import math
+import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -73,7 +73,7 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--profile", choices=PROFILES, default="quick", help="quick: live and small; paper: the source's scale")
     run.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="auto takes a GPU where there is one")
     run.add_argument("--seed", type=partial(integer, least=0), default=0, help="the seed of everything random (default: 0)")
-    run.add_argument("--jobs", type=integer, metavar="N", help="chapters at a time (default: one for every core)")
+    run.add_argument("--jobs", type=integer, metavar="N", help="chapters at a time (default: by cores and memory)")
     run.add_argument("--output", type=Path, metavar="DIR", help="write the executed notebooks here and leave book/ untouched")
 
     build = commands.add_parser("build", help="build the site from the executed notebooks, every warning an error")
@@ -135,7 +135,7 @@ def parser() -> argparse.ArgumentParser:
     )
     seeds.add_argument("chapters", nargs="*", metavar="CHAPTER", help="a chapter's name, as in _toc.yml (default: all)")
     seeds.add_argument("--count", type=integer, default=20, metavar="N", help="how many seeds (default: 20)")
-    seeds.add_argument("--jobs", type=integer, metavar="N", help="runs at a time (default: one for every core)")
+    seeds.add_argument("--jobs", type=integer, metavar="N", help="runs at a time (default: by cores and memory)")
 
     new = commands.add_parser(
         "new",
@@ -315,18 +315,24 @@ def carry_out(options: argparse.Namespace) -> int:
             raise
         place = f"{problem.filename}: " if problem.filename else ""
         status, said = 1, f"{place}{problem.strerror}; mend that and start again: what was finished is kept"
-    except subprocess.CalledProcessError as failure:
-        return failure.returncode
     print(f"lib {options.command}: {said}", file=sys.stderr)
     return status
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out what the command line says; return the exit status, 130 after Ctrl-C."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed: the next file that is opened would take its place
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
     options = parser().parse_args(arguments)
     sys.stdout.reconfigure(errors="backslashreplace")  # a Greek letter must not stop what was to be said
     try:
-        return carry_out(options)
+        status = carry_out(options)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # nobody reads on
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except OutOfTime:
         print("the time is over; what was finished is kept")
         return 0

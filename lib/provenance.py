@@ -6,6 +6,7 @@ import inspect
 import os
 import platform
 import sys
+import warnings
 from collections.abc import Callable
 from functools import cache, partial
 from importlib.metadata import version
@@ -19,22 +20,37 @@ PACKAGES = ("torch", "numpy", "scipy", "xarray", "numba")  # a number may depend
 
 @takes(device=partial(one_of, allowed=("auto", "cpu", "cuda")))
 def resolve_device(device: str) -> str:
-    """Turn "auto" into "cuda" where torch sees a GPU and into "cpu" elsewhere; leave "cpu" and "cuda" as they are.
+    """Turn "auto" into "cuda" where torch can use a GPU and into "cpu" elsewhere; leave "cpu" and "cuda" as they are.
 
     Raises
     ------
     ValueError
-        If "cuda" is asked for where there is none.
+        If "cuda" is asked for where there is none, or none that can be used.
     """
     if device == "cpu":
         return device
+    trouble = _gpu_trouble()
+    if trouble and device == "cuda":
+        raise ValueError(f"device 'cuda': {trouble}; use 'auto' or 'cpu'")
+    return "cpu" if trouble else "cuda"
+
+
+@cache
+def _gpu_trouble() -> str:
+    """Say why the GPU cannot be used, or nothing; one that torch sees is tried, and one that fails is printed."""
     import torch
 
-    if torch.cuda.is_available():
-        return "cuda"
-    if device == "cuda":
-        raise ValueError("device 'cuda': torch sees no GPU here; use 'auto' or 'cpu'")
-    return "cpu"
+    with warnings.catch_warnings():  # of an old driver
+        warnings.simplefilter("ignore")
+        if not torch.cuda.is_available():
+            return "torch sees no GPU here"
+        try:
+            torch.ones(2, 2, device="cuda").mm(torch.ones(2, 2, device="cuda")).sum().item()
+        except (RuntimeError, AssertionError) as problem:
+            trouble = f"torch cannot use the GPU ({str(problem).splitlines()[0]})"
+            print(f"{trouble}: device 'auto' is the CPU")
+            return trouble
+    return ""
 
 
 @takes(profile=partial(one_of, allowed=PROFILES), seed=seed)

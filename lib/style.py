@@ -1,5 +1,6 @@
 """One look for all figures: theory is a line, an experiment is points or a band."""
 
+import matplotlib.style
 import numpy as np
 import seaborn as sns
 from matplotlib.axes import Axes
@@ -12,12 +13,18 @@ EXPERIMENT = {"linestyle": "none", "marker": "o", "markersize": 4.5, "alpha": 0.
 
 
 def use() -> None:
-    """Set Matplotlib up for the book; call it once at the top of a chapter."""
+    """Set Matplotlib up for the book, whatever it was set to; call it once at the top of a chapter."""
+    matplotlib.style.use("default")
     sns.set_theme(
         context="notebook",
         style="ticks",
         palette="colorblind",
         rc={
+            "font.sans-serif": [
+                "DejaVu Sans",
+                "Arial",
+                "sans-serif",
+            ],  # the first comes with Matplotlib; browsers may need others
             "figure.figsize": (7.2, 3.6),
             "figure.dpi": 110,
             "figure.constrained_layout.use": True,

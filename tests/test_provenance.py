@@ -4,16 +4,38 @@ import sys
 from importlib.metadata import version
 
 import pytest
+import torch
 
 from lib import provenance
+
+
+@pytest.fixture(autouse=True)
+def tried_anew():
+    provenance._gpu_trouble.cache_clear()
+    yield
+    provenance._gpu_trouble.cache_clear()
 
 
 @pytest.mark.parametrize(
     "asked, gpu, found", [("auto", True, "cuda"), ("auto", False, "cpu"), ("cuda", True, "cuda"), ("cpu", True, "cpu")]
 )
 def test_resolve_device_takes_what_is_there(monkeypatch, asked, gpu, found):
+    ones = torch.ones
     monkeypatch.setattr("torch.cuda.is_available", lambda: gpu)
+    monkeypatch.setattr("torch.ones", lambda *size, device: ones(*size))
     assert provenance.resolve_device(asked) == found
+
+
+def test_a_gpu_that_cannot_be_used_is_tried_once_and_named(monkeypatch, capsys):
+    def fail(*size, device):
+        raise RuntimeError("no kernel image is available\nfor execution on the device")
+
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("torch.ones", fail)
+    assert [provenance.resolve_device("auto") for _ in range(2)] == ["cpu", "cpu"]
+    assert capsys.readouterr().out == "torch cannot use the GPU (no kernel image is available): device 'auto' is the CPU\n"
+    with pytest.raises(ValueError, match="no kernel image is available"):
+        provenance.resolve_device("cuda")
 
 
 def test_resolve_device_needs_no_torch_for_the_cpu(monkeypatch):

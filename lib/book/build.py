@@ -1,6 +1,9 @@
 """Build the site from the executed notebooks, with Jupyter Book."""
 
 import fcntl
+import json
+import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,6 +14,8 @@ from pathlib import Path
 
 from lib import files
 from lib.book import ledger, pages
+from lib.book.execute import pictured
+from lib.book.kernel import HOME, refuse_another_library
 from lib.book.toc import chapters
 
 
@@ -23,23 +28,46 @@ def build(root: Path, output: Path | None = None) -> None:
     Raises
     ------
     ValueError
-        If a chapter has not been executed yet, if its notebook or the table of a page is not whole, if the output is no folder,
-        or if another build is at work there.
-    subprocess.CalledProcessError
-        If Jupyter Book reports a warning or an error.
+        If a chapter has not been executed yet, if its notebook or the table of a page is not whole or lacks a figure, if the
+        output is no folder, if another build is at work there, or if Jupyter Book reports a warning or an error.
     """
     missing = [name for name in chapters(root) if not (root / "book" / f"{name}.ipynb").is_file()]
     if missing:
         raise ValueError(f"not executed yet: {', '.join(missing)}; run `python -m lib run {' '.join(missing)}` first")
+    refuse_another_library(root)
     pages.substitutions(root, ledger.report(root))  # what a page lacks is said here, in a line
+    for name in chapters(root):
+        cells = json.loads((root / "book" / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
+        if not all(map(pictured, cells)):
+            raise ValueError(f"book/{name}.ipynb lacks a figure: run `python -m lib run {name}` first")
     place = (output or root) / "_build"
     files.prepare(place)
-    command = [str(Path(sys.executable).with_name("jupyter-book")), "build", "-W", "-n", "--keep-going", str(root)]
+    jupyter_book = "from jupyter_book.cli.main import main; main()"  # the script of this name keeps where it was set up
+    command = [sys.executable, "-c", jupyter_book, "build", "-W", "-n", "--keep-going", str(root)]
     command += ["--path-output", str(place.parent)]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [str(HOME), os.environ.get("PYTHONPATH")]))}
     with _building(place) as (lock, anew):
         if anew:
             command.append("--all")
-        subprocess.run(command, check=True, pass_fds=[lock], preexec_fn=_leave_interrupts_to_us)
+        options = {"pass_fds": [lock], "preexec_fn": _leave_interrupts_to_us, "env": environment}
+        done = subprocess.run(command, cwd=root, stderr=subprocess.PIPE, text=True, errors="replace", **options)
+        log = place / "warnings.txt"
+        files.write(log, done.stderr)
+        if done.returncode:
+            raise ValueError(f"{_reason(root, done.stderr)}; all that was said is in {log}")
+
+
+def _reason(root: Path, said: str) -> str:
+    """Say in a line what is wrong with which pages: the first warning, or else the last line."""
+    lines = re.sub(r"\x1b\[[\d;]*m", "", said).splitlines()
+    found = [match for line in lines if (match := re.fullmatch(r"(?:(/.*?)(?::\d+)?: )?(?:WARNING|ERROR): (.+)", line.strip()))]
+    if not found:
+        return next((line for line in reversed(lines) if line.strip()), "Jupyter Book failed").strip()
+    sources = dict.fromkeys(os.path.relpath(match[1], root).replace(".ipynb", ".md") for match in found if match[1])
+    names = [Path(source).stem for source in sources if Path(source).stem in chapters(root)]
+    todo = f", then `python -m lib run {' '.join(names)}`" if names else ""
+    more = f" (and {len(found) - 1} more)" if found[1:] else ""
+    return f"{found[0][2]}{more}: mend {', '.join(sources) or 'that'}{todo}"
 
 
 def _leave_interrupts_to_us() -> None:

@@ -8,19 +8,19 @@ import base64
 import os
 import resource
 import signal
-import subprocess
+import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jupytext
 import papermill
-from jupyter_client import AsyncKernelManager
+from dask.system import cpu_count
 from nbclient.exceptions import DeadKernelError
 from nbformat import NotebookNode
 from papermill.exceptions import PapermillExecutionError
@@ -28,8 +28,8 @@ from PIL import Image
 from tqdm import tqdm
 
 from lib import claims, files
-from lib.book import ledger
-from lib.book.processes import log, side_by_side
+from lib.book import kernel, ledger
+from lib.book.processes import at_once, log, side_by_side
 from lib.book.toc import chapters
 from lib.provenance import resolve_device
 
@@ -60,16 +60,9 @@ class Result:
         return f"{self.chapter}: done in {self.seconds:.0f} s; {counts or 'no claims'}"
 
 
-class Kernel(AsyncKernelManager):
-    """A kernel whose own stderr is dropped: what cells say is in the notebook; the rest are races in its shutdown."""
-
-    async def start_kernel(self, **options: Any) -> None:
-        """Start the kernel as its parent class does."""
-        await super().start_kernel(stderr=subprocess.DEVNULL, **options)
-
-
 def select(root: Path, names: list[str]) -> list[str]:
-    """Check that `names` are chapters; no names means all of them."""
+    """Check that `names` are chapters of this library's book; no names means all of them."""
+    kernel.refuse_another_library(root)
     known = chapters(root)
     unknown = sorted(set(names) - set(known))
     if unknown:
@@ -103,13 +96,13 @@ def execute(root: Path, chapter: str, settings: Settings, output: Path, position
             None,
             parameters=settings._asdict(),
             cwd=str(root / "book"),
-            kernel_manager_class=Kernel,
+            kernel_manager_class=kernel.Kernel,
             extra_arguments=["--log-level=ERROR"],
             coalesce_streams=True,  # how a kernel chops its output differs from run to run
             on_cell_execute=lambda cell, cell_index: begun.append(_cell(cell_index, cell)),
             progress_bar={"desc": chapter, "position": position, "leave": False, "disable": None},
         )
-        _refuse_exits(notebook)
+        _refuse(notebook)
         cells = tuple(_times(notebook))
         _tidy(notebook, settings)
         _lighten(notebook)
@@ -118,12 +111,12 @@ def execute(root: Path, chapter: str, settings: Settings, output: Path, position
     except PapermillExecutionError as failure:
         error = f"{chapter}, cell {failure.cell_index} ({_first_line(failure.source)}): {failure.ename}: {failure.evalue}"
     except DeadKernelError:
-        error = f"{chapter}, {begun[-1]}: the kernel died, most likely for want of memory"
+        error = f"{chapter}, {begun[-1]}: the kernel died, most likely for want of memory{kernel.last_words()}"
     except KeyboardInterrupt:  # papermill has ended the kernel
         error = f"{chapter}: interrupted"
     except Exception as failure:  # whatever it is, the other chapters go on and the summary names it
-        error = f"{chapter}: {type(failure).__name__}: {failure}"
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+        error = f"{chapter}: {type(failure).__name__}: {failure}{'' if begun else kernel.last_words()}"
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
     return Result(chapter, time.perf_counter() - start, peak, verdicts, error, cells)
 
 
@@ -149,11 +142,16 @@ def _times(notebook: NotebookNode) -> Iterator[tuple[float, str]]:
             yield seconds, _cell(number, cell)
 
 
-def _refuse_exits(notebook: NotebookNode) -> None:
-    """Raise if a cell left the kernel early: papermill takes SystemExit for a success."""
+def _refuse(notebook: NotebookNode) -> None:
+    """Raise if a cell left the kernel early, which papermill takes for a success, wrote on stderr or drew no figure."""
     for number, cell in enumerate(notebook.cells):
-        if any(output.output_type == "error" for output in cell.get("outputs", [])):
+        outputs = cell.get("outputs", [])
+        if any(output.output_type == "error" for output in outputs):
             raise RuntimeError(f"{_cell(number, cell)} ended the chapter early")
+        if said := "".join(output.text for output in outputs if output.get("name") == "stderr"):
+            raise RuntimeError(f"{_cell(number, cell)} wrote on stderr, which the page would show: {_first_line(said)}")
+        if not pictured(cell):
+            raise RuntimeError(f"{_cell(number, cell)} has a caption and drew no figure")
 
 
 def _tidy(notebook: NotebookNode, settings: Settings) -> None:
@@ -167,6 +165,12 @@ def _tidy(notebook: NotebookNode, settings: Settings) -> None:
         if "injected-parameters" in cell.metadata.get("tags", []):
             cell["id"] = "cell-parameters"
             cell.metadata["tags"].append("remove-cell")
+
+
+def pictured(cell: Mapping) -> bool:
+    """Say whether a cell of an executed notebook, or of its JSON, has a picture or a slider if it has a figure's caption."""
+    kinds = {kind for output in cell.get("outputs", []) for kind in output.get("data", {})}
+    return "figure" not in cell["metadata"].get("mystnb", {}) or bool(kinds & {"image/png", "image/svg+xml", "text/html"})
 
 
 def _lighten(notebook: NotebookNode) -> None:
@@ -186,13 +190,14 @@ def run(root: Path, names: list[str], settings: Settings, jobs: int | None = Non
     Parameters
     ----------
     names : chapters; none means all
-    jobs : how many at a time; by default one for every core
+    jobs : how many at a time; by default as many as this process has cores and memory for
     output : folder for the executed notebooks; by default `book/`, and the ledger is then collected, too
 
     Raises
     ------
     ValueError
-        Before any work: for an unknown chapter, a device that is not there or an output that is no folder.
+        Before any work: for an unknown chapter, a device that is not there, an output that is no folder, or the library of
+        another book.
     """
     selected = select(root, names)
     missing = [f"book/{name}.md" for name in selected if not (root / "book" / f"{name}.md").is_file()]
@@ -200,12 +205,10 @@ def run(root: Path, names: list[str], settings: Settings, jobs: int | None = Non
         raise ValueError(f"_toc.yml names a chapter without a source: {', '.join(missing)}")
     if settings.device == "cuda":
         resolve_device("cuda")
-    place, cores = output or root / "book", os.cpu_count() or 1
+    place = output or root / "book"
     files.prepare(place)
-    jobs = jobs or min(cores, len(selected))
-
-    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, cores // jobs)))
-    os.environ["TQDM_DISABLE"] = "1"  # bars inside a chapter would end up in its outputs
+    jobs = min(jobs or at_once(), len(selected))
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, cpu_count() // jobs)))
     calls = {name: (root, name, settings, place, position) for position, name in enumerate(selected, start=1)}
     results = {}
     with (

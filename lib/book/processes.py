@@ -11,6 +11,10 @@ from multiprocessing import active_children, get_context, parent_process, resour
 from multiprocessing.synchronize import Event
 from typing import Any, TypeVar
 
+from dask.system import cpu_count
+
+MEMORY = 2 * 2**30  # bytes that a chapter may take
+
 Key = TypeVar("Key")
 
 _over: Event  # in each process: whether what waits is not to begin
@@ -63,6 +67,13 @@ def _begin(over: Event) -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
+
+
+def at_once() -> int:
+    """Return how many chapters this process has cores and memory for, whatever the machine has."""
+    from distributed.system import memory_limit
+
+    return max(1, min(cpu_count(), memory_limit() // MEMORY))
 
 
 def log(line: str) -> None:

@@ -20,13 +20,13 @@ from tqdm import tqdm
 
 from lib import claims, files
 from lib.book import execute
+from lib.book.kernel import HOME, Kernel
 from lib.book.pages.margins import TABLE, digest
-from lib.book.processes import log, side_by_side
+from lib.book.processes import at_once, log, side_by_side
 from lib.provenance import syntax, versions
 from lib.runs.workers import ComputationFailed
 
-HOME = Path(__file__).parents[2]  # of lib
-ENVIRONMENT = {"MPLBACKEND": "agg", "TQDM_DISABLE": "1", "OMP_NUM_THREADS": "1"}  # of the kernels
+ENVIRONMENT = {"MPLBACKEND": "agg", "OMP_NUM_THREADS": "1"}  # of the kernels: no figures, and one core each
 BEFORE = """\
 import json, os, sys
 opened = set()
@@ -44,7 +44,7 @@ def run(root: Path, names: list[str], seeds: int = 20, jobs: int | None = None) 
     Parameters
     ----------
     names : chapters; none means all
-    jobs : how many runs at a time; by default one for every core
+    jobs : how many runs at a time; by default as many as this process has cores and memory for
 
     Raises
     ------
@@ -63,7 +63,7 @@ def run(root: Path, names: list[str], seeds: int = 20, jobs: int | None = None) 
     }
     done = {}
     with (
-        side_by_side(_one, calls, jobs or os.cpu_count() or 1) as tasks,
+        side_by_side(_one, calls, jobs or at_once()) as tasks,
         tqdm(total=len(calls), unit="run", disable=None) as bar,
     ):
         for (name, seed), task in tasks:
@@ -96,10 +96,10 @@ def _one(root: Path, chapter: str, notebook: NotebookNode, seed: int, sources: d
         timeout=None,
         allow_errors=True,
         resources=folder,
-        kernel_manager_class=execute.Kernel,
+        kernel_manager_class=Kernel,
         extra_arguments=["--log-level=ERROR"],
     )
-    client.execute(env=os.environ | ENVIRONMENT)
+    client.execute(env=ENVIRONMENT)
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             if output.output_type == "error":

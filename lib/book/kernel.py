@@ -1,0 +1,93 @@
+"""The kernels of `lib run`, of `lib seeds` and of nbval: this interpreter, this library, and settings of our own.
+
+What the reader has set for Matplotlib, IPython, Jupyter or Python, his kernel specifications, his language and his time zone
+change no output. Kernels talk through sockets in a folder of their own, so that no port can be taken.
+"""
+
+import atexit
+import os
+import shutil
+import sys
+import tempfile
+import weakref
+from collections.abc import Awaitable, Mapping
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import matplotlib.font_manager  # finds the fonts here and now: a kernel would say on the page that it does
+from jupyter_client import AsyncKernelManager, KernelManager
+from jupyter_client.kernelspec import KernelSpec
+
+HOME = Path(__file__).parents[2]  # of lib
+
+STRANGE = ("PYTHON", "IPYTHON", "JUPYTER", "JPY_", "MPL", "MATPLOTLIB", "NUMBA_", "TQDM_", "LC_")
+STRANGE += ("LANG", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "SOURCE_DATE_EPOCH")
+KEPT = {"PYTHONHOME", "PYTHONNOUSERSITE", "PYTHONUSERBASE", "NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS"}  # where things are
+LONGEST = 90  # characters that a folder of sockets may have
+
+# What the last kernel of this process wrote on stderr beside its cells.
+_said = tempfile.TemporaryFile()  # noqa: SIM115
+atexit.register(_said.close)
+
+
+def environment(folder: str) -> dict[str, str]:
+    """Return this process's environment without what changes outputs, and with settings of our own, kept in `folder`."""
+    kept = {name: value for name, value in os.environ.items() if name in KEPT or not name.startswith(STRANGE)}
+    paths = [str(HOME), os.environ.get("PYTHONPATH", "")]
+    ours = {
+        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+        "PYTHONHASHSEED": "0",
+        "PYTHONUTF8": "1",
+        "IPYTHONDIR": folder,
+        "JUPYTER_CONFIG_DIR": folder,
+        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+        "MPLCONFIGDIR": matplotlib.get_cachedir(),
+        "MATPLOTLIBRC": str(Path(matplotlib.get_data_path(), "matplotlibrc")),
+        "TQDM_DISABLE": "1",  # bars would end up in the outputs
+        "TZ": "UTC",
+    }
+    return {"HOME": folder} | kept | ours
+
+
+def refuse_another_library(root: Path) -> None:
+    """Raise if chapters lie beside another library than this one, as in a copy that uses the environment of the first."""
+    beside = root / "lib"
+    if (beside / "__init__.py").is_file() and not beside.samefile(HOME / "lib"):
+        raise ValueError(f"the chapters are in {root}, and the library is that of {HOME}: set PYTHONPATH={root}")
+
+
+class _Settings:
+    """What both of Jupyter's managers have to be told."""
+
+    kernel_spec = KernelSpec(
+        argv=[sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}", "--IPKernelApp.capture_fd_output=False"],
+        display_name="Python 3",
+        language="python",
+    )
+
+    def start_kernel(self, env: Mapping[str, str] | None = None, **options: Any) -> Awaitable[None] | None:
+        """Start the kernel as the parent class does, in our environment and `env`; its own stderr is kept for `last_words`."""
+        folder = tempfile.mkdtemp(prefix="kernel-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self.connection_file = f"{folder}/kernel.json"
+        if len(folder) <= LONGEST:
+            self.transport, self.ip = "ipc", f"{folder}/socket"
+        _said.seek(0)
+        _said.truncate()
+        return super().start_kernel(**options | {"env": environment(folder) | (env or {}), "stderr": _said})
+
+
+class Kernel(_Settings, AsyncKernelManager):
+    """The manager for nbclient and papermill."""
+
+
+class BlockingKernel(_Settings, KernelManager):
+    """The manager for nbval."""
+
+
+def last_words() -> str:
+    """Return the last line that the last kernel wrote on stderr beside its cells, after a semicolon, or nothing."""
+    _said.seek(0)
+    lines = _said.read().decode(errors="replace").strip().splitlines()
+    return f"; the kernel's last line: {lines[-1]}" if lines else ""

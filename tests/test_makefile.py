@@ -1,0 +1,69 @@
+"""The Makefile, with stand-ins for Python that write down what they are asked for."""
+
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+STAND_IN = """\
+#!/bin/sh
+case "$1" in
+-V) echo "Python VERSION" ;;
+-c) exec PYTHON -c "$(echo "$2" | sed 's/sys.version_info/(NUMBERS)/')" ;;
+-m) echo "$2" >> asked; if [ "$2" = venv ]; then mkdir -p .venv/bin; cp "$0" .venv/bin/python; fi ;;
+esac
+"""
+
+
+@pytest.fixture
+def make(tmp_path):
+    """Call make in a folder with the Makefile, perhaps with a certain Python; return it and the modules that Python ran."""
+    for name in ("Makefile", "requirements.txt"):
+        shutil.copy(Path(__file__).parents[1] / name, tmp_path)
+
+    def make(*arguments, version=None):
+        if version is not None:
+            python = tmp_path / f"python{version}"
+            words = {"VERSION": version, "PYTHON": sys.executable, "NUMBERS": version.replace(".", ", ")}
+            python.write_text(re.sub("VERSION|PYTHON|NUMBERS", lambda match: words[match[0]], STAND_IN))
+            python.chmod(0o755)
+            arguments += (f"PYTHON={python}",)
+        (tmp_path / "asked").write_text("")
+        done = subprocess.run(["make", *arguments], cwd=tmp_path, capture_output=True, text=True)
+        return done, (tmp_path / "asked").read_text().split()
+
+    return make
+
+
+def test_only_other_pins_or_another_python_need_the_network(make, tmp_path):
+    assert make("setup", version="3.12.1")[1] == ["venv", "pip", "lib.data"]
+    (tmp_path / "requirements.txt").touch()
+    (tmp_path / "pyproject.toml").touch()
+    assert make("chapter", "NAME=products")[1] == ["lib"]
+    with (tmp_path / "requirements.txt").open("a") as file:
+        file.write("another==1.0\n")
+    assert make("setup")[1] == ["pip", "lib.data"]
+    assert make("setup", version="3.13.0")[1] == ["venv", "pip", "lib.data"]
+    assert make("setup")[1] == []
+
+
+@pytest.mark.parametrize("version", ["3.10.4", "3.15.0"])
+def test_a_python_that_the_pins_do_not_serve_is_refused_before_anything_else(make, version):
+    done, asked = make("setup", version=version)
+    assert done.returncode and not asked
+    assert f"the book needs Python 3.11 to 3.14, not {version[:4]}: make setup PYTHON=python3.13\n" in done.stderr
+
+
+def test_a_site_that_is_not_there_or_a_port_that_is_taken_is_one_line(make, tmp_path):
+    make("setup", version="3.12.1")
+    assert make("serve")[0].stdout == "make book comes first\n"
+    (tmp_path / "_build" / "html").mkdir(parents=True)
+    (tmp_path / "_build" / "html" / "index.html").touch()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done, asked = make("serve", f"PORT={port}")
+    assert done.stdout == f"port {port} is taken: make serve PORT=8001\n" and not asked
