@@ -11,7 +11,7 @@ from pathlib import Path
 
 from lib import files
 from lib.book import ledger, pages
-from lib.book.toc import chapters
+from lib.book.toc import notebooks
 
 
 def build(root: Path, output: Path | None = None) -> None:
@@ -28,8 +28,8 @@ def build(root: Path, output: Path | None = None) -> None:
     subprocess.CalledProcessError
         If Jupyter Book reports a warning or an error.
     """
-    missing = [name for name in chapters(root) if not (root / "book" / f"{name}.ipynb").is_file()]
-    if missing:
+    lacking = [Path(name).name for name in notebooks(root) if not (root / "book" / f"{name}.ipynb").is_file()]
+    if missing := list(dict.fromkeys(lacking)):
         raise ValueError(f"not executed yet: {', '.join(missing)}; run `python -m lib run {' '.join(missing)}` first")
     pages.substitutions(root, ledger.report(root))  # what a page lacks is said here, in a line
     place = (output or root) / "_build"

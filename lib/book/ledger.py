@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 
 from lib import claims, files
-from lib.book.toc import chapters
+from lib.book.toc import chapters, notebooks
 
 
-def read(root: Path, notebooks: Path | None = None) -> list[dict]:
-    """Collect the claims of all executed chapters, each with its chapter and the profile it ran at.
+def read(root: Path, folder: Path | None = None) -> list[dict]:
+    """Collect the claims of all executed notebooks (default: those in `book/`), each with its chapter and the profile it ran at.
 
     Raises
     ------
@@ -16,8 +16,8 @@ def read(root: Path, notebooks: Path | None = None) -> list[dict]:
         If a notebook is not whole.
     """
     records = []
-    for chapter in chapters(root):
-        path = (notebooks or root / "book") / f"{chapter}.ipynb"
+    for chapter, name in ((chapter, name) for chapter in chapters(root) for name in notebooks(root, [chapter])):
+        path = (folder or root / "book") / f"{name}.ipynb"
         if path.is_file():
             try:
                 notebook = json.loads(path.read_text(encoding="utf-8"))
@@ -28,10 +28,10 @@ def read(root: Path, notebooks: Path | None = None) -> list[dict]:
     return records
 
 
-def report(root: Path, notebooks: Path | None = None) -> list[dict]:
+def report(root: Path, folder: Path | None = None) -> list[dict]:
     """Write the ledger to `_build/claims.json`."""
-    if notebooks is not None and not notebooks.is_dir():
-        raise ValueError(f"notebooks: there is no folder {notebooks}")
-    records = read(root, notebooks)
+    if folder is not None and not folder.is_dir():
+        raise ValueError(f"notebooks: there is no folder {folder}")
+    records = read(root, folder)
     files.write(root / "_build" / "claims.json", json.dumps(records, indent=1, ensure_ascii=False) + "\n")
     return records

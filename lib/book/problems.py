@@ -20,7 +20,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from lib import files
-from lib.book.toc import chapters, source, title
+from lib.book.toc import chapters, source, sources, title
 from lib.markdown import sentence
 
 SECTION = re.compile(r"^## (\S+)\n", re.MULTILINE)
@@ -108,7 +108,7 @@ def plain(root: Path, chapter: str, text: str) -> str:
     """Write for a notebook what the book's pages resolve: equations are quoted, other references are words."""
     quoted: dict[str, str] = {}
     for label in re.findall(r"\{eq\}`([\w-]+)`", text):
-        written = re.search(EQUATION % label, source(root, chapter), re.MULTILINE | re.DOTALL)
+        written = re.search(EQUATION % label, sources(root, chapter), re.MULTILINE | re.DOTALL)
         if not written:
             raise ValueError(f"book/{chapter}.md has no equation {label}")
         quoted[label] = written[1]

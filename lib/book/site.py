@@ -24,6 +24,7 @@ from lib.book import (
     slides,
     teaching,
     thumbnails,
+    toc,
 )
 
 
@@ -42,15 +43,16 @@ class MovingFigure(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return the figure as the executed notebook holds it, so that there is nothing to keep in step."""
         chapter, name = self.arguments
-        source = Path(self.env.srcdir, "book", f"{chapter}.ipynb")
-        self.env.note_dependency(str(source))
-        for cell in json.loads(source.read_text(encoding="utf-8"))["cells"]:
-            if cell["metadata"].get("mystnb", {}).get("figure", {}).get("name") == name:
-                html = "".join(cell["outputs"][0]["data"]["text/html"])
-                caption = nodes.container(classes=["moving-caption"])
-                self.state.nested_parse(self.content, self.content_offset, caption)
-                return [nodes.raw("", html, format="html"), caption]
-        raise self.error(f"no figure {name} in book/{chapter}.ipynb")
+        for notebook in toc.notebooks(Path(self.env.srcdir), [chapter]):
+            source = Path(self.env.srcdir, "book", f"{notebook}.ipynb")
+            self.env.note_dependency(str(source))
+            for cell in json.loads(source.read_text(encoding="utf-8"))["cells"]:
+                if cell["metadata"].get("mystnb", {}).get("figure", {}).get("name") == name:
+                    html = "".join(cell["outputs"][0]["data"]["text/html"])
+                    caption = nodes.container(classes=["moving-caption"])
+                    self.state.nested_parse(self.content, self.content_offset, caption)
+                    return [nodes.raw("", html, format="html"), caption]
+        raise self.error(f"no figure {name} in the chapter {chapter}")
 
 
 class ClaimBox(SphinxDirective):

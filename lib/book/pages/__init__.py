@@ -1,4 +1,4 @@
-"""What the pages take from the ledger, from files of the book and from what commands measured and kept in `book/evidence/`.
+"""What the pages take from the ledger, from files of the book and from what commands measured and kept in `book/quality/`.
 
 A page is written by hand, in MyST: `book/NAME.md`. Where `{{ NAME.word }}` stands, the site shows what the page's function here
 returns as `word`: a number, a table, a list of sections.

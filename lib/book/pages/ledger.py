@@ -5,7 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 from lib import claims
-from lib.book.toc import chapters, source, title
+from lib.book.toc import chapters, sources, title
 from lib.claims import CORRECTED, NEW, SLIP, VERDICTS
 from lib.markdown import escape, sentence, table
 
@@ -35,7 +35,7 @@ def errata(root: Path, records: list[dict]) -> dict[str, str]:
     mended = by_chapter([record for record in records if record["verdict"] in (CORRECTED, SLIP)])
     sections = []
     for chapter in chapters(root):
-        notes = ADMONITION.findall(source(root, chapter))
+        notes = ADMONITION.findall(sources(root, chapter))
         rows = mended.get(chapter, [])
         if notes or rows:
             sections.append(f"## {title(root, chapter)}")
