@@ -57,7 +57,12 @@ def changed(app: Sphinx, env: BuildEnvironment, *_: set[str]) -> list[str]:
     now = {chapter: list(materials(root, chapter)) for chapter in chapters(root)}
     before, env.materials = getattr(env, "materials", {}), now
     moved = [name for name in now if now[name] != before.get(name)]
-    return [page for name in moved for page in (f"book/{name}", f"book/{EVIDENCE}{name}", f"book/course/{name}") if page in env.found_docs]
+    return [
+        page
+        for name in moved
+        for page in (f"book/{name}", f"book/{EVIDENCE}{name}", f"book/course/{name}")
+        if page in env.found_docs
+    ]
 
 
 def write(app: Sphinx, problem: Exception | None) -> None:
