@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from lib import claims, files
-from lib.book.toc import chapters, notebooks
+from lib.book.toc import notebooks
 
 
 def read(root: Path, folder: Path | None = None) -> list[dict]:
@@ -16,15 +16,15 @@ def read(root: Path, folder: Path | None = None) -> list[dict]:
         If a notebook is not whole.
     """
     records = []
-    for chapter, name in ((chapter, name) for chapter in chapters(root) for name in notebooks(root, [chapter])):
+    for name in notebooks(root):
         path = (folder or root / "book") / f"{name}.ipynb"
         if path.is_file():
             try:
                 notebook = json.loads(path.read_text(encoding="utf-8"))
-                place = {"chapter": chapter, "profile": notebook["metadata"].get("run", {}).get("profile")}
+                place = {"chapter": Path(name).name, "profile": notebook["metadata"].get("run", {}).get("profile")}
                 records += [{**record, **place} for record in claims.collect(notebook)]
             except (ValueError, TypeError, LookupError, AttributeError) as problem:
-                raise ValueError(f"{path} is no whole notebook ({problem}): run `python -m lib run {chapter}`") from problem
+                raise ValueError(f"{path} is no whole notebook ({problem}): run `python -m lib run {Path(name).name}`") from problem
     return records
 
 

@@ -13,6 +13,7 @@ from sphinx.util.docutils import SphinxDirective
 from lib.book import (
     boxes,
     citing,
+    coverage,
     formulas,
     launch,
     ledger,
@@ -91,6 +92,7 @@ def setup(app: Sphinx) -> dict:
     app.add_directive("moving-figure", MovingFigure)
     app.add_directive("claim-box", ClaimBox)
     boxes.setup(app)
+    coverage.setup(app)
     search.setup(app)
     previews.setup(app)
     reading.setup(app)

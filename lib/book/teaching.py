@@ -1,4 +1,4 @@
-"""What belongs to a chapter: its lesson ends with the way to evidence page, plan, slides and problem set, the pages begin with it."""
+"""What belongs to a chapter: evidence page, plan, slides and problem set, to which its pages lead."""
 
 import re
 from pathlib import Path
