@@ -11,6 +11,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
+from lib.book import boxes
+
 NAME = "executable_learning_dynamics"  # of the entries
 CHAPTER = re.compile(r"book/(\w+)")
 
@@ -77,23 +79,22 @@ def read(root: Path) -> Citation:
 
 
 class CiteClaims(SphinxPostTransform):
-    """Give each claim of a chapter a fold with its entry."""
+    """Give each claim a fold with its entry."""
 
     default_priority = 190
     formats = ("html",)
 
     def run(self, **_: Any) -> None:
         """Append the folds."""
-        chapter = CHAPTER.fullmatch(self.env.docname)
         citation = read(Path(self.env.srcdir))
         for box in list(self.document.findall(nodes.container)):
-            if chapter and "claim" in box["classes"] and box["ids"]:
-                box += nodes.raw("", claim(citation, chapter[1], box["ids"][0]), format="html")
+            if "claim" in box["classes"] and box["ids"]:
+                boxes.details(box).append(nodes.raw("", claim(citation, box["ids"][0]), format="html"))
 
 
-def claim(citation: Citation, chapter: str, anchor: str) -> str:
+def claim(citation: Citation, anchor: str) -> str:
     """Write the fold of a claim, whose anchor is CHAPTER-NAME."""
-    name = anchor.removeprefix(f"{chapter}-")
+    chapter, _, name = anchor.partition("-")
     return _fold("Cite this claim", citation.bibtex(f"Claim {chapter}/{name}", f"Chapter {chapter}", f"_{chapter}_{name}"))
 
 

@@ -38,7 +38,7 @@ def chapters(root: Path) -> list[str]:
 
 
 def notebooks(root: Path, chosen: list[str] | None = None) -> list[str]:
-    """Name the notebooks of chapters (default: all): the lesson, `NAME`, and the evidence page, `evidence/NAME`, if there is one."""
+    """Name the notebooks of chapters (default: all): each lesson, `NAME`, then its evidence page, `evidence/NAME`, if any."""
     there = set(_notebooks(root))
     pairs = ((name, EVIDENCE + name) for name in (chapters(root) if chosen is None else chosen))
     return [notebook for pair in pairs for notebook in pair if notebook in there]
