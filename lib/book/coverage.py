@@ -113,30 +113,27 @@ def table(root: Path, document: Document, records: list[dict], chapter: str = ""
         If an item names a claim that no notebook has.
     """
     verdicts = {record["id"]: record["verdict"] for record in records}
-    heads = [document.short, "what it says", "here", "our scale", "the source's", "verdict", "recomputed by"]
+    heads = [document.short, "here", "scale", "verdict", "recomputed by"]
     rows = [_row(root, document, item, verdicts) for item in document.items if chapter in ("", item.chapter)]
     commands = {row[-1] for row in rows if row[-1]}
-    said = [column for column in range(len(heads)) if any(row[column] for row in rows)]
-    if len(commands) == 1:
-        said.pop()
-    lines = [[row[column] for column in said] for row in (heads, *rows)]
-    below = f"\n\nRecomputed by {commands.pop()}." if len(commands) == 1 else ""
-    return markdown.table(lines[0], lines[1:]) + below
+    if len(commands) > 1:
+        return markdown.table(heads, rows)
+    return markdown.table(heads[:-1], [row[:-1] for row in rows]) + "".join(f"\n\nRecomputed by {one}." for one in commands)
 
 
 def _row(root: Path, document: Document, item: Item, verdicts: dict[str, str]) -> list[str]:
     unknown = [claim for claim in item.claims if claim not in verdicts]
     if unknown:
         raise ValueError(f"{path(root, document.name)}, {item.item}: no notebook has the claim {', '.join(unknown)}")
-    name = f'<span id="{anchor(document, item)}"></span>{escape(item.item)}'
-    scales = [escape(item.ours), escape(item.source)]
+    name = f'<span id="{anchor(document, item)}"></span>**{escape(item.item)}:** {escape(item.says)}'
+    scale = "; ".join(f"{whose}: {escape(words)}" for whose, words in (("ours", item.ours), ("source", item.source)) if words)
     if item.missing:
-        return [name, escape(item.says), "–", *scales, f"missing: {escape(item.missing)}", ""]
+        return [name, "", scale, f"missing: {escape(item.missing)}", ""]
     judged = [_verdict(verdict, [claim for claim in item.claims if verdicts[claim] == verdict]) for verdict in VERDICTS]
     said = "; ".join(filter(None, judged)) or "no claim"
     place = ROLES.get(item.where.split("-")[0], "{{ref}}`{}`").format(item.where)
     here = place if item.where else f"{{ref}}`{item.claims[0].split('/')[1]} <{label(item.claims[0])}>`"
-    return [name, escape(item.says), here, *scales, said, _commands(root, document, item)]
+    return [name, here, scale, said, _commands(root, document, item)]
 
 
 def anchor(document: Document, item: Item) -> str:
@@ -183,7 +180,7 @@ class Coverage(SphinxDirective):
         """Return the table, as if it were written there."""
         root, name = Path(self.env.srcdir), self.arguments[0]
         chapter = self.env.docname.removeprefix(f"book/{toc.EVIDENCE}") if toc.EVIDENCE in self.env.docname else ""
-        for file in (path(root, name), *(root / "book" / f"{notebook}.ipynb" for notebook in toc.notebooks(root))):
+        for file in (__file__, path(root, name), *(root / "book" / f"{notebook}.ipynb" for notebook in toc.notebooks(root))):
             self.env.note_dependency(str(file))
         try:
             written = table(root, read(root, name), ledger.read(root), chapter)

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = ("book", "lib", "tests")
 FILES = ("_config.yml", "_toc.yml", "CITATION.cff", "README.md", "jupytext.toml", "pyproject.toml", "requirements.txt")
 NAME = "a_new_topic"
-PROBLEM = "Problem: its solution is not on this site. The problem set checks yours."
+PROBLEM = "Problem: its solution is not on this site."
 
 
 def copy(folder):
@@ -52,7 +52,7 @@ def python(root, *arguments):
 
 
 def test_the_chapter_comes_last_and_has_a_week(started):
-    assert toc.chapters(started) == [*toc.chapters(ROOT), NAME]
+    assert toc.notebooks(started) == [*toc.notebooks(ROOT), NAME, f"evidence/{NAME}"]
     guide = yaml.safe_load((started / "book" / "course.yml").read_text(encoding="utf-8"))
     assert guide["weeks"][-1]["chapters"] == [NAME]
     assert NAME in guide["chapters"]
@@ -63,9 +63,11 @@ def test_the_chapter_passes_the_checks(started):
     paths = "tests/test_chapters.py", f"tests/theory/test_{NAME}.py"
     said = python(started, "-m", "pytest", "-p", "no:cacheprovider", *paths, "-k", others, "-rA")
     for rule in (
-        "test_chapter_has_enough_claims_under_its_own_name",
+        "test_a_lesson_is_short_and_leaves_most_checks_to_its_evidence_page",
+        "test_a_lesson_leads_to_every_section_of_its_evidence_page",
+        "test_what_a_table_of_coverage_names_is_there",
         "test_a_chapter_opens_with_a_picture_its_findings_and_what_one_needs",
-        "test_two_problems_have_their_solutions_elsewhere_and_one_exercise_is_hard",
+        "test_two_problems_have_no_solution_here_and_one_exercise_is_hard",
     ):
         assert f"{rule}[{NAME}]" in said
     assert "test_the_path_is_the_integrated_flow" in said
@@ -78,7 +80,7 @@ def test_the_chapter_is_in_style(started):
 
 
 def test_the_chapter_gives_the_same_verdicts_again(started):
-    python(started, "-m", "pytest", "-p", "no:cacheprovider", "--nbval-lax", f"book/{NAME}.ipynb")
+    python(started, "-m", "pytest", "-p", "no:cacheprovider", "--nbval-lax", f"book/{NAME}.ipynb", f"book/evidence/{NAME}.ipynb")
 
 
 @pytest.fixture(scope="module")
@@ -90,8 +92,18 @@ def site(started):
 
 def test_the_site_is_built_with_it(site):
     pages = site / "book"
-    assert "10 reproduced, 1 corrected, 4 new" in (pages / "index.html").read_text(encoding="utf-8")
+    assert "9 reproduced, 1 corrected, 2 new" in (pages / "index.html").read_text(encoding="utf-8")
     assert "claim-corrected" in (pages / f"{NAME}.html").read_text(encoding="utf-8")
+
+
+def test_the_evidence_page_and_the_page_of_all_documents_say_where_things_are(site):
+    rows = [" ".join(row.get_text().split()) for row in article(site, f"evidence/{NAME}").select("table.coverage tbody tr")]
+    assert rows[1].startswith("Eq. 3: the rate of the loss Eq. (10.2)") and rows[1].endswith("corrected")
+    assert rows[3].endswith("missing: there is no such figure")
+    (anchor,) = article(site, "where").select(f"#{NAME.replace('_', '-')}-eq-3")
+    assert f"evidence/{NAME}.html#{NAME}-diverges" in str(anchor.find_parent("table"))
+    places = json.loads((site / "places.js").read_text(encoding="utf-8").removeprefix("const PLACES = ").rstrip().rstrip(";"))
+    assert ["item", "Replace by authors, Eq. 3: the rate of the loss"] in [[place[2], place[4]] for place in places["places"]]
 
 
 def article(site, page):
@@ -109,7 +121,7 @@ RATE = r"e^{-2\lambda t}"  # in the statement of a claim that is corrected
     "page, place",
     [
         (NAME, f"#{NAME}-loss-rate"),
-        (NAME, "table.ledger tr:nth-child(6)"),
+        (NAME, "table.ledger tr:nth-child(4)"),
         ("what_replicates", f"tr:has(#what_replicates-{NAME}-loss-rate)"),
         ("errata", f"tr:has(#errata-{NAME}-loss-rate)"),
     ],
