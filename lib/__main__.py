@@ -140,7 +140,7 @@ def parser() -> argparse.ArgumentParser:
         "new",
         help="start a chapter from the template",
         description="Write the lesson book/NAME.md, its evidence page, lib/theory/NAME.py and its tests from the template, which"
-        " passes all checks, and add the chapter to _toc.yml and book/course.yml.",
+        " passes all checks, and add both pages to _toc.yml.",
         epilog="example: python -m lib new my_topic && python -m lib run my_topic",
     )
     new.add_argument("name", metavar="NAME", help="small letters, words joined by _")

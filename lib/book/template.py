@@ -14,23 +14,10 @@ PLACES = {
     "tests.py": "tests/theory/test_NAME.py",
     "calls.py": "tests/bad_input/NAME.py",
 }
-WEEK = """\
-  - title: {title}
-    chapters: [{name}]
-    text: What the week is about.
-"""
-ENTRY = """\
-  {name}:
-    about: What the chapter is about, in a sentence or two.
-    hours: 6
-    goals: What the reader can do afterwards.
-    prerequisites: What the reader must know.
-    reading: The document.
-"""
 
 
 def new(root: Path, name: str) -> list[Path]:
-    """Write the files of the chapter `name`, add it to `_toc.yml` and `book/course.yml`; return what was written.
+    """Write the files of the chapter `name`, add its pages to `_toc.yml`; return what was written.
 
     Raises
     ------
@@ -47,11 +34,8 @@ def new(root: Path, name: str) -> list[Path]:
     if there:
         raise ValueError(f"chapter {name}: {', '.join(there)} exists already")
 
-    contents, guide = root / "_toc.yml", root / "book" / "course.yml"
+    contents = root / "_toc.yml"
     texts[contents] = _listed(contents.read_text(encoding="utf-8"), name)
-    weeks, entries = guide.read_text(encoding="utf-8").split("\nchapters:")
-    week = WEEK.format(title=name.replace("_", " ").capitalize(), name=name)
-    texts[guide] = f"{weeks}{week}\nchapters:{entries}{ENTRY.format(name=name)}"
     for path, text in texts.items():
         files.write(path, text)
     return list(texts)

@@ -54,12 +54,6 @@ def test_a_part_has_an_entry_of_its_own(tmp_path):
     )
 
 
-def test_a_claim_has_its_name_in_its_fold(tmp_path):
-    html = citing.claim(citing.read(written(tmp_path, title="Small & short")), "two_point-blobs-high")
-    assert "title = {Claim two_point/blobs-high}" in html and "Small &amp; short" in html
-    assert html.startswith('<details class="cite"><summary>Cite this claim</summary><div class="highlight"><pre>@misc{')
-
-
 @pytest.mark.parametrize("page, chapter", [("book/one", True), ("book/notes", False), ("index", False)])
 def test_each_page_ends_with_the_version_and_a_chapter_with_its_entry(tmp_path, page, chapter):
     (tmp_path / "book").mkdir()
