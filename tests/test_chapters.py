@@ -238,26 +238,17 @@ def test_figure_names_are_unique():
 
 
 @each_chapter
-def test_every_exercise_has_a_folded_solution_or_is_a_problem(chapter):
-    """The option lines (`:name: value`) follow the line that opens a directive."""
-    opened = r"^[`:]{3,}\{%s(?:-start)?\}(.*)\n((?::[\w-]+:.*\n)*)"
-    exercises = [options for _, options in re.findall(opened % "exercise", source(chapter), re.M)]
-    solutions = re.findall(opened % "solution", source(chapter), re.M)
-    labels = [re.search(r":label: (\S+)", options)[1] for options in exercises]  # each has its label
-    problems = {name for name, options in zip(labels, exercises, strict=True) if ":class: problem" in options}
-    assert len(labels) >= LEAST_EXERCISES
-    assert sorted(name.strip() for name, _ in solutions) == sorted(set(labels) - problems)
-    assert all(":class: dropdown" in options for _, options in solutions)
-
-
-@each_chapter
-def test_two_problems_have_no_solution_here_and_one_exercise_is_hard(chapter):
-    found = re.findall(r"^:label: (\S+)\n:class: problem$", source(chapter), re.MULTILINE)
-    assert len(found) >= 2
+def test_exercises_go_from_easy_to_research_and_all_but_the_problems_have_a_folded_solution(chapter):
+    exercises, text = pages.course.exercises(ROOT, chapter), source(chapter)
+    assert len(exercises) == len(re.findall(r"^[`:]{3,}\{exercise\}", text, re.MULTILINE)) >= LEAST_EXERCISES
+    unsolved = [exercise.label for exercise in exercises if exercise.problem]
+    solved = re.findall(r"^[`:]{3,}\{solution(?:-start)?\} (\S+)\n:class: dropdown", text, re.MULTILINE)
+    assert sorted(solved + unsolved) == sorted(exercise.label for exercise in exercises) and len(unsolved) >= 2
+    grades = [exercise.grade for exercise in exercises]
+    assert grades == sorted(grades, key=pages.course.GRADES.index) and "Hard" in grades
+    assert (grades[0], grades[-1]) == ("Easy", "Research level")
     if chapter in problems.sets(ROOT):
-        solved = (ROOT / "book" / "problems" / f"{chapter}.md").read_text(encoding="utf-8")
-        assert re.findall(r"^## (\S+)$", solved, re.MULTILINE) == found
-    assert "Hard" in [exercise.grade for exercise in pages.course.exercises(ROOT, chapter)]
+        assert [problem.label for problem in problems.read(ROOT, chapter)[1]] == unsolved
 
 
 @cache
@@ -292,16 +283,6 @@ def test_pages_take_what_is_given_and_leave_nothing():
     given = {(page, word) for page, words in pages.substitutions(ROOT, read(ROOT)).items() for word in words}
     texts = [path.read_text(encoding="utf-8") for path in (ROOT / "book").glob("*.md")]
     assert {taken for text in texts for taken in re.findall(r"\{\{ (\w+)\.(\w+) \}\}", text)} == given
-
-
-@each_chapter
-def test_every_exercise_says_how_hard_it_is(chapter):
-    grades = [exercise.grade for exercise in pages.course.exercises(ROOT, chapter)]
-    assert len(grades) == len(re.findall(r"^`{3,}\{exercise\}", source(chapter), re.MULTILINE))
-    assert set(grades) <= set(pages.course.GRADES)
-    assert grades == sorted(grades, key=pages.course.GRADES.index)
-    assert grades[0] == "Easy"
-    assert grades[-1] == "Research level"
 
 
 def test_the_course_guide_has_no_chapter_twice():

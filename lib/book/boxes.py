@@ -1,6 +1,5 @@
 """Claims as lines: verdict, statement, measured number and bound; rivals, source and the code of the check folded below."""
 
-from collections import Counter
 from typing import Any, ClassVar
 
 from docutils import nodes
@@ -113,18 +112,11 @@ def fold(cell: nodes.container) -> None:
         behind += code
         cell += behind
     if boxes and mode and "output" in mode:
-        further = HideCodeCellNode(**further_words(boxes), classes=["above-input", "further"])
+        checks = f"{len(boxes)} further check{'s' * (len(boxes) > 1)}"
+        further = HideCodeCellNode(prompt_show=f"Show {checks}", prompt_hide=f"Hide {checks}", classes=["above-input", "further"])
         further.extend(cell.children)
         cell.children = []
         cell += further
-
-
-def further_words(boxes: list[nodes.container]) -> dict[str, str]:
-    """Say how many claims a fold holds, and with which verdicts."""
-    found = Counter(kind for box in boxes for kind in box["classes"] if kind.startswith("claim-"))
-    verdicts = ", ".join(f"{count} {kind.removeprefix('claim-').replace('-', ' ')}" for kind, count in found.items())
-    checks = f"{len(boxes)} further check{'s' * (len(boxes) > 1)}"
-    return {"prompt_show": f"Show {checks}: {verdicts}", "prompt_hide": f"Hide {checks}"}
 
 
 def register(app: Sphinx, doctree: nodes.document) -> None:

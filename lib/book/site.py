@@ -1,6 +1,5 @@
 """What the site needs beyond Jupyter Book: the front page's figure and claim, what pages take from the ledger, repairs."""
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -47,12 +46,10 @@ class MovingFigure(SphinxDirective):
         for notebook in toc.notebooks(Path(self.env.srcdir), [chapter]):
             source = Path(self.env.srcdir, "book", f"{notebook}.ipynb")
             self.env.note_dependency(str(source))
-            for cell in json.loads(source.read_text(encoding="utf-8"))["cells"]:
-                if cell["metadata"].get("mystnb", {}).get("figure", {}).get("name") == name:
-                    html = "".join(cell["outputs"][0]["data"]["text/html"])
-                    caption = nodes.container(classes=["moving-caption"])
-                    self.state.nested_parse(self.content, self.content_offset, caption)
-                    return [nodes.raw("", html, format="html"), caption]
+            if html := slides.moving(source).get(name):
+                caption = nodes.container(classes=["moving-caption"])
+                self.state.nested_parse(self.content, self.content_offset, caption)
+                return [nodes.raw("", html, format="html"), caption]
         raise self.error(f"no figure {name} in the chapter {chapter}")
 
 

@@ -79,16 +79,16 @@ def parts(root: Path, site: Path) -> dict[str, Part]:
     found = {}
     for name in notebooks(root):
         script = (site / "book" / f"{name}.preview.js").read_text(encoding="utf-8")
-        moving = _moving(root / "book" / f"{name}.ipynb")
+        sliders = moving(root / "book" / f"{name}.ipynb")
         for anchor, html in json.loads(script[script.index("{") : script.rindex("}") + 1])["parts"].items():
             shown = html.replace('class="formula"', 'class="formula" tabindex="0"')
-            if anchor in moving:
-                shown = shown.replace("<figcaption", f"{moving[anchor]}<figcaption", 1)
+            if anchor in sliders:
+                shown = shown.replace("<figcaption", f"{sliders[anchor]}<figcaption", 1)
             found[anchor.removeprefix("equation-")] = Part(name, anchor, shown)
     return found
 
 
-def _moving(notebook: Path) -> dict[str, str]:
+def moving(notebook: Path) -> dict[str, str]:
     """Return the figures with a slider, by name."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     figures = {cell["metadata"].get("mystnb", {}).get("figure", {}).get("name"): cell.get("outputs", []) for cell in cells}

@@ -132,7 +132,7 @@ def test_claims_whose_cell_is_tagged_so_are_folded_with_their_code():
     document[0]["hide_mode"] = "output"
     boxes.FoldCode(document).run()
     ((further,),) = document
-    assert further["prompt_show"] == "Show 2 further checks: 1 reproduced, 1 not decided"
+    assert further["prompt_show"] == "Show 2 further checks"
     assert [box["ids"] for box in further.findall(nodes.container) if "claim" in box["classes"]]
     assert further[-1]["prompt_show"] == "Show the checks (3 lines)"
     assert "hide_mode" not in document[0]

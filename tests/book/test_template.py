@@ -63,7 +63,7 @@ def test_the_chapter_passes_the_checks(started):
         "test_a_lesson_leads_to_every_section_of_its_evidence_page",
         "test_what_a_table_of_coverage_names_is_there",
         "test_a_chapter_opens_with_a_picture_its_findings_and_what_one_needs",
-        "test_two_problems_have_no_solution_here_and_one_exercise_is_hard",
+        "test_exercises_go_from_easy_to_research_and_all_but_the_problems_have_a_folded_solution",
     ):
         assert f"{rule}[{NAME}]" in said
     assert "test_the_path_is_the_integrated_flow" in said
