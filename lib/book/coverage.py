@@ -33,7 +33,10 @@ from lib.book import ledger, toc
 from lib.claims import VERDICTS
 from lib.markdown import escape
 
-ROLES = {"eq": "Eq. {{eq}}`{}`", "fig": "{{numref}}`{}`"}  # by the beginning of a label; others are sections, exercises, claims
+ROLES = {
+    "eq": "Eq.\N{NO-BREAK SPACE}{{eq}}`{}`",
+    "fig": "{{numref}}`{}`",
+}  # by the beginning of a label; others are sections, exercises, claims
 
 
 @dataclass(frozen=True)
