@@ -33,10 +33,8 @@ from lib.book import ledger, toc
 from lib.claims import VERDICTS
 from lib.markdown import escape
 
-ROLES = {
-    "eq": "Eq.\N{NO-BREAK SPACE}{{eq}}`{}`",
-    "fig": "{{numref}}`{}`",
-}  # by the beginning of a label; others are sections, exercises, claims
+# How a place is written, by the beginning of its label; others are sections, exercises and claims.
+ROLES = {"eq": "Eq.&nbsp;{{eq}}`{}`", "fig": "{{numref}}`{}`"}
 
 
 @dataclass(frozen=True)
