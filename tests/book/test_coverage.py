@@ -48,11 +48,8 @@ def test_an_item_has_its_place_scale_verdicts_command_and_time(root):
         "[{ref}`reproduced <one-grows>`]{.reproduced}, {ref}`2 <one-shrinks>`; [{ref}`corrected <two-stays>`]{.corrected}",
         "`python -m lib run one`, 2 min",
     ]
-    assert (
-        "$a\\|b$" in theorem[0]
-        and theorem[1] == "Eq.\N{NO-BREAK SPACE}{eq}`eq-one-two`"
-        and theorem[-1] == "`python -m lib run two`, 90 min"
-    )
+    assert "$a\\|b$" in theorem[0] and theorem[1] == "Eq.&nbsp;{eq}`eq-one-two`"
+    assert theorem[-1] == "`python -m lib run two`, 90 min"
     assert field[1] == "{numref}`fig-one-field`" and "no claim" in field
     assert field[-1] == "`python -m lib store one/fields`, 2.5 h, a GPU"
     assert "missing: too dear" in rest
