@@ -48,7 +48,7 @@ pdf: setup  ## print the built site into one file, _build/book.pdf; needs Chromi
 course: setup  ## write the problem sets into _build/course, and with their solutions into _build/solutions
 	$(BIN)/python -m lib course
 
-# The pages of "Speed and trust", each from its table in book/evidence/; `python -m evidence --help` says how to renew a part of one.
+# The pages of "Speed and trust", each from its table in book/quality/; `python -m evidence --help` says how to renew a part of one.
 
 bench: export OMP_NUM_THREADS := 1
 bench: setup  ## the engine beside the plain loop and the machine's limit; some minutes

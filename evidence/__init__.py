@@ -1,4 +1,4 @@
-"""The programs that measure the book; each keeps its table in `book/evidence/` and has its page: `python -m evidence --help`.
+"""The programs that measure the book; each keeps its table in `book/quality/` and has its page: `python -m evidence --help`.
 
 A program is a module with three functions. `rows()` names what it measures, with some words on each. `seconds(names)` says how
 long these took the last time, or None where the table does not tell. `run(names)` measures them, renews their part of the table,

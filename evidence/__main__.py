@@ -75,7 +75,7 @@ def parser() -> argparse.ArgumentParser:
     """Describe the programs."""
     top = argparse.ArgumentParser(
         prog="python -m evidence",
-        description="Measure the book and keep what is found in book/evidence/, from which pages of the book take it.",
+        description="Measure the book and keep what is found in book/quality/, from which pages of the book take it.",
         epilog="example: python -m evidence speed --list",
     )
     commands = top.add_subparsers(dest="program", required=True, metavar="PROGRAM")

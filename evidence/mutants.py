@@ -2,7 +2,7 @@
 
 mutmut proposes the changes. A fixed number in each module is drawn by a hash of the change alone, so that the draw stays when
 other lines move. pytest collects the tests once; then a fork for each mutant takes over its code and runs the tests that reach
-the function, the fastest first, until one fails. `book/evidence/mutants.json` is written after each mutant, which is tried
+the function, the fastest first, until one fails. `book/quality/mutants.json` is written after each mutant, which is tried
 again only if its module is named, or if its function, or a file with a test that reaches it, has changed and
 `equivalent_mutants.toml` does not have it.
 """

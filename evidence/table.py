@@ -1,4 +1,4 @@
-"""The tables in `book/evidence/`: read, renewed in part, written."""
+"""The tables in `book/quality/`: read, renewed in part, written."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -65,11 +65,13 @@ def parser() -> argparse.ArgumentParser:
     run = commands.add_parser(
         "run",
         help="execute chapters with papermill",
-        description="Execute chapters (book/NAME.md) with papermill. By default the executed pair book/NAME.ipynb is replaced,"
-        " once the whole chapter has succeeded; a chapter that fails keeps its last good notebook, and the exit status is 1.",
+        description="Execute chapters with papermill: the lesson book/NAME.md and the evidence page book/evidence/NAME.md. By"
+        " default the executed pair NAME.ipynb is replaced, once the whole notebook has succeeded; one that fails keeps its last"
+        " good pair, and the exit status is 1.",
         epilog="example: python -m lib run single_neuron --profile paper --device cuda --output ../paper",
     )
     run.add_argument("chapters", nargs="*", metavar="CHAPTER", help="a chapter's name, as in _toc.yml (default: all)")
+    run.add_argument("--lesson", action="store_true", help="leave the evidence pages out")
     run.add_argument("--profile", choices=PROFILES, default="quick", help="quick: live and small; paper: the source's scale")
     run.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="auto takes a GPU where there is one")
     run.add_argument("--seed", type=partial(integer, least=0), default=0, help="the seed of everything random (default: 0)")
@@ -130,7 +132,7 @@ def parser() -> argparse.ArgumentParser:
         "seeds",
         help="check every claim with many seeds",
         description="Run chapters with the seeds 0, 1, ..., at the quick profile, and keep what each claim measured in"
-        " book/evidence/seeds.jsonl. What was run before with the same code cells is not run again.",
+        " book/quality/seeds.jsonl. What was run before with the same code cells is not run again.",
         epilog="example: python -m lib seeds synthesis --count 20",
     )
     seeds.add_argument("chapters", nargs="*", metavar="CHAPTER", help="a chapter's name, as in _toc.yml (default: all)")
@@ -140,8 +142,8 @@ def parser() -> argparse.ArgumentParser:
     new = commands.add_parser(
         "new",
         help="start a chapter from the template",
-        description="Write book/NAME.md, book/problems/NAME.md, lib/theory/NAME.py and its tests from the template, which passes"
-        " all checks, and add the chapter to _toc.yml and book/course.yml.",
+        description="Write the lesson book/NAME.md, its evidence page, lib/theory/NAME.py and its tests from the template, which"
+        " passes all checks, and add both pages to _toc.yml.",
         epilog="example: python -m lib new my_topic && python -m lib run my_topic",
     )
     new.add_argument("name", metavar="NAME", help="small letters, words joined by _")
@@ -152,11 +154,11 @@ def summary(finished: Sequence) -> str:
     """Lay out how the chapters went: seconds, peak memory, claims by verdict, the slowest cells, and the cell that failed."""
     from lib.claims import VERDICTS
 
-    lines = [f"{'chapter':<20}{'seconds':>9}{'peak MiB':>10}" + "".join(f"  {verdict}" for verdict in VERDICTS)]
+    lines = [f"{'notebook':<26}{'seconds':>9}{'peak MiB':>10}" + "".join(f"  {verdict}" for verdict in VERDICTS)]
     for result in finished:
         counts = "".join(f"  {result.verdicts[verdict]:>{len(verdict)}}" for verdict in VERDICTS)
         lines.append(
-            f"{result.chapter:<20}{result.seconds:>9.1f}{result.peak_mib:>10.0f}" + ("  failed" if result.error else counts)
+            f"{result.chapter:<26}{result.seconds:>9.1f}{result.peak_mib:>10.0f}" + ("  failed" if result.error else counts)
         )
     slow = sorted(((*cell, result.chapter) for result in finished for cell in result.cells if cell[0] >= 1), reverse=True)
     lines += [f"{seconds:>7.1f} s  {chapter}, {cell}" for seconds, cell, chapter in slow[:10]]
@@ -169,7 +171,7 @@ def run_chapters(options: argparse.Namespace) -> int:
     from lib.book import execute
 
     settings = execute.Settings(options.profile, options.device, options.seed)
-    finished = execute.run(Path.cwd(), options.chapters, settings, options.jobs, options.output)
+    finished = execute.run(Path.cwd(), options.chapters, settings, options.jobs, options.output, options.lesson)
     print(summary(finished))
     return int(any(result.error for result in finished))
 

@@ -20,12 +20,26 @@ def contents(*pages):
     return "format: jb-book\nroot: book/index\nchapters:\n" + "".join(f"  - file: {file}\n" for file in files)
 
 
+def add_evidence(root, chapter, *cells):
+    """Give a chapter an evidence page with these code cells."""
+    (root / "book" / "evidence").mkdir()
+    (root / "book" / "evidence" / f"{chapter}.md").write_text(text(f"Evidence for {chapter}", *cells), encoding="utf-8")
+    with (root / "_toc.yml").open("a") as toc:
+        toc.write(f"  - file: book/evidence/{chapter}.ipynb\n")
+    return root
+
+
+def text(title, *cells):
+    """Return the source of a notebook with these code cells behind the parameters."""
+    blocks = [f"```{{code-cell}} ipython3\n{cell}\n```" for cell in (PARAMETERS, *cells)]
+    return "\n\n".join([HEADER, f"# {title}", *blocks]) + "\n"
+
+
 def write(root, *cells, title="Chapter NAME", pages=()):
     """Write both chapters, not executed, with these code cells behind the parameters; NAME stands for their names."""
     (root / "book").mkdir(parents=True)
     (root / "_toc.yml").write_text(contents(*pages))
-    blocks = [f"```{{code-cell}} ipython3\n{cell}\n```" for cell in (PARAMETERS, *cells)]
-    source = "\n\n".join([HEADER, f"# {title}", *blocks]) + "\n"
+    source = text(title, *cells)
     for name in CHAPTERS:
         (root / "book" / f"{name}.md").write_text(source.replace("NAME", name), encoding="utf-8")
     return root

@@ -15,18 +15,24 @@ import yaml
 from nbclient import NotebookClient
 
 from lib import claims
-from lib.book import execute, myst, pages, problems, toc
+from lib.book import coverage, execute, myst, pages, problems, toc
 from lib.book.ledger import read
 from lib.book.pages import margins
 from lib.book.toc import chapters
+from lib.experiments import RUNS
 
 ROOT = Path(__file__).parents[1]
-LEAST_CLAIMS, LEAST_EXERCISES, MOST_BYTES, COLUMNS = 15, 4, 1_500_000, 99
+LEAST_EXERCISES, MOST_BYTES, COLUMNS = 4, 1_500_000, 99
+MOST_LINES, CLAIMS = 900, range(8, 15)  # of a lesson
 MACHINE = r"(?<![\w.~])/(?:root|home|work|Users)/"  # the beginning of a path that exists on one machine only
 SCRATCH = r"(?<![\w.~])/tmp/"
-OPENING_WORDS, OPENING_LINKS, MOST_SLIDES = 300, 12, 28
+OPENING_WORDS, OPENING_LINKS = 300, 12
+
+NOTEBOOKS = toc.notebooks(ROOT)
 
 each_chapter = pytest.mark.parametrize("chapter", chapters(ROOT))
+each_notebook = pytest.mark.parametrize("chapter", NOTEBOOKS)
+each_lesson = pytest.mark.parametrize("chapter", [name for name in chapters(ROOT) if toc.EVIDENCE + name in NOTEBOOKS])
 
 
 @cache
@@ -69,20 +75,14 @@ def moving_figures(cell):
     return [page for page in pages if page.startswith('<div class="moving">')]
 
 
-@each_chapter
-def test_chapter_has_a_source_and_a_theory_module(chapter):
-    assert (ROOT / "book" / f"{chapter}.md").is_file()
-    assert (ROOT / "lib" / "theory" / f"{chapter}.py").is_file()
-
-
-@pytest.mark.parametrize("path", sorted((ROOT / "book").glob("*.md")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted([*ROOT.glob("book/*.md"), *ROOT.glob("book/evidence/*.md")]), ids=lambda path: path.stem)
 def test_no_comment_is_left_in_the_text(path):
     code = r"^```(?:\{code-cell\}|\w).*\n[\s\S]*?^```$|`[^`\n]+`"
     text = re.sub(code, "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
     assert not re.findall(r"<!--.*|^%.*", text, re.MULTILINE), "HTML or MyST comments"
 
 
-@each_chapter
+@each_notebook
 def test_notebook_has_the_cells_of_its_source(chapter):
     def cells(nb):
         return [
@@ -94,7 +94,7 @@ def test_notebook_has_the_cells_of_its_source(chapter):
     assert cells(notebook(chapter)) == cells(execute.draft(ROOT, chapter))
 
 
-@pytest.mark.parametrize("chapter", [*chapters(ROOT), "_template/chapter"])
+@pytest.mark.parametrize("chapter", [*NOTEBOOKS, "_template/lesson", "_template/evidence"])
 def test_code_has_at_most_99_columns_and_the_layout_of_ruff(chapter, tmp_path):
     cells = [cell.source for cell in execute.draft(ROOT, chapter).cells if cell.cell_type == "code"]
     assert not [line for code in cells for line in code.split("\n") if len(line) > COLUMNS]
@@ -105,23 +105,23 @@ def test_code_has_at_most_99_columns_and_the_layout_of_ruff(chapter, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@each_chapter
+@each_notebook
 def test_every_code_cell_has_been_executed_in_order(chapter):
     counts = [cell.execution_count for cell in code_cells(chapter)]
     assert counts == list(range(1, len(counts) + 1))
 
 
-@each_chapter
+@each_notebook
 def test_the_committed_run_is_the_default_one(chapter):
     assert notebook(chapter).metadata.get("run") == execute.Settings()._asdict()
 
 
-@each_chapter
+@each_notebook
 def test_no_output_is_an_error(chapter):
     assert not [output.evalue for output in outputs(chapter) if output.output_type == "error"]
 
 
-@each_chapter
+@each_notebook
 def test_no_output_is_a_warning_or_names_a_folder_of_this_machine(chapter):
     for output in outputs(chapter):
         assert output.get("name") != "stderr", output.text
@@ -130,22 +130,55 @@ def test_no_output_is_a_warning_or_names_a_folder_of_this_machine(chapter):
             assert not re.search(f"{MACHINE}|{SCRATCH}", text), text
 
 
-@each_chapter
+@each_notebook
 def test_notebook_is_small(chapter):
     assert (ROOT / "book" / f"{chapter}.ipynb").stat().st_size < MOST_BYTES
 
 
-@each_chapter
+@each_notebook
 def test_parameters_have_their_names_and_defaults(chapter):
     (cell,) = [cell for cell in execute.draft(ROOT, chapter).cells if "parameters" in tags(cell)]
     assert cell.source.split("\n") == ['profile = "quick"', 'device = "auto"', "seed = 0"]
 
 
-@each_chapter
-def test_chapter_has_enough_claims_under_its_own_name(chapter):
+@each_notebook
+def test_claims_have_their_chapters_name(chapter):
     ids = [record["id"] for record in ledger(chapter)]
-    assert len(ids) >= LEAST_CLAIMS
-    assert not [name for name in ids if not name.startswith(f"{chapter}/")]
+    assert ids and not [name for name in ids if not name.startswith(f"{Path(chapter).name}/")]
+
+
+@each_lesson
+def test_a_lesson_is_short_and_leaves_most_checks_to_its_evidence_page(chapter):
+    assert len(ledger(chapter)) in CLAIMS
+    assert len(source(chapter).splitlines()) <= MOST_LINES
+    code = [cell.source for cell in code_cells(chapter)]
+    lines = sum(len(cell.splitlines()) for cell in code)
+    assert sum(len(cell.splitlines()) for cell in code if "claims.check(" in cell) < lines / 2
+
+
+@each_lesson
+def test_a_lesson_leads_to_every_section_of_its_evidence_page(chapter):
+    evidence = source(toc.EVIDENCE + chapter)
+    assert "```{coverage}" in evidence.split("\n## ")[0]
+    for place, heading in re.findall(r"^(?:\(([\w-]+)\)=\n)?## (.+)$", evidence, re.MULTILINE):
+        assert place and re.search(rf"`(?:[^`]*<)?{place}>?`|\(#{place}\)", source(chapter)), heading
+
+
+def test_every_evidence_page_is_listed_and_belongs_to_a_lesson():
+    written = {f"{toc.EVIDENCE}{path.stem}" for path in (ROOT / "book" / "evidence").glob("*.md")}
+    assert written == set(NOTEBOOKS) - set(chapters(ROOT))
+
+
+@pytest.mark.parametrize("document", coverage.documents(ROOT), ids=lambda document: document.name)
+def test_what_a_table_of_coverage_names_is_there(document):
+    known = {record["id"] for record in read(ROOT)}
+    stored = {path.relative_to(ROOT / "book" / "results").with_suffix("").as_posix() for path in ROOT.glob("book/results/*/*.nc")}
+    for item in document.items:
+        assert set(item.claims) <= known and set(item.runs) <= stored & {run.name for run in RUNS}, item.item
+        assert not item.where or item.where in labels(), item.item
+        assert item.chapter in document.minutes and item.chapter in chapters(ROOT), item.item
+    anchors = [coverage.anchor(document, item) for item in document.items]
+    assert len(anchors) == len(set(anchors))
 
 
 def test_claim_ids_are_unique():
@@ -153,7 +186,7 @@ def test_claim_ids_are_unique():
     assert not [name for name, count in counts.items() if count > 1]
 
 
-@each_chapter
+@each_notebook
 def test_a_claim_is_its_own_target(chapter):
     places = re.findall(r"^\(([^()\n]+)\)=$", source(chapter), flags=re.MULTILINE)
     assert not {label(record) for record in ledger(chapter)} & set(places), "drop (chapter-name)="
@@ -170,14 +203,14 @@ def test_a_chapter_opens_with_a_picture_its_findings_and_what_one_needs(chapter)
     assert len(re.findall(r"\{(?:num)?ref\}`", text)) <= OPENING_LINKS
 
 
-@each_chapter
+@each_notebook
 def test_every_cell_with_a_claim_is_compared_by_nbval(chapter):
     for cell in code_cells(chapter):
         if "claims.check(" in cell.source or list(claims.collect({"cells": [cell]})):
             assert "nbval-check-output" in tags(cell), cell.source
 
 
-@each_chapter
+@each_notebook
 def test_every_figure_has_caption_name_and_alt_text(chapter):
     for cell in code_cells(chapter):
         moving = moving_figures(cell)
@@ -189,7 +222,7 @@ def test_every_figure_has_caption_name_and_alt_text(chapter):
             assert len(images(cell) + moving) == 1, f"{figure['name']}: the name goes to one picture only"
 
 
-@each_chapter
+@each_notebook
 def test_captions_typeset_their_signs_and_name_no_colour_that_turns(chapter):
     """A caption is for both themes: a black line is white in the dark one; only maps keep their colours."""
     for cell in code_cells(chapter):
@@ -199,52 +232,35 @@ def test_captions_typeset_their_signs_and_name_no_colour_that_turns(chapter):
 
 
 def test_figure_names_are_unique():
-    figures = [cell.metadata.get("mystnb", {}).get("figure", {}) for name in chapters(ROOT) for cell in code_cells(name)]
+    figures = [cell.metadata.get("mystnb", {}).get("figure", {}) for name in NOTEBOOKS for cell in code_cells(name)]
     counts = Counter(figure["name"] for figure in figures if "name" in figure)
     assert not [name for name, count in counts.items() if count > 1]
 
 
 @each_chapter
-def test_exercises_have_folded_solutions_but_for_two_problems_and_one_is_hard(chapter):
-    exercises, solutions = (myst.directives(ROOT, chapter, name) for name in ("exercise", "solution-start"))
-    assert len(exercises) >= LEAST_EXERCISES
-    elsewhere = [one.options["label"] for one in exercises if one.options.get("class") == "problem"]
-    assert len(elsewhere) >= 2
-    assert sorted([*elsewhere, *(one.argument for one in solutions)]) == sorted(one.options["label"] for one in exercises)
-    assert all(one.options["class"] == "dropdown" for one in solutions)
-    solved = (ROOT / "book" / "problems" / f"{chapter}.md").read_text(encoding="utf-8")
-    assert re.findall(r"^## (\S+)$", solved, re.MULTILINE) == elsewhere
-    assert "Hard" in [exercise.grade for exercise in pages.course.exercises(ROOT, chapter)]
+def test_exercises_go_from_easy_to_research_and_all_but_the_problems_have_a_folded_solution(chapter):
+    exercises, text = pages.course.exercises(ROOT, chapter), source(chapter)
+    assert len(exercises) == len(re.findall(r"^[`:]{3,}\{exercise\}", text, re.MULTILINE)) >= LEAST_EXERCISES
+    unsolved = [exercise.label for exercise in exercises if exercise.problem]
+    solved = re.findall(r"^[`:]{3,}\{solution(?:-start)?\} (\S+)\n:class: dropdown", text, re.MULTILINE)
+    assert sorted(solved + unsolved) == sorted(exercise.label for exercise in exercises) and len(unsolved) >= 2
+    grades = [exercise.grade for exercise in exercises]
+    assert grades == sorted(grades, key=pages.course.GRADES.index) and "Hard" in grades
+    assert (grades[0], grades[-1]) == ("Easy", "Research level")
+    if chapter in problems.sets(ROOT):
+        assert [problem.label for problem in problems.read(ROOT, chapter)[1]] == unsolved
 
 
-@each_chapter
-def test_a_deck_shows_the_chapters_own_equations_figures_and_claims(chapter):
-    deck = (ROOT / "book" / "slides" / f"{chapter}.md").read_text(encoding="utf-8")
-    shown = re.findall(r"^!\[\]\(#([\w-]+)\)$", deck, re.MULTILINE)
-    assert len(re.findall("^## ", deck, re.MULTILINE)) + 1 <= MOST_SLIDES
-    assert len(shown) == len(set(shown))
-    figures = {cell.metadata.get("mystnb", {}).get("figure", {}).get("name") for cell in code_cells(chapter)}
-    equations = set(re.findall(r"^\$\$ \(([\w-]+)\)$", source(chapter), re.MULTILINE))
-    for kind in (figures, equations, {label(record) for record in ledger(chapter)}):
-        assert kind & set(shown)
-    assert "Decide" in deck and "## What to take away" in deck
+@cache
+def labels():
+    """Name what the notebooks' equations, figures, sections, claims and exercises are called, to which links lead."""
+    texts = "".join(source(chapter) for chapter in NOTEBOOKS)
+    named = set(re.findall(r"^\$\$ \(([\w-]+)\)$|^:label: ([\w-]+)$|^\(([\w-]+)\)=$", texts, re.MULTILINE))
+    figures = {cell.metadata.get("mystnb", {}).get("figure", {}).get("name") for name in NOTEBOOKS for cell in code_cells(name)}
+    return {name for names in named for name in names} | figures | {label(record) for record in read(ROOT)}
 
 
-@each_chapter
-def test_a_plan_fills_90_minutes_and_has_what_a_lecture_needs(chapter):
-    assert f"book/course/{chapter}" in toc.pages(ROOT)
-    plan = (ROOT / "book" / "course" / f"{chapter}.md").read_text(encoding="utf-8")
-    sections = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", plan, re.MULTILINE | re.DOTALL))
-    assert list(sections) == ["The 90 minutes", "On the board", "Predictions", "Quiz", "Typical mistakes", "What to read"]
-    assert sum(map(int, re.findall(r"^\| (\d+) \|", sections["The 90 minutes"], re.MULTILINE))) == 90
-    assert "{eq}`" in sections["On the board"]
-    asked = re.findall(r"^- \{numref\}`(fig-[\w-]+)`: \*", sections["Predictions"], re.MULTILINE)
-    assert asked and len(asked) == len(set(asked)) == len(re.findall("^- ", sections["Predictions"], re.MULTILINE))
-    assert len(re.findall(r"^:::\{dropdown\} \d\. .+[?.]\n(?!:::).+", sections["Quiz"], re.MULTILINE)) >= 3
-    assert re.search("^- ", sections["Typical mistakes"], re.MULTILINE)
-
-
-@each_chapter
+@pytest.mark.parametrize("chapter", problems.sets(ROOT))
 def test_a_problem_set_can_be_handed_out_and_its_solutions_pass_its_checks(chapter):
     for solved in (True, False):
         written = problems.notebook(myst.References(ROOT), chapter, solved)
@@ -256,7 +272,7 @@ def test_a_problem_set_can_be_handed_out_and_its_solutions_pass_its_checks(chapt
         assert not failed if solved else checks <= failed
 
 
-@each_chapter
+@each_notebook
 def test_chapter_ends_with_its_provenance(chapter):
     last = code_cells(chapter)[-1]
     assert last.source.strip().endswith("provenance.stamp(profile, device, seed)")
@@ -269,14 +285,10 @@ def test_pages_take_what_is_given_and_leave_nothing():
     assert {taken for text in texts for taken in re.findall(r"\{\{ (\w+)\.(\w+) \}\}", text)} == given
 
 
-@each_chapter
-def test_every_exercise_says_how_hard_it_is(chapter):
-    grades = [exercise.grade for exercise in pages.course.exercises(ROOT, chapter)]
-    assert len(grades) == len(re.findall(r"^`{3,}\{exercise\}", source(chapter), re.MULTILINE))
-    assert set(grades) <= set(pages.course.GRADES)
-    assert grades == sorted(grades, key=pages.course.GRADES.index)
-    assert grades[0] == "Easy"
-    assert grades[-1] == "Research level"
+def test_the_course_guide_has_no_chapter_twice():
+    weeks = yaml.safe_load((ROOT / "book" / "course.yml").read_text(encoding="utf-8"))["weeks"]
+    named = [name for week in weeks for name in week["chapters"]]
+    assert len(named) == len(set(named)) and set(named) <= set(chapters(ROOT))
 
 
 def test_notation_names_what_there_is_in_lib():
@@ -339,11 +351,11 @@ def test_readme_begins_with_make_book():
     assert next(command for command in commands if command) == "make book"
 
 
-@each_chapter
+@each_notebook
 def test_the_table_of_seeds_is_about_the_claims_as_they_are_or_the_page_says_that_it_is_not(chapter):
-    rows = [row for row in margins.table(ROOT) if row["id"].split("/")[0] == chapter]
-    if {row["code"] for row in rows} == {margins.digest(ROOT, chapter)}:
+    rows = [row for row in margins.table(ROOT) if row["code"] == margins.digest(ROOT, chapter)]
+    if rows:
         seen = {row["id"]: (str(claims.Bound(row["low"][0], row["high"][0])), set(row["rivals"])) for row in rows}
         assert seen == {record["id"]: (claims.bound_text(record), set(record["rivals"])) for record in ledger(chapter)}
     else:
-        assert f"`python -m lib seeds {chapter}`" in margins.margins(ROOT)["chapters"]
+        assert f"`python -m lib seeds {Path(chapter).name}`" in margins.margins(ROOT)["chapters"]

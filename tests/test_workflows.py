@@ -110,6 +110,6 @@ def test_the_gpu_job_keeps_notebooks_results_and_speed():
         "_build/claims.json",
         "book/results/**/*.nc",
         "_build/speed.txt",
-        "book/evidence/speed.json",
+        "book/quality/speed.json",
     }
     assert set(upload["with"]["path"].split()) == kept

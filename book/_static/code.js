@@ -1,6 +1,6 @@
 // "Show all code": opens every folded cell, on this page and on those to come; without JavaScript each fold has its own line.
 {
-  const folds = document.querySelectorAll("details.hide");
+  const folds = document.querySelectorAll("details.hide, details.claim-fold");
   const place = document.querySelector(".article-header-buttons");
   const memory = {
     get shown() { try { return localStorage.getItem("code") === "shown"; } catch { return false; } }, // storage may be barred

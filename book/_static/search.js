@@ -88,6 +88,7 @@ const KINDS = {
   chapter: ["Chapter", "chapter section", 1.1], page: ["Page", "", 0.7], section: ["Section", "section", 1.15],
   claim: ["Claim", "", 1], equation: ["Equation", "eq", 0.95], figure: ["Fig.", "fig", 0.95], theorem: ["Theorem", "theorem", 1.1],
   exercise: ["Exercise", "exercise", 0.8], solution: ["Solution", "", 0.5], reference: ["Reference", "", 0.6],
+  item: ["Where", "", 1.4],
 };
 
 /** Weigh every word of every place: a map from words to [place, weight] pairs. */

@@ -1,8 +1,5 @@
-"""Claims as boxes: verdict, statement, the measured number on an axis with bound and rivals, and the check folded below."""
+"""Claims as lines: verdict, statement, measured number and bound; rivals, source and the code of the check folded below."""
 
-import math
-from collections import Counter
-from html import escape
 from typing import Any, ClassVar
 
 from docutils import nodes
@@ -14,12 +11,12 @@ from lib import claims
 from lib.claims import CORRECTED, SLIP
 from lib.markdown import FORMULA, sentence
 
-WIDTH, HEIGHT, MARGIN = 320, 18, 8  # of the axis, in units of its drawing
-WIDEST = 6.0  # decades on either side of the bound; what lies further out stands at the end
+PAGES = {"what_replicates": "ledger", "errata": "errata"}  # on which a claim stands, too
+FOLD = '<details class="claim-fold"><summary>details</summary>'
 
 
 class ClaimRenderer:
-    """Show a claim's output as a box, made from the record in the output's metadata."""
+    """Show a claim's output as a line, made from the record in the output's metadata."""
 
     mime_priority_overrides: ClassVar[list] = []
 
@@ -33,28 +30,29 @@ class ClaimRenderer:
 
 
 def box(record: dict) -> nodes.container:
-    """Lay out a claim; its anchor is CHAPTER-NAME."""
+    """Lay out a claim: verdict, statement and number in a line, the details folded below; its anchor is CHAPTER-NAME."""
     verdict, name = record["verdict"], record["id"].replace("/", "-")
     whole = nodes.container(ids=[name], classes=["claim", "claim-" + verdict.replace(" ", "-")])
     whole["claim"] = sentence(record["statement"])
-    link = nodes.reference("", "¶", refuri=f"#{name}", classes=["headerlink"], reftitle="Link to this claim")
-    whole += nodes.paragraph(
-        "", "", nodes.strong(text=verdict.capitalize()), nodes.Text(": "), *typeset(record["statement"]), link
+    bound = claims.bound_text(record).replace("at most", "≤").replace("at least", "≥")
+    parts = (
+        nodes.strong(text=verdict.capitalize()),
+        nodes.inline("", "", *typeset(record["statement"]), classes=["claim-statement"]),
+        nodes.inline(text=f"measured {claims.measured_text(record)}, expected {bound}", classes=["claim-number"]),
     )
-    measured = f"measured {claims.measured_text(record)}, expected {claims.bound_text(record)}"
-    whole += nodes.paragraph("", measured, classes=["claim-detail"])
-    whole += nodes.raw("", axis(record), format="html")
-    if record["rivals"]:
-        whole += nodes.paragraph("", "", *typeset(f"rivals that fail: {claims.rivals_text(record)}"), classes=["claim-detail"])
-    if record["why"]:
-        whole += nodes.paragraph("", "", *typeset(record["why"]))
+    line = nodes.paragraph("", "", *(piece for part in parts for piece in (part, nodes.Text(" "))), classes=["claim-line"])
+    details = nodes.container(classes=["claim-details"])
+    rivals = f"Rivals that fail: {claims.rivals_text(record)}" if record["rivals"] else ""
+    details += [nodes.paragraph("", "", *typeset(words)) for words in (record["why"], rivals, record["source"]) if words]
     pages = ["what_replicates"] + ["errata"] * (verdict in (CORRECTED, SLIP))
-    links = [nodes.reference("", page, refuri=f"{page}.html#{page}-{name}") for page in pages]
-    for reference, words in zip(links, ("ledger", "errata"), strict=False):
-        reference[0] = nodes.Text(words)
-    spaced = [part for reference in links for part in (nodes.Text(" · "), reference)]
-    whole += nodes.paragraph("", "", *typeset(record["source"]), *spaced, classes=["claim-detail"])
+    details["links"] = {"link to this claim": f"#{name}"} | {PAGES[page]: f"{page}.html#{page}-{name}" for page in pages}
+    whole += [line, nodes.raw("", FOLD, format="html"), details, nodes.raw("", "</details>", format="html")]
     return whole
+
+
+def details(claim: nodes.container) -> nodes.container:
+    """Return the part of a claim that is folded."""
+    return next(part for part in claim.findall(nodes.container) if "claim-details" in part["classes"])
 
 
 def typeset(text: str) -> list[nodes.Node]:
@@ -63,40 +61,11 @@ def typeset(text: str) -> list[nodes.Node]:
     return [nodes.math("", part) if number % 2 else nodes.Text(part) for number, part in enumerate(parts)]
 
 
-def axis(record: dict) -> str:
-    """Draw on a logarithmic axis how much of the bound is used: measured (dot), as printed (ring), rivals (ticks).
-
-    The bound's edge is in the middle, what passes left of it. Returns "" for NaN and for a bound of zero, which has no scale.
-    """
-    bound = claims.bound(record)
-    named = {f"measured {bound.shown(float(record['measured']))}": (record["measured"], "measured")}
-    if record["printed"] is not None:
-        named[f"as printed {bound.shown(float(record['printed']))}"] = (record["printed"], "printed")
-    named |= {f"{rival}: {bound.shown(float(score))}": (score, "rival") for rival, score in record["rivals"].items()}
-    shares = {words: (bound.share(float(score)), kind) for words, (score, kind) in named.items()}
-    if math.isnan(float(record["measured"])) or any(share is None for share, _ in shares.values()):
-        return ""
-    decades = [math.log10(share) if share > 0 else -math.inf for share, _ in shares.values()]
-    reach = max((min(abs(decade), WIDEST) for decade in decades if decade and math.isfinite(decade)), default=1.0)
-    middle, half = WIDTH / 2, HEIGHT / 2
-    marks = []
-    for (words, (_, kind)), decade in zip(shares.items(), decades, strict=True):
-        x = round(middle + (middle - MARGIN) * max(-1.0, min(1.0, decade / reach)), 1)
-        tick = f'<line x1="{x}" x2="{x}" y1="2" y2="{HEIGHT - 2}"/>'
-        dot = f'<circle cx="{x}" cy="{half}" r="4.5"/>'
-        marks.append(f'<g class="axis-{kind}"><title>{escape(sentence(words))}</title>{tick if kind == "rival" else dot}</g>')
-    return (
-        f'<svg class="claim-axis" viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="xMinYMid" aria-hidden="true">'
-        f'<rect class="axis-bound" width="{middle}" height="{HEIGHT}"/>'
-        f'<line class="axis-line" x2="{WIDTH}" y1="{half}" y2="{half}"/>'
-        f'<line class="axis-edge" x1="{middle}" x2="{middle}" y2="{HEIGHT}"/>{"".join(reversed(marks))}</svg>'
-    )
-
-
 class FoldCode(SphinxPostTransform):
     """Fold the code of cells that check claims or draw figures, and put it behind what it shows; what teaches stays open.
 
-    The cell of parameters goes: they are for the run, and the downloaded notebook has them.
+    The code that checks one claim goes into that claim's details. The cell of parameters goes: they are for the run, and the
+    downloaded notebook has them.
     """
 
     default_priority = 198  # before myst-nb folds what is tagged
@@ -109,6 +78,12 @@ class FoldCode(SphinxPostTransform):
                 cell.parent.remove(cell)
             elif cell.get("nb_element") == "cell_code" and cell[0].get("nb_element") == "cell_code_source":
                 fold(cell)
+        up = "../" * (self.env.docname.count("/") - 1)
+        for claim in self.document.findall(nodes.container):
+            if "claim" in claim["classes"] and claim["ids"]:
+                source = [part for part in details(claim) if isinstance(part, nodes.paragraph)][-1]
+                for words, place in details(claim)["links"].items():
+                    source += [nodes.Text(" · "), nodes.reference("", words, refuri=place if place[0] == "#" else up + place)]
 
 
 def fold(cell: nodes.container) -> None:
@@ -121,32 +96,27 @@ def fold(cell: nodes.container) -> None:
         cell.attributes |= {"hide_mode": "all", **prompts}
         return
     boxes = [part for part in cell.findall(nodes.container) if "claim" in part["classes"]]
-    if boxes:
-        what = "the checks" if len(boxes) > 1 else "the check"
-    else:
-        what = "the figure's code" if any(cell.findall(nodes.figure)) else "the code"
+    drawn = "the figure's code" if any(cell.findall(nodes.figure)) else "the code"
+    what = "the checks" if boxes else drawn
     lines = len(cell[0].astext().strip().splitlines())
     words = {"prompt_show": f"Show {what} ({lines} line{'s' * (lines != 1)})", "prompt_hide": f"Hide {what}"}
     if what == "the code":
         cell.attributes |= words
         return
-    behind = HideCodeCellNode(**words, classes=["above-input", "behind"])
-    behind += cell.pop(0)
-    cell += behind
     mode = cell.attributes.pop("hide_mode", None)
+    code = cell.pop(0)
+    if len(boxes) == 1:
+        details(boxes[0]).append(code)
+    else:
+        behind = HideCodeCellNode(**words, classes=["above-input", "behind"])
+        behind += code
+        cell += behind
     if boxes and mode and "output" in mode:
-        further = HideCodeCellNode(**further_words(boxes), classes=["above-input", "further"])
+        checks = f"{len(boxes)} further check{'s' * (len(boxes) > 1)}"
+        further = HideCodeCellNode(prompt_show=f"Show {checks}", prompt_hide=f"Hide {checks}", classes=["above-input", "further"])
         further.extend(cell.children)
         cell.children = []
         cell += further
-
-
-def further_words(boxes: list[nodes.container]) -> dict[str, str]:
-    """Say how many claims a fold holds, and with which verdicts."""
-    found = Counter(kind for box in boxes for kind in box["classes"] if kind.startswith("claim-"))
-    verdicts = ", ".join(f"{count} {kind.removeprefix('claim-').replace('-', ' ')}" for kind, count in found.items())
-    checks = f"{len(boxes)} further check{'s' * (len(boxes) > 1)}"
-    return {"prompt_show": f"Show {checks}: {verdicts}", "prompt_hide": f"Hide {checks}"}
 
 
 def register(app: Sphinx, doctree: nodes.document) -> None:

@@ -16,7 +16,7 @@ from lib import files
 from lib.book import ledger, pages
 from lib.book.execute import pictured
 from lib.book.kernel import HOME, refuse_another_library
-from lib.book.toc import chapters
+from lib.book.toc import chapters, notebooks
 
 
 def build(root: Path, output: Path | None = None) -> None:
@@ -31,15 +31,15 @@ def build(root: Path, output: Path | None = None) -> None:
         If a chapter has not been executed yet, if its notebook or the table of a page is not whole or lacks a figure, if the
         output is no folder, if another build is at work there, or if Jupyter Book reports a warning or an error.
     """
-    missing = [name for name in chapters(root) if not (root / "book" / f"{name}.ipynb").is_file()]
-    if missing:
+    lacking = [Path(name).name for name in notebooks(root) if not (root / "book" / f"{name}.ipynb").is_file()]
+    if missing := list(dict.fromkeys(lacking)):
         raise ValueError(f"not executed yet: {', '.join(missing)}; run `python -m lib run {' '.join(missing)}` first")
     refuse_another_library(root)
     pages.substitutions(root, ledger.report(root))  # what a page lacks is said here, in a line
-    for name in chapters(root):
+    for name in notebooks(root):
         cells = json.loads((root / "book" / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
         if not all(map(pictured, cells)):
-            raise ValueError(f"book/{name}.ipynb lacks a figure: run `python -m lib run {name}` first")
+            raise ValueError(f"book/{name}.ipynb lacks a figure: run `python -m lib run {Path(name).name}` first")
     place = (output or root) / "_build"
     files.prepare(place)
     jupyter_book = "from jupyter_book.cli.main import main; main()"  # the script of this name keeps where it was set up

@@ -1,7 +1,7 @@
 """What changed between the claims of an earlier revision and those of today: ids, verdicts and bounds.
 
 A revision's claims are read from its committed notebooks, with git. For the site, which may be built without git's history, those
-of the edition before are kept in `book/evidence/edition.json`.
+of the edition before are kept in `book/quality/edition.json`.
 """
 
 import json
@@ -51,7 +51,7 @@ def edition(root: Path, revision: str) -> Edition:
     if not commit:
         raise ValueError(f"since: git knows no revision {revision!r} here; want a tag or a commit, as in `git tag` or `git log`")
     commit = commit.strip()
-    names = _git(root, "ls-tree", "--name-only", commit, "book/").splitlines()
+    names = _git(root, "ls-tree", "-r", "--name-only", commit, "book/").splitlines()
     notebooks = [json.loads(_git(root, "show", f"{commit}:./{name}")) for name in names if name.endswith(".ipynb")]
     records = [brief(record) for notebook in notebooks for record in claims.collect(notebook)]
     if not records:

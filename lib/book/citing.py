@@ -1,15 +1,13 @@
-"""How to cite the book, a chapter and a claim: from `CITATION.cff`, the one place of version, authors and repository."""
+"""How to cite the book and a chapter: from `CITATION.cff`, the one place of version, authors and repository."""
 
 import re
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any
 
 import yaml
 from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.transforms.post_transforms import SphinxPostTransform
 
 NAME = "executable_learning_dynamics"  # of the entries
 CHAPTER = re.compile(r"book/(\w+)")
@@ -76,27 +74,6 @@ def read(root: Path) -> Citation:
     return Citation(*texts, tuple(names), tuple(braced), repository)
 
 
-class CiteClaims(SphinxPostTransform):
-    """Give each claim of a chapter a fold with its entry."""
-
-    default_priority = 190
-    formats = ("html",)
-
-    def run(self, **_: Any) -> None:
-        """Append the folds."""
-        chapter = CHAPTER.fullmatch(self.env.docname)
-        citation = read(Path(self.env.srcdir))
-        for box in list(self.document.findall(nodes.container)):
-            if chapter and "claim" in box["classes"] and box["ids"]:
-                box += nodes.raw("", claim(citation, chapter[1], box["ids"][0]), format="html")
-
-
-def claim(citation: Citation, chapter: str, anchor: str) -> str:
-    """Write the fold of a claim, whose anchor is CHAPTER-NAME."""
-    name = anchor.removeprefix(f"{chapter}-")
-    return _fold("Cite this claim", citation.bibtex(f"Claim {chapter}/{name}", f"Chapter {chapter}", f"_{chapter}_{name}"))
-
-
 def _fold(summary: str, entry: str) -> str:
     """Write a fold with an entry; the copy button comes with the highlighting of code."""
     code = f'<div class="highlight"><pre>{escape(entry)}</pre></div>'
@@ -119,5 +96,4 @@ def close(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.d
 def setup(app: Sphinx) -> None:
     """Register with Sphinx."""
     app.add_css_file("frame.css")
-    app.add_post_transform(CiteClaims)
     app.connect("html-page-context", close, priority=700)

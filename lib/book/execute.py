@@ -1,6 +1,6 @@
-"""Execute the chapters with papermill.
+"""Execute the chapters with papermill: the lesson `book/NAME.md` and the evidence page `book/evidence/NAME.md`.
 
-The sources are `book/*.md`; papermill executes each into its pair `book/*.ipynb`, which is committed and published.
+Papermill executes each source into its pair, `NAME.ipynb` beside it, which is committed and published.
 Every function takes the book's root, the folder that holds `_toc.yml`.
 """
 
@@ -30,7 +30,7 @@ from tqdm import tqdm
 from lib import claims, files
 from lib.book import kernel, ledger
 from lib.book.processes import at_once, log, side_by_side
-from lib.book.toc import chapters
+from lib.book.toc import chapters, notebooks
 from lib.provenance import resolve_device
 
 
@@ -60,14 +60,15 @@ class Result:
         return f"{self.chapter}: done in {self.seconds:.0f} s; {counts or 'no claims'}"
 
 
-def select(root: Path, names: list[str]) -> list[str]:
-    """Check that `names` are chapters of this library's book; no names means all of them."""
+def select(root: Path, names: list[str], lesson: bool = False) -> list[str]:
+    """Check that `names` are chapters of this library's book (none: all), and name their notebooks, or only their lessons."""
     kernel.refuse_another_library(root)
     known = chapters(root)
     unknown = sorted(set(names) - set(known))
     if unknown:
         raise ValueError(f"no such chapter: {', '.join(unknown)}; the book has {', '.join(known)}")
-    return [name for name in known if name in names] if names else known
+    selected = [name for name in known if name in names] if names else known
+    return selected if lesson else notebooks(root, selected)
 
 
 def draft(root: Path, chapter: str) -> NotebookNode:
@@ -184,14 +185,22 @@ def _lighten(notebook: NotebookNode) -> None:
                 output.data["image/png"] = base64.b64encode(lean.getvalue()).decode()
 
 
-def run(root: Path, names: list[str], settings: Settings, jobs: int | None = None, output: Path | None = None) -> list[Result]:
-    """Execute chapters side by side, each in a process of its own, and return how each went, in the book's order.
+def run(
+    root: Path,
+    names: list[str],
+    settings: Settings,
+    jobs: int | None = None,
+    output: Path | None = None,
+    lesson: bool = False,
+) -> list[Result]:
+    """Execute chapters side by side, each notebook in a process of its own, and return how each went, in the book's order.
 
     Parameters
     ----------
     names : chapters; none means all
     jobs : how many at a time; by default as many as this process has cores and memory for
     output : folder for the executed notebooks; by default `book/`, and the ledger is then collected, too
+    lesson : leave the evidence pages out
 
     Raises
     ------
@@ -199,7 +208,7 @@ def run(root: Path, names: list[str], settings: Settings, jobs: int | None = Non
         Before any work: for an unknown chapter, a device that is not there, an output that is no folder, or the library of
         another book.
     """
-    selected = select(root, names)
+    selected = select(root, names, lesson)
     missing = [f"book/{name}.md" for name in selected if not (root / "book" / f"{name}.md").is_file()]
     if missing:
         raise ValueError(f"_toc.yml names a chapter without a source: {', '.join(missing)}")

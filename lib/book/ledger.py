@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 
 from lib import claims, files
-from lib.book.toc import chapters
+from lib.book.toc import notebooks
 
 
-def read(root: Path, notebooks: Path | None = None) -> list[dict]:
-    """Collect the claims of all executed chapters, each with its chapter and the profile it ran at.
+def read(root: Path, folder: Path | None = None) -> list[dict]:
+    """Collect the claims of all executed notebooks (default: those in `book/`), each with its chapter and the profile it ran at.
 
     Raises
     ------
@@ -16,22 +16,22 @@ def read(root: Path, notebooks: Path | None = None) -> list[dict]:
         If a notebook is not whole.
     """
     records = []
-    for chapter in chapters(root):
-        path = (notebooks or root / "book") / f"{chapter}.ipynb"
+    for name in notebooks(root):
+        path = (folder or root / "book") / f"{name}.ipynb"
         if path.is_file():
             try:
                 notebook = json.loads(path.read_text(encoding="utf-8"))
-                place = {"chapter": chapter, "profile": notebook["metadata"].get("run", {}).get("profile")}
+                place = {"chapter": Path(name).name, "profile": notebook["metadata"].get("run", {}).get("profile")}
                 records += [{**record, **place} for record in claims.collect(notebook)]
             except (ValueError, TypeError, LookupError, AttributeError) as problem:
-                raise ValueError(f"{path} is no whole notebook ({problem}): run `python -m lib run {chapter}`") from problem
+                raise ValueError(f"{path} is no whole notebook ({problem}): run `lib run {Path(name).name}`") from problem
     return records
 
 
-def report(root: Path, notebooks: Path | None = None) -> list[dict]:
+def report(root: Path, folder: Path | None = None) -> list[dict]:
     """Write the ledger to `_build/claims.json`."""
-    if notebooks is not None and not notebooks.is_dir():
-        raise ValueError(f"notebooks: there is no folder {notebooks}")
-    records = read(root, notebooks)
+    if folder is not None and not folder.is_dir():
+        raise ValueError(f"notebooks: there is no folder {folder}")
+    records = read(root, folder)
     files.write(root / "_build" / "claims.json", json.dumps(records, indent=1, ensure_ascii=False) + "\n")
     return records

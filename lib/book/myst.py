@@ -19,7 +19,7 @@ from mdit_py_plugins.myst_blocks import myst_block_plugin
 from pybtex.database import BibliographyData, parse_file
 from pybtex.richtext import Text
 
-from lib.book.toc import chapters, source, title
+from lib.book.toc import chapters, sources, title
 
 MARKDOWN = MarkdownIt("commonmark").enable("table").use(dollarmath_plugin).use(colon_fence_plugin).use(myst_block_plugin)
 DIRECTIVE = re.compile(r"\{([\w:-]+)\} *(.*)")
@@ -49,8 +49,8 @@ def directive(token: Token) -> Directive | None:
 
 
 def directives(root: Path, chapter: str, name: str) -> list[Directive]:
-    """Return a chapter's directives of a name."""
-    found = map(directive, MARKDOWN.parse(source(root, chapter)))
+    """Return a chapter's directives of a name, those of its lesson first."""
+    found = map(directive, MARKDOWN.parse(sources(root, chapter)))
     return [one for one in found if one and one.name == name]
 
 

@@ -12,10 +12,9 @@ from lib import files
 
 KINDS = "div.math, figure, div.claim, div.exercise, div.theorem, div.citation, td span[id^=symbol-]"
 IDLE = ".headerlink, button, details, input, script, .output:has(.moving)"  # what a card can do without
-LEFT_OUT = (  # before parsing, which is slow: code, drawings that move, the links at a claim's foot
+LEFT_OUT = (  # before parsing, which is slow: code and drawings that move
     r'<div class="highlight"><pre>.*?</pre>\s*</div>',
-    r'<svg\b(?! class="claim-axis").*?</svg>',
-    r" · <a\b[^>]*>(?:ledger|errata)</a>",
+    r"<svg\b.*?</svg>",
 )
 
 

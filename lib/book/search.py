@@ -37,7 +37,7 @@ class Place:
     ----------
     page : file of the page, from the root of the site
     anchor : id of the element
-    kind : chapter, page, section, claim, equation, figure, exercise, solution, theorem or reference
+    kind : chapter, page, section, claim, equation, figure, exercise, solution, theorem, reference or item (of a document)
     number : the book's number, as "2.4", or ""
     title : heading, statement of a claim, title of an exercise
     text : what is searched besides
@@ -100,6 +100,8 @@ class Reader:
                 self._element(part, section)
         elif "toctree-wrapper" in classes:
             return
+        elif "coverage" in classes and Path(self.page).stem == "where":
+            self._items(element, section)
         elif kind == "equation" or (element.name in SPOKEN and not element.select(THINGS)):
             if element.name != "table" or not self.repeats:
                 self._say(element, section)
@@ -144,6 +146,13 @@ class Reader:
         if title:
             place.title = re.sub(r"^\((.*)\)$", r"\1", readable(title.extract()))
         place.text = readable(element)
+
+    def _items(self, table: Tag, section: Place) -> None:
+        document = readable(table.find("th"))
+        for row in table.select("tbody tr"):
+            name, *cells = map(readable, row.find_all("td"))
+            title, text = f"{document}, {name}", " · ".join(filter(None, cells))
+            self.places.append(Place(self.page, row.span["id"], "item", title=title, text=text, section=section.title))
 
     def _say(self, element: Tag, section: Place) -> None:
         text = _rows(element) if element.name == "table" else readable(element)

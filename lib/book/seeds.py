@@ -2,7 +2,7 @@
 
 Each chapter runs once for each seed, from its source to its last claim, without its figures and without stopping where a claim
 fails. What a seed gave is kept under `_build/seeds/`, with the modules of lib and the stored results that the run used: it serves
-until one of these changes. All of it goes into `book/evidence/seeds.jsonl`.
+until one of these changes. All of it goes into `book/quality/seeds.jsonl`.
 """
 
 import ast
@@ -23,6 +23,7 @@ from lib.book import execute
 from lib.book.kernel import HOME, Kernel
 from lib.book.pages.margins import TABLE, digest
 from lib.book.processes import at_once, log, side_by_side
+from lib.book.toc import chapters, notebooks
 from lib.provenance import syntax, versions
 from lib.runs.workers import ComputationFailed
 
@@ -111,12 +112,14 @@ def _one(root: Path, chapter: str, notebook: NotebookNode, seed: int, sources: d
 
 
 def _renew(root: Path, rows: dict[str, list[dict]]) -> None:
-    """Replace the rows of the chapters that were run; drop those of chapters that are no more."""
+    """Replace the rows of the chapters whose notebooks were run; drop those of chapters that are no more."""
     path = root / TABLE
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    before = {name: [line for line in lines if json.loads(line)["id"].split("/")[0] == name] for name in execute.select(root, [])}
-    after = {name: [json.dumps(row, ensure_ascii=False) for row in chapter] for name, chapter in rows.items()}
-    files.write(path, "\n".join(chain(*(before | after).values())) + "\n")
+    kept = {name: [line for line in lines if json.loads(line)["id"].split("/")[0] == name] for name in chapters(root)}
+    for name in kept.keys() & rows.keys():
+        found = chain(*(rows[notebook] for notebook in notebooks(root, [name])))
+        kept[name] = [json.dumps(row, ensure_ascii=False) for row in found]
+    files.write(path, "\n".join(chain(*kept.values())) + "\n")
 
 
 def _rows(code: str, runs: list[list[dict]]) -> list[dict]:

@@ -1,6 +1,5 @@
 """What the site needs beyond Jupyter Book: the front page's figure and claim, what pages take from the ledger, repairs."""
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from sphinx.util.docutils import SphinxDirective
 from lib.book import (
     boxes,
     citing,
+    coverage,
     formulas,
     launch,
     ledger,
@@ -24,6 +24,7 @@ from lib.book import (
     slides,
     teaching,
     thumbnails,
+    toc,
 )
 
 
@@ -42,15 +43,14 @@ class MovingFigure(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return the figure as the executed notebook holds it, so that there is nothing to keep in step."""
         chapter, name = self.arguments
-        source = Path(self.env.srcdir, "book", f"{chapter}.ipynb")
-        self.env.note_dependency(str(source))
-        for cell in json.loads(source.read_text(encoding="utf-8"))["cells"]:
-            if cell["metadata"].get("mystnb", {}).get("figure", {}).get("name") == name:
-                html = "".join(cell["outputs"][0]["data"]["text/html"])
+        for notebook in toc.notebooks(Path(self.env.srcdir), [chapter]):
+            source = Path(self.env.srcdir, "book", f"{notebook}.ipynb")
+            self.env.note_dependency(str(source))
+            if html := slides.moving(source).get(name):
                 caption = nodes.container(classes=["moving-caption"])
                 self.state.nested_parse(self.content, self.content_offset, caption)
                 return [nodes.raw("", html, format="html"), caption]
-        raise self.error(f"no figure {name} in book/{chapter}.ipynb")
+        raise self.error(f"no figure {name} in the chapter {chapter}")
 
 
 class ClaimBox(SphinxDirective):
@@ -65,8 +65,6 @@ class ClaimBox(SphinxDirective):
             if record["id"] == name:
                 whole = boxes.box(record)
                 whole["ids"].clear()
-                for link in whole.findall(lambda node: "headerlink" in getattr(node, "attributes", {}).get("classes", [])):
-                    link.parent.remove(link)
                 return [whole]
         raise self.error(f"no chapter has the claim {name}")
 
@@ -89,6 +87,7 @@ def setup(app: Sphinx) -> dict:
     app.add_directive("moving-figure", MovingFigure)
     app.add_directive("claim-box", ClaimBox)
     boxes.setup(app)
+    coverage.setup(app)
     search.setup(app)
     previews.setup(app)
     reading.setup(app)

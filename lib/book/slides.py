@@ -26,7 +26,7 @@ from sphinx.errors import ExtensionError
 
 from lib import files
 from lib.book import fonts, formulas, ledger
-from lib.book.toc import chapters, title
+from lib.book.toc import chapters, notebooks, title
 
 NUMBER = re.compile(r'class="(?:eqno|caption-number)">\s*([^<]*\w\)?)')
 STYLES = ("vendor/reveal/reveal.css", "book.css", "formulas.css", "pictures.css", "slides.css")
@@ -57,16 +57,16 @@ try {{
 
 
 class Part(NamedTuple):
-    """A piece of a built chapter that has a label: where it is, and its HTML."""
+    """A piece of a built lesson or evidence page that has a label: where it is, and its HTML."""
 
-    chapter: str
+    notebook: str
     anchor: str
     html: str
 
     @property
     def address(self) -> str:
         """The link to it from a deck."""
-        return f"../book/{self.chapter}.html#{self.anchor}"
+        return f"../book/{self.notebook}.html#{self.anchor}"
 
 
 def decks(root: Path) -> list[str]:
@@ -75,20 +75,20 @@ def decks(root: Path) -> list[str]:
 
 
 def parts(root: Path, site: Path) -> dict[str, Part]:
-    """Return by label what the built chapters show: their previews, with the figures that move from the notebooks."""
+    """Return by label what the built lessons and evidence pages show: their previews, with the notebooks' figures that move."""
     found = {}
-    for chapter in chapters(root):
-        script = (site / "book" / f"{chapter}.preview.js").read_text(encoding="utf-8")
-        moving = _moving(root / "book" / f"{chapter}.ipynb")
+    for name in notebooks(root):
+        script = (site / "book" / f"{name}.preview.js").read_text(encoding="utf-8")
+        sliders = moving(root / "book" / f"{name}.ipynb")
         for anchor, html in json.loads(script[script.index("{") : script.rindex("}") + 1])["parts"].items():
             shown = html.replace('class="formula"', 'class="formula" tabindex="0"')
-            if anchor in moving:
-                shown = shown.replace("<figcaption", f"{moving[anchor]}<figcaption", 1)
-            found[anchor.removeprefix("equation-")] = Part(chapter, anchor, shown)
+            if anchor in sliders:
+                shown = shown.replace("<figcaption", f"{sliders[anchor]}<figcaption", 1)
+            found[anchor.removeprefix("equation-")] = Part(name, anchor, shown)
     return found
 
 
-def _moving(notebook: Path) -> dict[str, str]:
+def moving(notebook: Path) -> dict[str, str]:
     """Return the figures with a slider, by name."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     figures = {cell["metadata"].get("mystnb", {}).get("figure", {}).get("name"): cell.get("outputs", []) for cell in cells}

@@ -1,4 +1,4 @@
-"""What a lecturer finds: each chapter ends with the way to its plan, slides and problem set, each plan begins with it."""
+"""What belongs to a chapter: evidence page, plan, slides and problem set, to which its pages lead."""
 
 import re
 from pathlib import Path
@@ -8,16 +8,18 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
 from lib.book import problems, slides
-from lib.book.toc import chapters
+from lib.book.toc import EVIDENCE, chapters, notebooks
 
-PAGE = re.compile(r"book/(?:course/)?(\w+)")
+PAGE = re.compile(r"book/(?:course/|evidence/)?(\w+)")
 
 
 def materials(root: Path, chapter: str) -> dict[str, str]:
-    """Return what there is to teach a chapter with, as the site's files by name; what was not written yet is left out."""
+    """Return what belongs to a chapter, as the site's files by name; what was not written is left out."""
     if chapter not in chapters(root):
         return {}
     found = {"Chapter": f"book/{chapter}.html"}
+    if EVIDENCE + chapter in notebooks(root, [chapter]):
+        found["Evidence"] = f"book/{EVIDENCE}{chapter}.html"
     if (root / "book" / "course" / f"{chapter}.md").is_file():
         found["Teaching plan"] = f"book/course/{chapter}.html"
     if chapter in slides.decks(root):
@@ -36,12 +38,12 @@ def links(root: Path, chapter: str, here: str) -> str:
 
 
 def offer(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
-    """Say at a chapter's end, and below a plan's title, what else there is."""
+    """Say at a lesson's end, and below the title of its evidence page and its plan, what else there is."""
     found = PAGE.fullmatch(page)
     written = links(Path(app.srcdir), found[1], page) if doctree is not None and found else ""
     if not written:
         return
-    if page.startswith("book/course/"):
+    if page.count("/") > 1:
         context["body"] = context["body"].replace("</h1>", f'</h1><p class="materials">{written}</p>', 1)
     else:
         context["body"] += (
@@ -55,7 +57,12 @@ def changed(app: Sphinx, env: BuildEnvironment, *_: set[str]) -> list[str]:
     now = {chapter: list(materials(root, chapter)) for chapter in chapters(root)}
     before, env.materials = getattr(env, "materials", {}), now
     moved = [name for name in now if now[name] != before.get(name)]
-    return [page for name in moved for page in (f"book/{name}", f"book/course/{name}") if page in env.found_docs]
+    return [
+        page
+        for name in moved
+        for page in (f"book/{name}", f"book/{EVIDENCE}{name}", f"book/course/{name}")
+        if page in env.found_docs
+    ]
 
 
 def write(app: Sphinx, problem: Exception | None) -> None:

@@ -1,4 +1,4 @@
-"""A new chapter from the template in `book/_template`: the chapter, its theory, its tests, and its lines in the book."""
+"""A new chapter from the template in `book/_template`: lesson, evidence page, theory, tests, and its lines in the book."""
 
 import re
 from pathlib import Path
@@ -7,31 +7,17 @@ from lib import files
 from lib.book import toc
 
 PLACES = {
-    "chapter.md": "book/NAME.md",
-    "problems.md": "book/problems/NAME.md",
-    "deck.md": "book/slides/NAME.md",
-    "plan.md": "book/course/NAME.md",
+    "lesson.md": "book/NAME.md",
+    "evidence.md": "book/evidence/NAME.md",
+    "coverage.yml": "book/coverage/NAME.yml",
     "theory.py": "lib/theory/NAME.py",
     "tests.py": "tests/theory/test_NAME.py",
     "calls.py": "tests/bad_input/NAME.py",
 }
-WEEK = """\
-  - title: {title}
-    chapters: [{name}]
-    text: What the week is about.
-"""
-ENTRY = """\
-  {name}:
-    about: What the chapter is about, in a sentence or two.
-    hours: 6
-    goals: What the reader can do afterwards.
-    prerequisites: What the reader must know.
-    reading: The document.
-"""
 
 
 def new(root: Path, name: str) -> list[Path]:
-    """Write the files of the chapter `name`, add it to `_toc.yml` and `book/course.yml`; return what was written.
+    """Write the files of the chapter `name`, add its pages to `_toc.yml`; return what was written.
 
     Raises
     ------
@@ -48,19 +34,23 @@ def new(root: Path, name: str) -> list[Path]:
     if there:
         raise ValueError(f"chapter {name}: {', '.join(there)} exists already")
 
-    contents, guide = root / "_toc.yml", root / "book" / "course.yml"
-    *_, last = re.finditer(r"^( *- file: book/)\w+\.ipynb\n", contents.read_text(encoding="utf-8"), re.MULTILINE)
-    texts[contents] = _insert(contents, last.end(), f"{last[1]}{name}.ipynb\n")
-    *_, last = re.finditer(r"^( *- file: book/course/)\w+\n", texts[contents], re.MULTILINE)
-    texts[contents] = texts[contents][: last.end()] + f"{last[1]}{name}\n" + texts[contents][last.end() :]
-    entries = guide.read_text(encoding="utf-8").index("\nchapters:")
-    week = WEEK.format(title=name.replace("_", " ").capitalize(), name=name)
-    texts[guide] = _insert(guide, entries, week) + ENTRY.format(name=name)
+    contents = root / "_toc.yml"
+    texts[contents] = _listed(contents.read_text(encoding="utf-8"), name)
     for path, text in texts.items():
         files.write(path, text)
     return list(texts)
 
 
-def _insert(path: Path, position: int, addition: str) -> str:
-    text = path.read_text(encoding="utf-8")
-    return text[:position] + addition + text[position:]
+def _listed(contents: str, name: str) -> str:
+    """Add the lesson behind the other lessons, and the evidence page behind the other ones, below "Where is Figure 5?"."""
+    where = "      - file: book/where\n"
+    if f"{where}        sections:\n" not in contents:
+        contents = contents.replace(where, f"{where}        sections:\n")
+    contents = _behind(r"^ +- file: book/\w+\.ipynb\n", contents, f"      - file: book/{name}.ipynb\n")
+    pages = r"^ +- file: book/(?:where\n +sections:|evidence/\w+\.ipynb)\n"
+    return _behind(pages, contents, f"          - file: book/evidence/{name}.ipynb\n")
+
+
+def _behind(pattern: str, text: str, line: str) -> str:
+    *_, last = re.finditer(pattern, text, re.MULTILINE)
+    return text[: last.end()] + line + text[last.end() :]

@@ -1,10 +1,12 @@
-"""The table of contents: which pages the book has, which of them are chapters, and what they are called."""
+"""The table of contents: which pages the book has, which of them are notebooks, and what they are called."""
 
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import yaml
+
+EVIDENCE = "evidence/"  # folder of the evidence pages, in `book/`
 
 
 def pages(root: Path) -> list[str]:
@@ -22,17 +24,24 @@ def pages(root: Path) -> list[str]:
 
 
 def chapters(root: Path) -> list[str]:
-    """Name the chapters, in the order of the table of contents.
+    """Name the chapters by their lessons, in the order of the table of contents.
 
     Raises
     ------
     ValueError
         If `root` holds no `_toc.yml`, or one without a chapter.
     """
-    names = [Path(file).stem for file in _files(root) if file.endswith(".ipynb")]
+    names = [name for name in _notebooks(root) if not name.startswith(EVIDENCE)]
     if not names:
         raise ValueError(f"{(root / '_toc.yml').resolve()} names no chapter (`file: book/NAME.ipynb`)")
     return names
+
+
+def notebooks(root: Path, chosen: list[str] | None = None) -> list[str]:
+    """Name the notebooks of chapters (default: all): each lesson, `NAME`, then its evidence page, `evidence/NAME`, if any."""
+    there = set(_notebooks(root))
+    pairs = ((name, EVIDENCE + name) for name in (chapters(root) if chosen is None else chosen))
+    return [notebook for pair in pairs for notebook in pair if notebook in there]
 
 
 def source(root: Path, name: str) -> str:
@@ -43,10 +52,19 @@ def source(root: Path, name: str) -> str:
     return path.read_text(encoding="utf-8")
 
 
+def sources(root: Path, chapter: str) -> str:
+    """Return the text of a chapter's lesson and of its evidence page, if it has one."""
+    return "\n".join(source(root, name) for name in notebooks(root, [chapter]))
+
+
 def title(root: Path, name: str) -> str:
     """Return the heading of a page in `book/`, or its name if it has none."""
     heading = re.search(r"^# (.+)$", source(root, name), re.MULTILINE)
     return heading[1] if heading else name
+
+
+def _notebooks(root: Path) -> list[str]:
+    return [file.removeprefix("book/").removesuffix(".ipynb") for file in _files(root) if file.endswith(".ipynb")]
 
 
 def _files(root: Path) -> list[str]:

@@ -15,7 +15,7 @@ import torch
 
 from lib import claims
 from lib.__main__ import main, summary
-from lib.book import build, execute
+from lib.book import build, execute, ledger
 
 REPOSITORY = Path(__file__).parents[2]
 SETTINGS = ("--profile", "paper", "--device", "cpu", "--seed", "7")
@@ -119,7 +119,7 @@ def test_run_executes_every_chapter(executed):
 
 def test_run_sums_up_each_chapter(executed):
     head, one, two = executed.result.stdout.splitlines()
-    assert head.split() == ["chapter", "seconds", "peak", "MiB", *" ".join(claims.VERDICTS).split()]
+    assert head.split() == ["notebook", "seconds", "peak", "MiB", *" ".join(claims.VERDICTS).split()]
     for name, line in (("one", one), ("two", two)):
         chapter, seconds, peak, *verdicts = line.split()
         assert (chapter, verdicts) == (name, ["1", "0", "0", "0", "0", "0"])
@@ -150,6 +150,16 @@ def test_run_writes_the_ledger(executed):
     records = json.loads((executed.root / "_build" / "claims.json").read_text())
     found = [[record[key] for key in ("id", "chapter", "profile", "measured", "verdict")] for record in records]
     assert found == [[f"{name}/sum", name, "paper", 2, "reproduced"] for name in ("one", "two")]
+
+
+def test_a_chapter_is_its_lesson_and_its_evidence_page(sources, tmp_path_factory):
+    root = small_book.add_evidence(copy(sources, tmp_path_factory), "one", CELLS[0].replace("NAME/sum", "one/more"))
+    assert lib(root, "run", "one", "--lesson").returncode == 0
+    assert [path.name for path in root.rglob("*.ipynb")] == ["one.ipynb"]
+    done = lib(root, "run", "one")
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["notebook", "one", "evidence/one"]
+    assert [record["id"] for record in ledger.read(root)] == ["one/sum", "one/more"]
+    assert {record["chapter"] for record in ledger.read(root)} == {"one"}
 
 
 def test_a_failing_chapter_keeps_its_last_good_notebook(broken):

@@ -81,6 +81,15 @@ def test_one_chapter_is_renewed_alone(root):
     assert margins.table(root)[3]["verdict"] == ["reproduced", "not reproduced"]
 
 
+def test_an_evidence_page_runs_with_its_chapter(tmp_path):
+    book = small_book.add_evidence(small_book.write(tmp_path / "book", CELLS[0]), "two", CELLS[1].replace("NAME", "two"))
+    assert main_in(book, "seeds", "two", "--count", "2") == 0
+    rows = margins.table(book)
+    assert [row["id"] for row in rows] == ["two/seed", "two/end", "two/sum"]
+    assert [row["code"] for row in rows[1:]] == [margins.digest(book, name) for name in ("two", "evidence/two")]
+    assert "sum" in margins.margins(book)["chapters"]
+
+
 def test_a_chapter_that_fails_is_named(root, capsys):
     source = root / "book" / "two.md"
     source.write_text(source.read_text().replace("from lib import claims", "raise OSError('no disk')"))

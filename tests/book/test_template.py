@@ -10,7 +10,6 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-import yaml
 from bs4 import BeautifulSoup
 from docutils.nodes import make_id
 from handed_out import markup
@@ -24,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = ("book", "lib", "tests")
 FILES = ("_config.yml", "_toc.yml", "CITATION.cff", "README.md", "jupytext.toml", "pyproject.toml", "requirements.txt")
 NAME = "a_new_topic"
-PROBLEM = "Problem: its solution is not on this site. The problem set checks yours."
+PROBLEM = "Problem: its solution is not on this site."
 
 
 def copy(folder):
@@ -58,11 +57,8 @@ def python(root, *arguments):
     return done.stdout
 
 
-def test_the_chapter_comes_last_and_has_a_week(started):
-    assert toc.chapters(started) == [*toc.chapters(ROOT), NAME]
-    guide = yaml.safe_load((started / "book" / "course.yml").read_text(encoding="utf-8"))
-    assert guide["weeks"][-1]["chapters"] == [NAME]
-    assert NAME in guide["chapters"]
+def test_the_chapter_comes_last(started):
+    assert toc.notebooks(started) == [*toc.notebooks(ROOT), NAME, f"evidence/{NAME}"]
 
 
 def test_the_chapter_passes_the_checks(started):
@@ -70,9 +66,11 @@ def test_the_chapter_passes_the_checks(started):
     paths = "tests/test_chapters.py", f"tests/theory/test_{NAME}.py"
     said = python(started, "-m", "pytest", "-p", "no:cacheprovider", *paths, "-k", others, "-rA")
     for rule in (
-        "test_chapter_has_enough_claims_under_its_own_name",
+        "test_a_lesson_is_short_and_leaves_most_checks_to_its_evidence_page",
+        "test_a_lesson_leads_to_every_section_of_its_evidence_page",
+        "test_what_a_table_of_coverage_names_is_there",
         "test_a_chapter_opens_with_a_picture_its_findings_and_what_one_needs",
-        "test_exercises_have_folded_solutions_but_for_two_problems_and_one_is_hard",
+        "test_exercises_go_from_easy_to_research_and_all_but_the_problems_have_a_folded_solution",
     ):
         assert f"{rule}[{NAME}]" in said
     assert "test_the_path_is_the_integrated_flow" in said
@@ -85,7 +83,7 @@ def test_the_chapter_is_in_style(started):
 
 
 def test_the_chapter_gives_the_same_verdicts_again(started):
-    python(started, "-m", "pytest", "-p", "no:cacheprovider", "--nbval-lax", f"book/{NAME}.ipynb")
+    python(started, "-m", "pytest", "-p", "no:cacheprovider", "--nbval-lax", f"book/{NAME}.ipynb", f"book/evidence/{NAME}.ipynb")
 
 
 @pytest.fixture(scope="module")
@@ -97,8 +95,19 @@ def site(started):
 
 def test_the_site_is_built_with_it(site):
     pages = site / "book"
-    assert "10 reproduced, 1 corrected, 4 new" in (pages / "index.html").read_text(encoding="utf-8")
+    assert "9 reproduced, 1 corrected, 2 new" in (pages / "index.html").read_text(encoding="utf-8")
     assert "claim-corrected" in (pages / f"{NAME}.html").read_text(encoding="utf-8")
+
+
+def test_the_evidence_page_and_the_page_of_all_documents_say_where_things_are(site):
+    table = article(site / "book" / f"evidence/{NAME}.html").select_one("table.coverage")
+    rows = [" ".join(row.get_text().split()) for row in table.select("tbody tr")]
+    assert rows[1].startswith("Eq. 3: the rate of the loss Eq. (10.2)") and rows[1].endswith("corrected")
+    assert rows[3].endswith("missing: there is no such figure")
+    (anchor,) = article(site / "book" / "where.html").select(f"#{NAME.replace('_', '-')}-eq-3")
+    assert f"evidence/{NAME}.html#{NAME}-diverges" in str(anchor.find_parent("table"))
+    places = json.loads((site / "places.js").read_text(encoding="utf-8").removeprefix("const PLACES = ").rstrip().rstrip(";"))
+    assert ["item", "Replace by authors, Eq. 3: the rate of the loss"] in [[place[2], place[4]] for place in places["places"]]
 
 
 def article(page):
@@ -116,7 +125,7 @@ RATE = r"e^{-2\lambda t}"  # in the statement of a claim that is corrected
     "page, place",
     [
         (NAME, f"#{NAME}-loss-rate"),
-        (NAME, "table.ledger tr:nth-child(6)"),
+        (NAME, "table.ledger tr:nth-child(4)"),
         ("what_replicates", f"tr:has(#what_replicates-{NAME}-loss-rate)"),
         ("errata", f"tr:has(#errata-{NAME}-loss-rate)"),
     ],
@@ -149,12 +158,6 @@ def test_the_parameters_are_hidden_and_problems_say_that_they_are_some(site):
     words = article(site / "book" / f"{NAME}.html")
     assert [part.get_text() for part in words.select(".problem .problem-mark")] == [PROBLEM] * 2
     assert len(words.select(".problem-mark")) == 2 and len(words.select(".solution")) == 5
-    listed = [
-        item.get_text()
-        for item in article(site / "book" / "course.html").find_all("li")
-        if "problem: its solution" in item.get_text()
-    ]
-    assert [text for text in listed if text.startswith(("Two steps (medium;", "Many curvatures (hard;"))] == listed[-2:]
     assert not (site / "book" / "problems").exists()
 
 

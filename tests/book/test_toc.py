@@ -13,6 +13,9 @@ parts:
         sections:
           - file: book/d.ipynb
       - file: book/a.ipynb
+  - caption: Evidence
+    chapters:
+      - file: book/evidence/d.ipynb
   - caption: Second
     chapters:
       - url: https://example.org/x.ipynb
@@ -22,8 +25,10 @@ parts:
 
 def test_pages_and_chapters_come_in_the_order_of_the_file(tmp_path):
     (tmp_path / "_toc.yml").write_text(PARTS)
-    assert toc.pages(tmp_path) == ["book/index", "book/b", "book/d", "book/a", "book/notes"]
+    assert toc.pages(tmp_path) == ["book/index", "book/b", "book/d", "book/a", "book/evidence/d", "book/notes"]
     assert toc.chapters(tmp_path) == ["b", "d", "a"]
+    assert toc.notebooks(tmp_path) == ["b", "d", "evidence/d", "a"]
+    assert toc.notebooks(tmp_path, ["d"]) == ["d", "evidence/d"]
 
 
 @pytest.mark.parametrize("text", [None, "", "root: book/index\nchapters:\n  - file: book/notes\n"])

@@ -1,4 +1,4 @@
-"""What the pages take from the ledger, from files of the book and from what commands measured and kept in `book/evidence/`.
+"""What the pages take from the ledger, from files of the book and from what commands measured and kept in `book/quality/`.
 
 A page is written by hand, in MyST: `book/NAME.md`. Where `{{ NAME.word }}` stands, the site shows what the page's function here
 returns as `word`: a number, a table, a list of sections.
@@ -7,7 +7,7 @@ returns as `word`: a number, a table, a list of sections.
 from collections.abc import Callable
 from pathlib import Path
 
-from lib.book import toc
+from lib.book import coverage, toc
 from lib.book.pages import changes, cite, course, extremes, faults, front, ledger, margins, mutants, speed
 
 Words = dict[str, str]
@@ -23,6 +23,7 @@ FROM_FILES: dict[str, Callable[[Path], Words]] = {
     "syllabus": course.syllabus,
     "cite": cite.cite,
     "speed": speed.speed,
+    "where": coverage.where,
     "margins": margins.margins,
     "extremes": extremes.extremes,
     "mutants": mutants.mutants,

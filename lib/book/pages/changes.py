@@ -1,4 +1,4 @@
-"""What changed since the edition before, whose claims are kept in `book/evidence/edition.json`."""
+"""What changed since the edition before, whose claims are kept in `book/quality/edition.json`."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ def changes(root: Path, records: list[dict]) -> dict[str, str]:
         found = claims_since.compare(before["claims"], map(claims_since.brief, records))
         origin = {"revision": before["revision"], "date": before["date"]}
     except (LookupError, TypeError) as problem:
-        raise ValueError(f"book/evidence/edition.json is not whole ({problem}): make it with `{COMMAND}`") from problem
+        raise ValueError(f"book/quality/edition.json is not whole ({problem}): make it with `{COMMAND}`") from problem
     return origin | {
         "before": str(len(before["claims"])),
         "now": str(len(records)),

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from lib import markdown
-from lib.book.toc import chapters, source, title
+from lib.book.toc import chapters, notebooks, source, title
 from lib.claims import NOT_DECIDED, NOT_REPRODUCED, Bound
 from lib.provenance import syntax
 
-TABLE = Path("book") / "evidence" / "seeds.jsonl"  # a claim in each line
+TABLE = Path("book") / "quality" / "seeds.jsonl"  # a claim in each line
 CELL = re.compile(r"^```\{code-cell\}.*\n(?:---\n[\s\S]*?^---\n|(?::.*\n)*)([\s\S]*?)^```$", re.MULTILINE)  # its options left out
 CLOSEST = 15
 
@@ -29,8 +29,8 @@ def margins(root: Path) -> dict[str, str]:
     all_rows = table(root)
     if not all_rows:
         raise ValueError(f"{root / TABLE} has no claims: make it with `make seeds`")
-    codes = {name: digest(root, name) for name in chapters(root)}
-    rows = [row for row in all_rows if row["code"] == codes.get(row["id"].split("/")[0])]
+    codes = {digest(root, name) for name in notebooks(root)}
+    rows = [row for row in all_rows if row["code"] in codes]
     moving = [row for row in rows if len(set(row["measured"])) > 1]
     hanging = [row for row in rows if len(set(row["verdict"])) > 1 or passing(row)]
     inside = [row for row in moving if row["verdict"][0] not in (NOT_REPRODUCED, NOT_DECIDED) and used(row) is not None]
@@ -49,11 +49,14 @@ def margins(root: Path) -> dict[str, str]:
 
 
 def _chapter(root: Path, chapter: str, rows: list[dict]) -> str:
-    """Write a chapter's section, or that its code of today has not run yet."""
+    """Write a chapter's section, and whether the code of a notebook has not run yet as it is today."""
     own = [row for row in rows if row["id"].split("/")[0] == chapter]
-    if not own:
-        return f"## {title(root, chapter)}\n\nNot run yet with the code of today: `python -m lib seeds {chapter}`."
-    return f"## {title(root, chapter)}\n\nWith {len(own[0]['measured'])} seeds:\n\n{_shown(own)}"
+    parts = [f"## {title(root, chapter)}"]
+    if own:
+        parts += [f"With {len(own[0]['measured'])} seeds:", _shown(own)]
+    if {digest(root, name) for name in notebooks(root, [chapter])} - {row["code"] for row in own}:
+        parts.append(f"Not run yet with the code of today: `python -m lib seeds {chapter}`.")
+    return "\n\n".join(parts)
 
 
 def table(root: Path) -> list[dict]:

@@ -1,4 +1,4 @@
-"""Read the tables that commands keep in `book/evidence/`."""
+"""Read the tables that commands keep in `book/quality/`."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 
 def place(root: Path, name: str) -> Path:
     """Return where a table is kept."""
-    return root / "book" / "evidence" / f"{name}.json"
+    return root / "book" / "quality" / f"{name}.json"
 
 
 def read(root: Path, name: str, command: str) -> dict:

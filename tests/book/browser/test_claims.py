@@ -1,48 +1,41 @@
-"""Claims in their boxes, in the ledger and on the front page."""
+"""Claims on their pages, in the ledger and on the front page."""
 
+import json
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from browsing import LAPTOP, PHONE, ROOT, rows
 
-from lib.book import boxes, ledger, toc
+from lib import claims
+from lib.book import ledger, toc
 from lib.claims import CORRECTED, SLIP, VERDICTS
 
-BOXES = """boxes => boxes.map(box => {
-    const cell = box.closest("div.cell"), fold = cell.querySelector("details.behind");
+CLAIMS = """claims => claims.map(claim => {
+    const fold = claim.querySelector("details.claim-fold");
+    const behind = claim.closest("div.cell").querySelector("details.behind pre");
     return {
-        name: box.id,
-        verdict: box.querySelector("strong").textContent,
-        drawn: Boolean(box.querySelector("svg.claim-axis")),
-        pages: [...box.querySelectorAll("a[href*='.html#']")].map(link => link.textContent),
+        name: claim.id,
+        verdict: claim.querySelector("strong").textContent,
+        pages: [...claim.querySelectorAll("a[href*='.html#']")].map(link => link.textContent),
         open: fold.open,
-        behind: Boolean(box.compareDocumentPosition(fold) & Node.DOCUMENT_POSITION_FOLLOWING),
-        says: fold.querySelector("summary").innerText.trim(),
-        boxes: cell.querySelectorAll(".claim").length,
-        lines: fold.querySelector("pre").textContent.trim().split("\\n").length,
+        checked: Boolean(fold.querySelector("pre") || behind),
     };
 })"""
 
 
-@pytest.mark.parametrize("name", toc.chapters(ROOT))
-def test_a_claim_is_a_box_with_its_axis_and_the_check_folded_behind(visit, name):
-    records = [record for record in ledger.read(ROOT) if record["chapter"] == name]
+@pytest.mark.parametrize("name", toc.notebooks(ROOT))
+def test_a_claim_is_a_line_with_its_details_and_the_check_folded(visit, name):
+    records = list(claims.collect(json.loads((ROOT / "book" / f"{name}.ipynb").read_text(encoding="utf-8"))))
     page = visit(f"book/{name}.html")
-    page.evaluate("document.querySelectorAll('details.further').forEach(fold => { fold.open = true; })")
-    shown = page.locator("div.claim").evaluate_all(BOXES)
-    assert [box["name"] for box in shown] == [record["id"].replace("/", "-") for record in records]
-    for box, record in zip(shown, records, strict=True):
-        assert box["verdict"] == record["verdict"].capitalize()
-        assert box["drawn"] == bool(boxes.axis(record))
-        assert box["pages"] == ["ledger"] + ["errata"] * (record["verdict"] in (CORRECTED, SLIP))
-        assert box["behind"] and not box["open"]
-        assert box["says"] == f"Show the check{'s' * (box['boxes'] > 1)} ({box['lines']} lines)"
-    table = page.locator("details:has(> summary:has-text('Show all claims of this chapter'))")
-    assert table.count() == 1 and table.get_attribute("open") is None
-    assert table.locator("tbody tr").count() == len(records)
-    fold = page.locator("details.behind:not(details.further *)").first
-    fold.locator("summary").press("Enter")
-    assert fold.locator("pre").is_visible()
+    shown = page.locator("div.claim").evaluate_all(CLAIMS)
+    assert [claim["name"] for claim in shown] == [record["id"].replace("/", "-") for record in records]
+    for claim, record in zip(shown, records, strict=True):
+        assert claim["verdict"] == record["verdict"].capitalize()
+        assert claim["pages"] == ["ledger"] + ["errata"] * (record["verdict"] in (CORRECTED, SLIP))
+        assert claim["checked"] and not claim["open"]
+    first = page.locator("details.claim-fold:not(details.further *)").first
+    first.locator("summary").press("Enter")
+    assert first.get_by_text("link to this claim").is_visible()
 
 
 @pytest.mark.parametrize("viewport", [LAPTOP, PHONE], ids=["laptop", "phone"])
@@ -61,6 +54,7 @@ def test_a_link_to_a_claim_leads_to_its_box_clear_of_the_header(visit, viewport)
     outline = "box => getComputedStyle(box).outlineStyle"
     assert page.locator(f"#{name}").evaluate(outline) == "solid"
     assert page.locator(".claim:not(:target)").first.evaluate(outline) == "none"
+    page.locator(f"#{name} details.claim-fold > summary").click()
     page.locator(f"#{name}").get_by_text("ledger").click()
     page.wait_for_url(f"**#what_replicates-{name}")
     page.wait_for_function(below, arg="tr:has(:target)")

@@ -5,7 +5,7 @@ import re
 import pytest
 from browsing import LAPTOP, PHONE, ROOT
 
-from lib.book import citing, ledger, toc
+from lib.book import citing, toc
 
 
 def bottom(locator):
@@ -16,7 +16,7 @@ def bottom(locator):
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_front_page_fits_a_screen(visit, theme):
     page = visit("book/index.html", color_scheme=theme)
-    for part in (".verdict-tiles", ".start a", ".front-findings", ".front-findings .claim-axis", ".chapter-cards"):
+    for part in (".verdict-tiles", ".start a", ".front-findings", ".front-findings .claim", ".chapter-cards"):
         assert bottom(page.locator(part)) < LAPTOP["height"], part
     lines = page.locator(".front-findings li")
     assert lines.count() == 3
@@ -55,23 +55,20 @@ def test_the_documents_are_named_and_linked(visit):
     assert {"https://arxiv.org/abs/2406.06158", "https://arxiv.org/abs/2402.09142"} <= set(links)
 
 
-def test_entries_of_a_chapter_and_of_a_claim_are_copied(visit):
-    name = toc.chapters(ROOT)[0]
-    page = visit(f"book/{name}.html", permissions=["clipboard-read", "clipboard-write"])
-    record = next(record for record in ledger.read(ROOT) if record["chapter"] == name)
-    claim = page.locator(f"#{record['id'].replace('/', '-')} details.cite")
-    for fold, title in ((page.locator(".citing details.cite"), ""), (claim, f"title = {{Claim {record['id']}}}")):
-        fold.locator("summary").press("Enter")
-        fold.locator("pre").hover()
-        fold.locator("button.copybtn").click()
-        page.wait_for_function("navigator.clipboard.readText().then(text => text.startsWith('@misc{'))")
-        copied = page.evaluate("navigator.clipboard.readText()")
-        assert title in copied and f"Version {citing.read(ROOT).version}" in copied and copied.endswith("}")
+def test_the_entry_of_a_chapter_is_copied(visit):
+    page = visit(f"book/{toc.chapters(ROOT)[0]}.html", permissions=["clipboard-read", "clipboard-write"])
+    fold = page.locator(".citing details.cite")
+    fold.locator("summary").press("Enter")
+    fold.locator("pre").hover()
+    fold.locator("button.copybtn").click()
+    page.wait_for_function("navigator.clipboard.readText().then(text => text.startsWith('@misc{'))")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert f"Version {citing.read(ROOT).version}" in copied and copied.endswith("}")
 
 
-def test_without_javascript_the_entries_are_text_in_a_fold(visit):
+def test_without_javascript_details_are_in_a_fold(visit):
     page = visit(f"book/{toc.chapters(ROOT)[0]}.html", java_script_enabled=False)
-    for fold in (page.locator(".citing details.cite"), page.locator(".claim details.cite").first):
+    for fold in (page.locator(".citing details.cite"), page.locator("details.claim-fold").first):
         assert not fold.locator("pre").is_visible()
         fold.locator("summary").press("Enter")
         assert fold.locator("pre").is_visible()

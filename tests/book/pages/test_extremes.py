@@ -19,7 +19,7 @@ TABLE = {
 
 
 def test_the_page_counts_what_its_table_holds(tmp_path):
-    (tmp_path / "book" / "evidence").mkdir(parents=True)
+    (tmp_path / "book" / "quality").mkdir(parents=True)
     place(tmp_path, "extremes").write_text(json.dumps(TABLE), encoding="utf-8")
     words = extremes.extremes(tmp_path)
     assert (words["probes"], words["right"], words["refused"]) == ("4", "1", "2")  # what misses its tolerance is not right

@@ -28,7 +28,7 @@ PLACES = {
 
 @pytest.fixture
 def write(tmp_path):
-    (tmp_path / "book" / "evidence").mkdir(parents=True)
+    (tmp_path / "book" / "quality").mkdir(parents=True)
 
     def write(table=TABLE, places=PLACES):
         for name, record in (("faults", table), ("elsewhere", places)):
@@ -57,7 +57,7 @@ def test_what_failed_and_what_was_skipped_is_said(write):
     assert "| 2 | 2 | **no** |" in words["faults"] and "**failed**: `1 failed`" in words["places"]
 
 
-@pytest.mark.fault("truncated table", "the tables under book/evidence, cut or missing", "the other files; the command is named")
+@pytest.mark.fault("truncated table", "the tables under book/quality, cut or missing", "the other files; the command is named")
 @pytest.mark.parametrize("name", ["faults", "elsewhere"])
 def test_a_table_that_is_not_whole_is_named(write, name, record_property):
     root = write()

@@ -54,7 +54,7 @@ def test_the_distance_counts_from_a_bound_that_is_drawn_with_the_number():
 
 
 def test_the_page_shows_what_hangs_on_the_seed_and_counts_the_rest(tmp_path):
-    (tmp_path / "book" / "evidence").mkdir(parents=True)
+    (tmp_path / "book" / "quality").mkdir(parents=True)
     (tmp_path / "_toc.yml").write_text("root: index\nchapters:\n  - file: book/one.ipynb\n")
     (tmp_path / "book" / "one.md").write_text("# The one\n")
     today = margins.digest(tmp_path, "one")
@@ -127,7 +127,7 @@ def test_the_digest_is_the_same_under_every_python(tmp_path):
     assert margins.digest(tmp_path, "one") == "c19dfc1c2801d3e2"
 
 
-@pytest.mark.fault("truncated table", "book/evidence/seeds.jsonl, cut", "the other files; the command is named")
+@pytest.mark.fault("truncated table", "book/quality/seeds.jsonl, cut", "the other files; the command is named")
 def test_a_table_that_is_not_whole_is_named(tmp_path, record_property):
     path = tmp_path / margins.TABLE
     path.parent.mkdir(parents=True)

@@ -226,7 +226,7 @@ BEFORE = {"revision": "abc1234", "date": "2026-01-02"}
 
 
 def edition(root, claims):
-    (root / "book" / "evidence").mkdir()
+    (root / "book" / "quality").mkdir()
     place(root, "edition").write_text(json.dumps(BEFORE | {"claims": claims}))
 
 
