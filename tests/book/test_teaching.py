@@ -25,7 +25,7 @@ def offered(root, page):
 
 def test_a_chapter_ends_with_its_materials(root):
     body = offered(root, "book/one")
-    assert body.index("text") < body.index("Teach this chapter:")
+    assert body.index("text") < body.index("More on this chapter:")
     assert '<a href="../book/course/one.html">Teaching plan</a> · <a href="../slides/one.html">Slides</a>' in body
     assert '<a href="../problems/one.ipynb" download>Problem set</a>' in body
     assert ">Chapter<" not in body
