@@ -19,7 +19,7 @@ from mdit_py_plugins.myst_blocks import myst_block_plugin
 from pybtex.database import BibliographyData, parse_file
 from pybtex.richtext import Text
 
-from lib.book.toc import chapters, sources, title
+from lib.book.toc import chapters, notebooks, sources, title
 
 MARKDOWN = MarkdownIt("commonmark").enable("table").use(dollarmath_plugin).use(colon_fence_plugin).use(myst_block_plugin)
 DIRECTIVE = re.compile(r"\{([\w:-]+)\} *(.*)")
@@ -70,18 +70,21 @@ class References:
     equations: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for number, chapter in enumerate(chapters(self.root), start=1):
-            if (self.root / "book" / f"{chapter}.md").is_file():
-                self._count(chapter, number)
+        lessons, unnumbered = chapters(self.root), Counter()
+        for name in notebooks(self.root):
+            if not (self.root / "book" / f"{name}.md").is_file():
+                continue
+            if name in lessons:
+                self._count(name, f"{lessons.index(name) + 1}.", Counter())
+            else:  # evidence pages are counted together
+                self._count(name, "", unnumbered)
         path = self.root / "book" / "references.bib"
         self.sources = parse_file(path) if path.is_file() else BibliographyData()
 
-    def _count(self, chapter: str, number: int) -> None:
-        counts: Counter[str] = Counter()
-
+    def _count(self, chapter: str, part: str, counts: Counter[str]) -> None:
         def named(form: str) -> str:
             counts[form] += 1
-            return form.format(f"{number}.{counts[form]}")
+            return form.format(f"{part}{counts[form]}")
 
         for cell in jupytext.read(self.root / "book" / f"{chapter}.md").cells:
             if cell.cell_type == "code":

@@ -47,7 +47,7 @@ def offer(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.d
         context["body"] = context["body"].replace("</h1>", f'</h1><p class="materials">{written}</p>', 1)
     else:
         context["body"] += (
-            f'<aside class="materials" aria-label="Teach this chapter"><p>Teach this chapter: {written}</p></aside>'
+            f'<aside class="materials" aria-label="More on this chapter"><p>More on this chapter: {written}</p></aside>'
         )
 
 

@@ -9,15 +9,16 @@ from lib.__main__ import main
 from lib.book import problems
 from lib.book.myst import References
 
-TEMPLATE = Path(__file__).parents[2] / "book" / "_template"
+HERE = Path(__file__).parent
+LESSON, PROBLEMS = HERE.parents[1] / "book" / "_template" / "lesson.md", HERE / "problem_set.md"
 
 
 @pytest.fixture
 def root(tmp_path):
     root = small_book.write(tmp_path)
     (root / "book" / "problems").mkdir()
-    for form, place in (("chapter", "one"), ("problems", "problems/one")):
-        text = (TEMPLATE / f"{form}.md").read_text(encoding="utf-8").replace("NAME", "one")
+    for path, place in ((LESSON, "one"), (PROBLEMS, "problems/one")):
+        text = path.read_text(encoding="utf-8").replace("NAME", "one")
         (root / "book" / f"{place}.md").write_text(text, encoding="utf-8")
     return root
 
