@@ -20,11 +20,7 @@ def use() -> None:
         style="ticks",
         palette="colorblind",
         rc={
-            "font.sans-serif": [
-                "DejaVu Sans",
-                "Arial",
-                "sans-serif",
-            ],  # the first comes with Matplotlib; browsers may need others
+            "font.sans-serif": ["DejaVu Sans", "Arial", "sans-serif"],  # Matplotlib has the first, browsers others
             "figure.figsize": (7.2, 3.6),
             "figure.dpi": 110,
             "figure.constrained_layout.use": True,

@@ -248,7 +248,7 @@ def test_exercises_go_from_easy_to_research_and_all_but_the_problems_have_a_fold
     assert grades == sorted(grades, key=pages.course.GRADES.index) and "Hard" in grades
     assert (grades[0], grades[-1]) == ("Easy", "Research level")
     if chapter in problems.sets(ROOT):
-        assert [problem.label for problem in problems.read(ROOT, chapter)[1]] == unsolved
+        assert [problem.label for problem in problems.read(myst.References(ROOT), chapter)[1]] == unsolved
 
 
 @cache

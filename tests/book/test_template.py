@@ -21,7 +21,16 @@ from lib.book.myst import References
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("book", "lib", "tests")
-FILES = ("_config.yml", "_toc.yml", "CITATION.cff", "README.md", "jupytext.toml", "pyproject.toml", "requirements.txt")
+FILES = (
+    "_config.yml",
+    "_toc.yml",
+    "CITATION.cff",
+    "conftest.py",
+    "README.md",
+    "jupytext.toml",
+    "pyproject.toml",
+    "requirements.txt",
+)
 NAME = "a_new_topic"
 PROBLEM = "Problem: its solution is not on this site."
 

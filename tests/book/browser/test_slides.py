@@ -101,35 +101,3 @@ def test_axe_finds_nothing_serious_in_a_deck(visit, name, theme, viewport):
 def test_without_javascript_a_deck_is_a_page(visit):
     page = deck(visit, DECKS[0], java_script_enabled=False)
     assert page.locator("section:visible").count() == page.locator("section").count()
-<<<<<<< HEAD
-=======
-
-
-def test_a_chapter_leads_to_what_there_is_to_teach_with_and_back(visit, name):
-    page = visit(f"book/{name}.html")
-    links = page.locator("aside.materials a")
-    assert links.all_inner_texts()[-3:] == ["Teaching plan", "Slides", "Problem set"]  # behind the evidence page
-    page.locator("aside.materials").get_by_role("link", name="Slides").click()
-    page.wait_for_url("**/slides/*")
-    page.get_by_role("link", name="Plan", exact=True).click()
-    page.wait_for_url("**/course/*")
-    folds = page.locator("details.sd-dropdown")
-    assert folds.count() >= 3 and not folds.first.locator("p").last.is_visible()
-    folds.first.locator("summary").press("Enter")
-    assert folds.first.locator("p").last.is_visible()
-    page.locator(".materials").get_by_role("link", name="Chapter").click()
-    page.wait_for_url(f"**/book/{name}.html")
-
-
-def test_a_problem_leads_to_the_notebook_that_checks_it(visit, name):
-    links = visit(f"book/{name}.html").locator(".exercise.problem .problem-mark a")
-    assert links.count() == len(problems.read(ROOT, name)[1])
-    assert links.first.get_attribute("href") == f"../problems/{name}.ipynb"
-
-
-def test_the_problem_set_of_the_site_has_no_solution(site, name):
-    text = (site / "problems" / f"{name}.ipynb").read_text(encoding="utf-8")
-    assert "raise NotImplementedError" in text and "BEGIN SOLUTION" not in text
-    for problem in problems.read(ROOT, name)[1]:
-        assert problem.model.split("\n")[0][:60] not in text.replace("\\\\", "\\")
->>>>>>> refs/heads/evidence
