@@ -7,7 +7,7 @@ PORT ?= 8000
 # What the environment is made of: the pins, by what they say and not by their date, and the Python.
 WANTED = $(shell cksum < requirements.txt) $(shell $(PYTHON) -V 2>&1)
 .DEFAULT_GOAL := book
-.PHONY: setup environment book test chapter named pdf course bench seeds extremes mutate faults audit serve clean
+.PHONY: setup environment book test chapter named pdf course bench seeds extremes mutate audit serve clean
 
 setup:  ## the environment, where it is not there or was made of other pins or another Python; only this needs the network
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; ok = (3, 11) <= v <= (3, 14); \
@@ -65,9 +65,6 @@ mutate: export OMP_NUM_THREADS := 1
 mutate: setup  ## change formulas, one at a time, and see whether a test fails; tries again only what has changed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check mutmut==3.8.1 libcst==1.9.0 setproctitle==1.3.8 textual==8.2.8
 	$(BIN)/python -m evidence mutants
-
-faults: setup  ## kill, fill, close and spoil what the library works with, and see what is left
-	$(BIN)/python -m evidence faults
 
 audit:  ## ask whether a pinned package has a known vulnerability; needs the network
 	$(PYTHON) -m venv _build/audit

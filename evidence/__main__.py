@@ -1,4 +1,4 @@
-"""The command line: `python -m evidence speed | mutants | faults | extremes | elsewhere | pages`.
+"""The command line: `python -m evidence speed | mutants | extremes`.
 
 Nothing heavy is imported before it is known what to run.
 """
@@ -7,12 +7,9 @@ import argparse
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from pathlib import Path
 from typing import NamedTuple
 
 from evidence import Refusal
-
-SITE = Path(__file__).parents[1] / "_build" / "html"
 
 
 class Program(NamedTuple):
@@ -41,32 +38,12 @@ PROGRAMS = {
         " tried whole. Needs mutmut, which `make mutate` installs.",
         "practice kernels",
     ),
-    "faults": Program(
-        "kind",
-        "what is left after kills, full disks and spoilt files",
-        "Kill, fill, close and spoil what the library works with, and see what is left: run the tests that are marked as faults.",
-        '"kill -9" clock',
-    ),
     "extremes": Program(
         "function",
         "closed forms where floats end, beside hundreds of digits",
         "Call the closed forms where numbers are extreme, beside an independent computation; train in single precision beside"
         " double precision.",
         "products.flow training",
-    ),
-    "elsewhere": Program(
-        "place",
-        "a few tests, a chapter and the build in other places",
-        "Run a few tests, a chapter and the build in a copy of the book in another folder, as another user, without network and"
-        " tools. Rows of other versions of Python are kept.",
-        "folder --python ~/python3.13/bin/python",
-    ),
-    "pages": Program(
-        "chapter",
-        "the chapters' pages in a browser: length, shares, jumps, weight",
-        "Open the chapters of the built site in a Chromium, on a laptop and on a slow phone: how many screens, how much of them"
-        " is text, claims, figures, code and output, how far the page jumps, and what a first visit weighs.",
-        "two_point --site _build/html",
     ),
 }
 
@@ -93,21 +70,13 @@ def parser() -> argparse.ArgumentParser:
             help=f"measure these {program.row}s and keep the rest of the table (default: all)",
         )
         command.add_argument("--list", action="store_true", help=f"name the {program.row}s, and run nothing")
-        if name == "elsewhere":
-            command.add_argument(
-                "--python", metavar="PATH", default=sys.executable, help="of an environment with requirements.txt (default: this)"
-            )
-        if name == "pages":
-            command.add_argument(
-                "--site", metavar="FOLDER", type=Path, default=SITE, help="the built site (default: %(default)s)"
-            )
     return top
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one program; return the exit status: 1 if something failed, 2 for a mistake, 130 for Ctrl-C."""
     options = vars(parser().parse_args(arguments))
-    name, given, listed = (options.pop(key) for key in ("program", "names", "list"))
+    name, given, listed = (options[key] for key in ("program", "names", "list"))
     sys.stdout.reconfigure(errors="backslashreplace")  # a Greek letter must not stop what was to be said
     try:
         program = import_module(f"evidence.{name}")
@@ -121,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 print(f"{row:<{width}}  {rows[row]}; {lasting(program.seconds([row]))}")
             return 0
         print(f"{len(chosen)} of {len(rows)} {PROGRAMS[name].row}s; {lasting(program.seconds(chosen))}", flush=True)
-        return program.run(chosen, **options)
+        return program.run(chosen)
     except Refusal as problem:
         print(f"evidence {name}: {problem}", file=sys.stderr)
         return 2

@@ -1,6 +1,6 @@
 """Faults of the command line, on a small throw-away book: what is killed, full, closed, spoilt or in another language.
 
-The faults of sweeps, stored runs and data are in their own tests, with the same mark; `make faults` runs all of them.
+The faults of precomputed runs and of data are in their own tests.
 """
 
 import os
@@ -96,7 +96,6 @@ def running(processes):
 # run
 
 
-@pytest.mark.fault("kill -9", "`lib run`, while a cell runs", "every notebook as it was, no process; run again, it ends well")
 def test_a_killed_run_leaves_the_last_good_notebook_and_no_process(small):
     insert(small, "one", WAITS)
     (small / "hold").touch()
@@ -112,18 +111,14 @@ def test_a_killed_run_leaves_the_last_good_notebook_and_no_process(small):
     assert files(small / "book")["one.ipynb"] != before["one.ipynb"]
 
 
-@pytest.mark.fault("kill -9", "the process that executes a chapter", "every notebook as it was")
-def test_a_killed_process_fails_its_chapter(small, record_property):
+def test_a_killed_process_fails_its_chapter(small):
     insert(small, "one", KILLS)
     before = files(small / "book")
     status, said = lib(small, "run", "one")
-    record_property("said", said)
     assert status == 1 and said.startswith("failed: one: the process that executes it was killed, most likely for want of memory")
     assert files(small / "book") == before
 
 
-@pytest.mark.slow
-@pytest.mark.fault("two at once", "`lib run`, twice on one checkout", "both end well, in the notebooks of one run alone")
 def test_two_runs_at_once_end_in_the_notebooks_of_one(small):
     other = shutil.copytree(small, small.with_name("alone"))
     assert [end(process)[0] for process in [start(small, "run"), start(small, "run")]] == [0, 0]
@@ -143,9 +138,8 @@ def interrupt(process):
     return process.returncode, err.decode()
 
 
-@pytest.mark.fault("Ctrl-C", "`lib run`, while a cell runs", "every notebook as it was, those that were finished, no process")
 @pytest.mark.parametrize("moment", ["a cell", "the start"])
-def test_an_interrupted_run_keeps_what_is_finished(small, record_property, moment):
+def test_an_interrupted_run_keeps_what_is_finished(small, moment):
     insert(small, "two", WAITS)
     (small / "hold").touch()
     before, process = files(small / "book"), start(small, "run")
@@ -153,7 +147,6 @@ def test_an_interrupted_run_keeps_what_is_finished(small, record_property, momen
     if moment == "a cell":
         wait_for(lambda: (small / "started").exists() and files(small / "book")["one.ipynb"] != before["one.ipynb"])
     status, said = interrupt(process)
-    record_property("said", said.splitlines()[-1])
     assert status == 130 and said.splitlines()[-1] == "lib run: interrupted; finished chapters are kept"
     assert all(line.startswith(("one: ", "two: started", "lib run: ")) for line in said.splitlines())
     left = files(small / "book")
@@ -161,55 +154,22 @@ def test_an_interrupted_run_keeps_what_is_finished(small, record_property, momen
     assert not list(small.glob("_build/**/*"))
 
 
-@pytest.mark.fault("Ctrl-C", "`lib seeds`, while a cell runs", "the runs that were finished, no process")
-def test_interrupted_seeds_keep_what_is_finished(small, record_property):
+def test_interrupted_seeds_keep_what_is_finished(small):
     insert(small, "one", f"if seed:\n{indent(WAITS, '    ')}\n# nothing runs behind the last cell with claims.check(\n")
     (small / "hold").touch()
     process = start(small, "seeds", "one", "--count", "5", "--jobs", "1")  # the worker has its next calls already
     wait_for((small / "started").exists)
     status, said = interrupt(process)
-    record_property("said", said.splitlines()[-1])
     assert (status, said.splitlines()) == (130, ["one, seed 0: done", "lib seeds: interrupted; finished runs are kept"])
     assert [path.name[:4] for path in small.glob("_build/seeds/*")] == ["one-"]
 
 
-@pytest.mark.fault("Ctrl-C", "`lib build`, while pages are read", "a mark: the next build does every page")
-def test_an_interrupted_build_says_so_in_a_line(small, record_property):
+def test_an_interrupted_build_says_so_in_a_line(small):
     process = start(small, "build")
     wait_for(lambda: psutil.Process(process.pid).children() and (small / "_build" / "html").exists())
     status, said = interrupt(process)
-    record_property("said", said.strip())
     assert (status, said) == (130, "lib build: interrupted; the next build makes every page anew\n")
     assert (small / "_build" / "building").exists()
-
-
-STORES = """
-import sys, time
-from pathlib import Path
-import numpy as np, xarray as xr
-from lib import experiments, results
-from lib.__main__ import main
-
-def count(size, device):
-    if size == 3:
-        Path("started").touch()
-        time.sleep(60)
-    return xr.Dataset({"value": ("step", np.arange(float(size)))})
-
-results.ROOT = Path.cwd()
-experiments.RUNS = [results.Run("topic/count", count, "row", {"one": {"size": 2}, "two": {"size": 3}})]
-sys.exit(main(["store", "--device", "cpu"]))
-"""
-
-
-@pytest.mark.fault("Ctrl-C", "`lib store`, in the second of two pieces", "the first piece")
-def test_an_interrupted_store_keeps_its_pieces(tmp_path, record_property):
-    process = start(tmp_path, program=("-c", STORES))
-    wait_for((tmp_path / "started").exists)
-    status, said = interrupt(process)
-    record_property("said", said.strip())
-    assert (status, said) == (130, "lib store: interrupted; finished pieces are kept\n")
-    assert len(list(tmp_path.glob("_build/store/topic/count/*.nc"))) == 1
 
 
 # what a disk refuses
@@ -249,58 +209,24 @@ status=0; "$@" || status=$?; cp -r . "$left"; exit $status
 
 
 @needs_mounts
-@pytest.mark.fault("full disk", "`lib run`, without room for the notebook", "every notebook as it was, and nothing half-written")
-def test_a_full_disk_leaves_the_last_good_notebook(small, tmp_path, record_property):
+def test_a_full_disk_leaves_the_last_good_notebook(small, tmp_path):
     insert(small, "one", "print(60_000 * 'x')\n")
     (place := tmp_path / "disk").mkdir()
     (left := tmp_path / "left").mkdir()
     done = mounted(FULL, "64k", place, small, left, sys.executable, "-m", "lib", "run", "one")
-    record_property("said", said := done.stdout.splitlines()[-1])
-    assert done.returncode == 1 and said == "failed: one: OSError: [Errno 28] No space left on device"
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[-1] == "failed: one: OSError: [Errno 28] No space left on device"
     assert files(left / "book") == files(small / "book")
-
-
-STORING = """
-import sys
-from pathlib import Path
-import numpy as np, xarray as xr
-from lib import experiments, results
-from lib.__main__ import main
-
-def count(size, device):
-    return xr.Dataset({"value": ("step", np.arange(float(size)))})
-
-results.ROOT = Path.cwd()
-experiments.RUNS = [results.Run("topic/count", count, "row", {"small": {"size": 10}, "large": {"size": 20000}})]
-sys.exit(main(["store", "--device", "cpu"]))
-"""
-
-
-@needs_mounts
-@pytest.mark.slow
-@pytest.mark.fault("full disk", "`lib store`, in the second of two pieces", "the first piece, and nothing half-written")
-def test_a_full_disk_keeps_the_pieces_of_a_stored_run(tmp_path, record_property):
-    for name in ("disk", "from", "left"):
-        (tmp_path / name).mkdir()
-    folders = [tmp_path / name for name in ("disk", "from", "left")]
-    done = mounted(FULL, "60k", *folders, sys.executable, "-c", STORING)
-    record_property("said", done.stderr.strip())
-    said = "lib store: No space left on device; mend that and start again: what was finished is kept\n"
-    assert (done.returncode, done.stderr) == (1, said)
-    (piece,) = files(tmp_path / "left")
-    assert piece.startswith("_build/store/topic/count/") and piece.endswith(".nc")
 
 
 CLOSED = 'mount --bind "$1" "$1"; mount -o remount,bind,ro "$1"; cd "$1"; shift; exec "$@"'
 
 
 @needs_mounts
-@pytest.mark.fault("read-only folder", "`lib run`, `lib report` and `lib build`", "every file as it was")
 @pytest.mark.parametrize("command", ["run", "report", "build"])
-def test_a_folder_that_is_read_only_is_one_clear_line(small, record_property, command):
+def test_a_folder_that_is_read_only_is_one_clear_line(small, command):
     before = files(small)
     done = mounted(CLOSED, small, sys.executable, "-m", "lib", command)
-    record_property("said", done.stderr.strip())
     place = "book" if command == "run" else "_build"
     assert done.returncode == 1 and done.stderr.startswith(f"lib {command}: {small}/{place}")
     assert done.stderr.endswith(": Read-only file system; mend that and start again: what was finished is kept\n")
@@ -311,11 +237,8 @@ def test_a_folder_that_is_read_only_is_one_clear_line(small, record_property, co
 # what is spoilt
 
 
-@pytest.mark.fault(
-    "truncated notebook", "`lib report` and `lib build` with half of book/one.ipynb", "the other files as they were"
-)
 @pytest.mark.parametrize("command", ["report", "build"])
-def test_a_notebook_that_is_not_whole_is_named(small, monkeypatch, capsys, record_property, command):
+def test_a_notebook_that_is_not_whole_is_named(small, monkeypatch, capsys, command):
     path = small / "book" / "one.ipynb"
     whole, pages = path.read_bytes(), files(small)
     monkeypatch.chdir(small)
@@ -326,7 +249,6 @@ def test_a_notebook_that_is_not_whole_is_named(small, monkeypatch, capsys, recor
         assert out == "" and err.count("\n") == 1 and err.startswith(f"lib {command}: {path} is no whole notebook (")
         assert err.endswith("): run `python -m lib run one`\n")
         assert files(small) == pages | {"book/one.ipynb": spoilt}
-    record_property("said", err.strip())
 
 
 # build
@@ -346,37 +268,31 @@ def built(monkeypatch, root, status=0):
     return calls[0]
 
 
-@pytest.mark.fault("failed build", "`lib build`, with a warning", "a mark: the next build does every page, not what has changed")
-def test_a_build_that_failed_is_not_built_upon(small, monkeypatch, capsys, record_property):
+def test_a_build_that_failed_is_not_built_upon(small, monkeypatch, capsys):
     assert not built(monkeypatch, small)
     assert not built(monkeypatch, small, status=2)
     assert "lib build: nothing is right: mend that; " in capsys.readouterr().err
     assert built(monkeypatch, small)
     said = capsys.readouterr().err.strip()
-    record_property("said", said)
     assert said == f"the last build in {small}/_build did not succeed: every page is built anew"
     assert not built(monkeypatch, small)
 
 
-@pytest.mark.fault("clock", "moved back after `lib build`", "the site; the next build does every page, since changes look older")
-def test_a_build_from_the_future_is_not_built_upon(small, monkeypatch, capsys, record_property):
+def test_a_build_from_the_future_is_not_built_upon(small, monkeypatch, capsys):
     memory = small / "_build" / ".doctrees" / "environment.pickle"
     memory.parent.mkdir(parents=True)
     memory.touch()
     assert not built(monkeypatch, small)
     os.utime(memory, (time.time() + 3600, time.time() + 3600))
     assert built(monkeypatch, small)
-    record_property("said", capsys.readouterr().err.strip())
 
 
-@pytest.mark.fault("two at once", "`lib build`, while another one builds", "the first build goes on")
-def test_two_builds_do_not_meet(small, monkeypatch, capsys, record_property):
+def test_two_builds_do_not_meet(small, monkeypatch, capsys):
     monkeypatch.chdir(small)
     (small / "_build").mkdir()
     with build._building(small / "_build"):
         assert main(["build"]) == 2
     said = capsys.readouterr().err.strip()
-    record_property("said", said)
     assert said == f"lib build: another build is at work in {small}/_build: wait until it has finished"
 
 
@@ -386,9 +302,7 @@ def pages(root):
     return {path.relative_to(html).as_posix(): path.read_bytes() for path in html.rglob("*.html")}
 
 
-@pytest.mark.slow
-@pytest.mark.fault("kill -9", "`lib build`, while pages are written", "the notebooks; built again, the site of one build alone")
-def test_a_killed_build_is_made_anew(small, record_property):
+def test_a_killed_build_is_made_anew(small):
     other = shutil.copytree(small, small.with_name("alone"))
     before, process = files(small / "book"), start(small, "build")
     half = small / "_build" / "html" / "book" / "one.html"
@@ -401,9 +315,8 @@ def test_a_killed_build_is_made_anew(small, record_property):
     half.write_bytes(half.read_bytes()[:2000])  # where it may have been killed
     again = start(small, "build")
     out, err = again.communicate(timeout=120)
-    record_property("said", said := err.decode().splitlines()[0])
     assert again.returncode == 0, out.decode()
-    assert said == f"the last build in {small}/_build did not succeed: every page is built anew"
+    assert err.decode().splitlines()[0] == f"the last build in {small}/_build did not succeed: every page is built anew"
     assert end(start(other, "build"))[0] == 0
     assert pages(small) == pages(other) and len(pages(small)) > 3
 
@@ -411,12 +324,10 @@ def test_a_killed_build_is_made_anew(small, record_property):
 # in other languages
 
 
-@pytest.mark.fault("locale", "LC_ALL=C without UTF-8, a chapter with Greek letters that fails", "every notebook as it was")
-def test_a_greek_letter_does_not_stop_what_is_said(small, record_property):
+def test_a_greek_letter_does_not_stop_what_is_said(small):
     small = small.rename(small.with_name("Bücher"))
     insert(small, "one", "1 / 0  # δ\n")
     before = files(small / "book")
     status, said = lib(small, "run", "one", LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
-    record_property("said", said)
     assert status == 1 and said == "failed: one, cell 3 (1 / 0  # \\u03b4): ZeroDivisionError: division by zero"
     assert files(small / "book") == before

@@ -38,7 +38,6 @@ RECORD = "a record of what a function has found"
 LEDGER = "reads the records that lib.claims has written into a notebook"
 
 EXEMPT = {
-    "lib.provenance.code": "takes what a run calls",
     "lib.provenance.device_name": "takes what resolve_device has returned",
     "lib.experiments.images.single_precision": "tests/experiments look at its type",
     "lib.provenance.syntax": "takes what Python's own parser returns",

@@ -299,8 +299,7 @@ def test_a_folder_with_jpegs_is_read_and_said(tmp_path, monkeypatch):
     assert data.cifar10().copy == "standard"  # the better one, where both are
 
 
-@pytest.mark.fault("spoilt data", "CIFAR-10 in CIFAR10_DIR, its last byte cut off", "the folder as it was; nothing is unpacked")
-def test_a_changed_archive_is_refused_before_it_is_read(tmp_path, monkeypatch, record_property):
+def test_a_changed_archive_is_refused_before_it_is_read(tmp_path, monkeypatch):
     known(monkeypatch, "CIFAR10", {STANDARD: archive()})
     known(monkeypatch, "CIFAR10_JPEG", jpegs())
     monkeypatch.setattr(images, "read_batches", never)
@@ -308,9 +307,8 @@ def test_a_changed_archive_is_refused_before_it_is_read(tmp_path, monkeypatch, r
     for name, content in ((JPEG, jpegs()[JPEG]), (STANDARD, archive())):
         folder = lay(tmp_path / name, jpegs() | {name: content[:-1]})
         monkeypatch.setenv("CIFAR10_DIR", str(folder))
-        with pytest.raises(DataUnavailable, match=f"CIFAR10_DIR is .*{name} is corrupt.*unset it") as refused:
+        with pytest.raises(DataUnavailable, match=f"CIFAR10_DIR is .*{name} is corrupt.*unset it"):
             data.cifar10()
-    record_property("said", str(refused.value).splitlines()[0])
 
 
 def test_without_the_archive_one_error_says_how_to_get_it(monkeypatch):

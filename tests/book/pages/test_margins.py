@@ -127,11 +127,9 @@ def test_the_digest_is_the_same_under_every_python(tmp_path):
     assert margins.digest(tmp_path, "one") == "c19dfc1c2801d3e2"
 
 
-@pytest.mark.fault("truncated table", "book/quality/seeds.jsonl, cut", "the other files; the command is named")
-def test_a_table_that_is_not_whole_is_named(tmp_path, record_property):
+def test_a_table_that_is_not_whole_is_named(tmp_path):
     path = tmp_path / margins.TABLE
     path.parent.mkdir(parents=True)
     path.write_text('{"id": "one/claim"}\n{"id": "one/cl')
-    with pytest.raises(ValueError, match=r"seeds\.jsonl cannot be read \(.*\): make it with `make seeds`$") as named:
+    with pytest.raises(ValueError, match=r"seeds\.jsonl cannot be read \(.*\): make it with `make seeds`$"):
         margins.table(tmp_path)
-    record_property("said", str(named.value))
