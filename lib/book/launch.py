@@ -20,11 +20,11 @@ from lib import files
 from lib.book import citing
 from lib.book.citing import Citation
 from lib.book.myst import References
-from lib.book.toc import chapters
+from lib.book.toc import notebooks
 
 BRANCH = "launch"  # where the copies for Colab are
 FIRST_CELL = """\
-# The book at {tag}, with its library and its stored runs; on Colab this takes a minute.
+# The book at {tag}, with its library and its precomputed runs; on Colab this takes a minute.
 !git clone --quiet --depth 1 --branch {tag} {repository} book-{tag}
 %cd -q book-{tag}/book
 import sys
@@ -85,11 +85,11 @@ def write(app: Sphinx, problem: Exception | None) -> None:
         return
     root, site = Path(app.srcdir), Path(app.outdir)
     citation, references = citing.read(root), References(root)
-    for chapter in chapters(root):
-        shown = references.notebook(json.loads((root / "book" / f"{chapter}.ipynb").read_text(encoding="utf-8")))
-        files.write(site / "_sources" / "book" / f"{chapter}.ipynb", json.dumps(shown, indent=1) + "\n")
+    for name in notebooks(root):
+        shown = references.notebook(json.loads((root / "book" / f"{name}.ipynb").read_text(encoding="utf-8")))
+        files.write(site / "_sources" / "book" / f"{name}.ipynb", json.dumps(shown, indent=1) + "\n")
         if citation.repository:
-            files.write(site / "launch" / f"{chapter}.ipynb", json.dumps(notebook(citation, shown), indent=1) + "\n")
+            files.write(site / "launch" / f"{name}.ipynb", json.dumps(notebook(citation, shown), indent=1) + "\n")
 
 
 def setup(app: Sphinx) -> None:

@@ -132,6 +132,7 @@ class References:
             "solution-end": "",
             "admonition": f"**{found.argument}**\n\n",
             "container": "",
+            "coverage": "*The table of coverage is on the site.*",
             "prf:proof": "*Proof.* ",
         }
         if found.name not in openings:
