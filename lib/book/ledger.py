@@ -24,7 +24,8 @@ def read(root: Path, folder: Path | None = None) -> list[dict]:
                 place = {"chapter": Path(name).name, "profile": notebook["metadata"].get("run", {}).get("profile")}
                 records += [{**record, **place} for record in claims.collect(notebook)]
             except (ValueError, TypeError, LookupError, AttributeError) as problem:
-                raise ValueError(f"{path} is no whole notebook ({problem}): run `python -m lib run {Path(name).name}`") from problem
+                remedy = f"run `python -m lib run {Path(name).name}`"
+                raise ValueError(f"{path} is no whole notebook ({problem}): {remedy}") from problem
     return records
 
 

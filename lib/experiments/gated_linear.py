@@ -246,7 +246,7 @@ def trembling(
 
     Parameters
     ----------
-    start : "seed 0" or "seed 1", a network of the stored run "gated_linear/rest", at its step 16,000
+    start : "seed 0" or "seed 1", a network of the run "gated_linear/rest", at its step 16,000
     settling, steps : how long the network goes on before it is looked at, every 10 steps, and how long it is
     device : the CPU does it, whatever is given
 
