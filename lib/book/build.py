@@ -58,11 +58,11 @@ def build(root: Path, output: Path | None = None) -> None:
 
 
 def _reason(root: Path, said: str) -> str:
-    """Say in a line what is wrong with which pages: the first warning, or else the last line."""
+    """Say in a line what is wrong with which pages: the first warning, or else the first exception."""
     lines = re.sub(r"\x1b\[[\d;]*m", "", said).splitlines()
     found = [match for line in lines if (match := re.fullmatch(r"(?:(/.*?)(?::\d+)?: )?(?:WARNING|ERROR): (.+)", line.strip()))]
     if not found:
-        return next((line for line in reversed(lines) if line.strip()), "Jupyter Book failed").strip()
+        return next((line for line in lines if re.match(r"[\w.]+(?:Error|Exception)\b", line)), "Jupyter Book failed").strip()
     sources = dict.fromkeys(os.path.relpath(match[1], root).replace(".ipynb", ".md") for match in found if match[1])
     names = [Path(source).stem for source in sources if Path(source).stem in chapters(root)]
     todo = f", then `python -m lib run {' '.join(names)}`" if names else ""

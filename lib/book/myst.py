@@ -144,7 +144,7 @@ class References:
         if label:
             return target
         if role == "doc":
-            return title(self.root, target)
+            return title(self.root, target.removeprefix("/book/").removeprefix("../"))
         if role in ("eq", "numref", "ref") and target in self.said:
             return self.said[target]
         keys = [key.strip() for key in target.split(",")]
