@@ -349,7 +349,8 @@ def digits(
     seeds, (inputs, labels) = np.atleast_1d(seed).tolist(), (values.numpy() for values in pictures.digits(60_000))
     inputs, targets = inputs.reshape(-1, 784), np.eye(10, dtype=np.float32)[labels]
     pair = measures.two_points(targets, int(np.argmax(labels == 0)), int(np.argmax(labels == 1)))
-    first, pairs = np.argsort(labels[:100], kind="stable"), np.triu_indices(100, 1)
+    first = np.argsort(labels[:100], kind="stable")
+    pairs = np.triu_indices(len(first), 1)
     batches = setting.batches(len(inputs))
     record = np.unique(np.linspace(0, batches["steps"], records + 1).astype(int))
     wanted = [int(np.argmin(abs(record - share * batches["steps"]))) for share in (0, 1 / 25, 1 / 5, 1)]
