@@ -130,9 +130,10 @@ class Progress:
             raise ValueError(f"the function returned {found.sizes.get('member', 1)} members for {len(call)} cases")
         names = self.run.cases.coordinates  # a dimension of length one may have the name, too
         for i, case in enumerate(call):
-            result = found.isel(member=i, missing_dims="ignore").drop_vars("member", errors="ignore")
-            result = result.squeeze([name for name in names if name in result.dims]).drop_vars(names, errors="ignore")
-            result.attrs["seconds"] /= len(call)
+            result = found.isel(member=i).drop_vars("member", errors="ignore") if "member" in found.dims else found
+            if own := [name for name in names if name in result.variables or name in result.dims]:
+                result = result.squeeze([name for name in own if name in result.dims]).drop_vars(own, errors="ignore")
+            result.attrs["seconds"] = found.attrs["seconds"] / len(call)
             try:
                 data = bytes(result.to_netcdf(engine="scipy"))
             except Exception as problem:  # names, values and attributes may be unfit in many ways

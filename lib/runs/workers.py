@@ -98,8 +98,9 @@ def compute(
 ) -> Iterator[tuple[Key, xr.Dataset | Exception]]:
     """Yield the key of each task and what the function returns or raises: in order here, or as workers deliver.
 
-    Here a task is drawn when the one before it is done; workers are given all at once, and one that is free takes the next, also
-    if it joined later. After `latest`, by `time.time`, workers begin nothing.
+    The function has one thread, so that its sums have the same last digits everywhere. Here a task is drawn when the one before
+    it is done; workers are given all at once, and one that is free takes the next, also if it joined later. After `latest`, by
+    `time.time`, workers begin nothing.
 
     Raises
     ------
@@ -107,7 +108,8 @@ def compute(
         If a worker has another library, or the scheduler is lost.
     """
     if client is None:
-        yield from ((key, _call(function, arguments)) for key, arguments in tasks)
+        with threadpool_limits(1):  # here for all tasks, since it takes milliseconds
+            yield from ((key, _call(function, arguments)) for key, arguments in tasks)
         return
     from distributed import KilledWorker, as_completed
 
@@ -152,24 +154,29 @@ def _task(
     """Call the function on a worker, if there is time."""
     if library() != expected:
         raise ValueError(f"{library()}, not {expected}")
-    return _call(function, arguments) if time.time() < latest else None
+    with threadpool_limits(1):
+        return _call(function, arguments) if time.time() < latest else None
 
 
 def _call(function: Callable[..., xr.Dataset], arguments: Mapping[str, Any]) -> xr.Dataset | Exception:
-    """Call the function with one thread, so that sums have the same last digits everywhere; note where the result comes from."""
+    """Call the function, and note where the result comes from."""
     start, device = time.perf_counter(), device_name(arguments["device"])
     try:
-        with threadpool_limits(1):
-            found = function(**arguments)
+        found = function(**arguments)
         if not isinstance(found, xr.Dataset) or not found.data_vars:
             raise ValueError(f"the function returned {type(found).__name__}: want a Dataset with variables")
     except Exception as problem:
         place = traceback.extract_tb(problem.__traceback__)[-1]
         problem.add_note(f"{Path(place.filename).name}, line {place.lineno}")
         return problem
-    known = ", ".join(f"{package} {version(package)}" for package in PACKAGES if package != "numba")
-    found.attrs = {"seconds": time.perf_counter() - start, "device": device, "versions": known, "code": code(function)}
+    found.attrs = {"seconds": time.perf_counter() - start, "device": device, "versions": versions(), "code": code(function)}
     return found
+
+
+@cache
+def versions() -> str:
+    """Name the packages on whose versions a result may depend."""
+    return ", ".join(f"{package} {version(package)}" for package in PACKAGES)
 
 
 @cache
@@ -178,4 +185,4 @@ def library() -> str:
     folder, sources = Path(__file__).parents[1], hashlib.sha256()
     for path in sorted(folder.rglob("*.py")):
         sources.update(path.relative_to(folder).as_posix().encode() + path.read_bytes())
-    return ", ".join([f"lib {sources.hexdigest()[:12]}", *(f"{package} {version(package)}" for package in PACKAGES)])
+    return f"lib {sources.hexdigest()[:12]}, {versions()}"
