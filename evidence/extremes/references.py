@@ -37,23 +37,9 @@ def time_integral(product, target, degree, start):
 
 
 @digits
-def pair_at_the_end(first, second, target):
-    """Return both weights where their product is the target and the difference of their squares is kept."""
-    c = first**2 - second**2
-    larger = mp.sqrt((mp.sqrt(c**2 + 4 * target**2) + abs(c)) / 2)
-    return [larger, target / larger] if c >= 0 else [target / larger, larger]
-
-
-@digits
 def conserved_pair(w, k):
     """Return the conserved quantity of two weights with exponents."""
     return [w[0] ** 2 / k[0] - w[1] ** 2 / k[1]]
-
-
-@digits
-def growth_time(target, degree, start):
-    """Return how long a product takes to infinity if nothing holds it."""
-    return [start ** -(1 - 2 / degree) / ((degree - 2) * target)]
 
 
 @digits

@@ -96,24 +96,6 @@ def conserved(weights: ArrayLike, exponents: ArrayLike | None = None) -> NDArray
     return (first - second) * (first + second) / k[:-1]
 
 
-@takes(weights=TINY, target=positive)
-def final_pair(weights: ArrayLike, target: float) -> NDArray:
-    r"""Return the two weights of a pair when its product has reached s.
-
-    With :math:`c = w_1^2 - w_2^2` conserved and :math:`w_1 w_2 = s`, :math:`w_1^2 = \tfrac12(\sqrt{c^2+4s^2} + c)`.
-
-    `weights`, both positive, and the result are (..., 2); `target` is s > 0.
-
-    Source: "How fast do weights equalize?", where only an order of magnitude is given.
-    """
-    if weights.shape[-1:] != (2,):
-        raise ValueError(f"weights has shape {weights.shape}: want (..., 2)")
-    c = (weights[..., 0] - weights[..., 1]) * (weights[..., 0] + weights[..., 1])
-    larger = np.sqrt((np.hypot(c, 2 * target) + np.abs(c)) / 2)
-    first = np.where(c >= 0, larger, target / larger)
-    return np.stack([first, target / first], axis=-1)
-
-
 @takes(weights=partial(TINY, ndim=1), product=TINY, exponents=optional(numbers))
 def weights_at(weights: ArrayLike, product: ArrayLike, exponents: ArrayLike | None = None) -> NDArray:
     r"""Return the weights that the flow has when their product is `product`.
@@ -321,20 +303,6 @@ def _tail(product: NDArray, target: NDArray, b: NDArray) -> NDArray:
     series = np.cumprod((n - b[..., None]) / n, axis=-1) / n * np.minimum(y, 0.5)[..., None] ** n
     about_one = -np.log(y) - np.euler_gamma - digamma(b) - series.sum(axis=-1)
     return np.where(x < 0.5, about_zero, about_one)
-
-
-@takes(target=positive, degree=number, start=partial(TINY, ndim=0))
-def blow_up_time(target: float, degree: float, start: float) -> float:
-    r"""Time :math:`t_0 = \varepsilon^{-(1-2/d)}/((d-2)s)` at which the growth :math:`\dot p = d\,s\,p^{2-2/d}` diverges, d > 2.
-
-    Until it saturates, the product follows :math:`p = [(d-2)\,s\,(t_0-t)]^{-d/(d-2)}`.
-
-    Source: mends a slip in "Phase 1: growth", which prints :math:`t-t_0`.
-    """
-    if degree <= 2:
-        raise ValueError(f"degree {degree:g}: growth is hyperbolic only above degree 2")
-    with np.errstate(over="ignore"):
-        return held("the time", start ** -(1 - 2 / degree) / ((degree - 2) * target))
 
 
 @takes(target=positives, degree=positives)

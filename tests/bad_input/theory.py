@@ -47,7 +47,6 @@ CALLS = {
         flow=call(weights=[0.5, 0.4], target=1.0, times=TIMES, exponents=[1, 2], may={"times": ANY_TIMES}),
         descend=call(weights=[0.5, 0.4], target=1.0, learning_rate=0.1, steps=3, exponents=[1, 2], positive="learning_rate"),
         conserved=call(weights=ROWS, exponents=[1, 2], may={"weights": "deeper"}),
-        final_pair=call(weights=ROWS + 1, target=1.0, positive="weights target", may={"weights": "deeper"}),
         weights_at=call(
             weights=[0.5, 0.4], product=[0.2, 0.5], exponents=[1, 2], positive="weights product", may={"product": ANY_SHAPE}
         ),
@@ -73,7 +72,6 @@ CALLS = {
             positive="product target degree start",
             broadcast="product target degree start",
         ),
-        blow_up_time=call(target=1.0, degree=3.0, start=0.1, positive="target start degree", also={"degree": (2.0,)}),
         approach_rate=call(target=1.0, degree=3.0, positive="target degree", broadcast="target degree"),
         max_learning_rate=call(target=1.0, degree=3.0, positive="target degree", broadcast="target degree"),
         effective_depth=call(exponents=[1, 2], may={"exponents": "longer"}, also={"exponents": ([0, 1], [1.5])}),

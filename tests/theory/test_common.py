@@ -76,7 +76,7 @@ def test_a_flow_at_rest_is_where_another_solver_brings_it(followed):
 def test_a_start_near_rest_comes_to_rest(off):
     weights = np.array([1 + off, 2.0])
     end = products.flow(weights, 2, [1e15])[0]
-    np.testing.assert_allclose(end, products.final_pair(weights, 2), rtol=1e-10)
+    np.testing.assert_allclose(end, products.weights_at(weights, 2), rtol=1e-10)
 
 
 def test_zero_stays_and_what_decays_keeps_its_digits():
