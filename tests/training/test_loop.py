@@ -760,6 +760,7 @@ def test_a_stack_advances_in_chunks_of_about_half_a_second(monkeypatch):
 
 
 def test_an_interrupted_training_ends_all_its_members_soon(monkeypatch):
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets its background jobs ignore it
     network = Dense((3, 4, 2), "elu")
     inputs, targets = data(5)
     lock, taken = threading.Lock(), []

@@ -106,6 +106,7 @@ def test_a_first_tap_shows_and_a_second_follows(visit, theme):
 
 def test_a_tap_on_a_link_without_a_card_follows_it(visit):
     page = visit("book/products.html", PHONE, has_touch=True)
+    page.evaluate("document.querySelectorAll('.claim details').forEach(part => part.open = true)")
     link_to(page, "what_replicates.html#").tap()
     page.wait_for_url("**/what_replicates.html#*")
 
