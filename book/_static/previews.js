@@ -38,6 +38,7 @@
       return "nothing";
     }
     card.innerHTML = parts[name];
+    for (const image of card.querySelectorAll("img")) image.src = new URL(image.getAttribute("src"), link.href).href;
     if (link.pathname === location.pathname) {
       const drawing = document.getElementById(name)?.querySelector(".moving svg");
       if (drawing) card.prepend(drawing.cloneNode(true));

@@ -15,6 +15,7 @@ import re
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
+from posixpath import dirname, join, normpath
 from typing import NamedTuple
 
 from docutils import nodes
@@ -54,6 +55,7 @@ try {{
 </body>
 </html>
 """
+PICTURE = re.compile(r'src="([^":]+)"')  # a file of the site
 
 
 class Part(NamedTuple):
@@ -82,6 +84,7 @@ def parts(root: Path, site: Path) -> dict[str, Part]:
         sliders = moving(root / "book" / f"{name}.ipynb")
         for anchor, html in json.loads(script[script.index("{") : script.rindex("}") + 1])["parts"].items():
             shown = html.replace('class="formula"', 'class="formula" tabindex="0"')
+            shown = PICTURE.sub(lambda found, name=name: f'src="{normpath(join("../book", dirname(name), found[1]))}"', shown)
             if anchor in sliders:
                 shown = shown.replace("<figcaption", f"{sliders[anchor]}<figcaption", 1)
             found[anchor.removeprefix("equation-")] = Part(name, anchor, shown)

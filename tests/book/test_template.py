@@ -175,6 +175,9 @@ def test_what_the_site_hands_out_has_no_markup(started, site):
     course = [site / "book" / f"{name}.html" for name in ("course", "syllabus")]
     for page in [*course, *site.glob("slides/*.html"), *site.glob("book/course/*.html")]:
         assert not markup(article(page).get_text(), typeset=True), page
+    for deck in site.glob("slides/*.html"):
+        pictures = re.findall(r'<img[^>]* src="([^":]+)"', deck.read_text(encoding="utf-8"))
+        assert all((deck.parent / picture).is_file() for picture in pictures), deck
     notebooks = [*site.glob("problems/*.ipynb"), *site.glob("_sources/book/**/*.ipynb")]
     assert len(notebooks) == len(problems.sets(started)) + len(toc.notebooks(started))
     for path in notebooks:

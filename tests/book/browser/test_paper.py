@@ -40,4 +40,4 @@ def test_a_printed_chapter_has_no_markup(site, tmp_path):
     (tmp_path / "_toc.yml").write_text("root: book/index\nchapters:\n  - file: book/products.ipynb\n")
     printed(pdf.write, tmp_path, site, tmp_path / "book.pdf")
     text = "\n".join(sheets(tmp_path / "book.pdf"))
-    assert "Exercise 1.8" in text and not markup(text, typeset=True)
+    assert "Exercise 1.4" in text and not markup(text, typeset=True)
