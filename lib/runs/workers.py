@@ -1,6 +1,7 @@
 """Call a function for many tasks: in this process, in new ones beside it, or on a Dask cluster."""
 
 import asyncio
+import ctypes
 import hashlib
 import math
 import sys
@@ -23,8 +24,7 @@ Key = TypeVar("Key")
 
 PATIENCE = 8  # seconds to wait for a scheduler's answer
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
-# Dask asks malloc to give freed memory back at once; then each training step would wait for fresh pages.
-KEEP_MEMORY = {"MALLOC_TRIM_THRESHOLD_": str(2**28), "MALLOC_MMAP_THRESHOLD_": str(2**25)}
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of malloc.h
 
 REMEDY = "install this repository there, at the same commit, and start it again"
 # Ctrl-C is for the process that has the workers: it ends them.
@@ -67,7 +67,6 @@ def cluster(workers: int | None = None, scheduler: str | None = None) -> Iterato
         with Client(scheduler) as client:
             yield client
         return
-    dask.config.set({f"distributed.nanny.pre-spawn-environ.{name}": value for name, value in KEEP_MEMORY.items()})
     dask.config.set({"distributed.worker.preload": [IGNORE_CTRL_C]})
     quiet = {"dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False}, "silence_logs": "ERROR"}
     threads = dict.fromkeys(THREADS, "1")
@@ -157,6 +156,10 @@ def _task(
     """Call the function on a worker, if there is time."""
     if library() != expected:
         raise ValueError(f"{library()}, not {expected}")
+    if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "mallopt"):
+        # Dask asks malloc to give freed memory back at once; then each training step would wait for fresh pages.
+        libc.mallopt(M_MMAP_THRESHOLD, 2**25)
+        libc.mallopt(M_TRIM_THRESHOLD, 2**28)
     with threadpool_limits(1):
         return _call(function, arguments) if time.time() < latest else None
 
