@@ -110,27 +110,50 @@ def compute(
         with threadpool_limits(1):  # here for all tasks, since it takes milliseconds
             yield from ((key, _call(function, arguments)) for key, arguments in tasks)
         return
-    from distributed import KilledWorker, as_completed
+    from distributed import KilledWorker
 
     _check_workers(client)
-    keys = {client.submit(_task, function, given, library(), latest, pure=False): key for key, given in tasks}
+    tasks, suspects = dict(enumerate(tasks)), []
+    for number, found in _delivered(client, function, {n: given for n, (_, given) in tasks.items()}, latest):
+        if isinstance(found, KilledWorker):
+            suspects.append(number)
+        else:
+            yield tasks[number][0], found
+    for number in suspects:  # alone, since a worker takes those that wait beside the culprit along
+        key, given = tasks[number]
+        for _, found in _delivered(client, function, {number: given}, latest):
+            killed = isinstance(found, KilledWorker)
+            yield (
+                key,
+                RuntimeError(f"workers died on it again and again, the last one {found.last_worker.address}; out of memory?")
+                if killed
+                else found,
+            )
+
+
+def _delivered(
+    client: Any, function: Callable[..., xr.Dataset], tasks: Mapping[int, Mapping[str, Any]], latest: float
+) -> Iterator[tuple[int, xr.Dataset | Exception]]:
+    """Yield the number of each task, as workers deliver, and what they found; of tasks for which there is no time nothing."""
+    from distributed import KilledWorker, as_completed
+
+    numbers = {client.submit(_task, function, given, library(), latest, pure=False): n for n, given in tasks.items()}
     try:
-        for future in (completed := as_completed(list(keys))):
+        for future in (completed := as_completed(list(numbers))):
             if future.status in ("pending", "lost"):  # its worker has died with the result: it is computed again
                 completed.add(future)
                 continue
-            key, problem = keys.pop(future), future.exception() if future.status == "error" else None
+            number, problem = numbers.pop(future), future.exception() if future.status == "error" else None
             if isinstance(problem, KilledWorker):
-                address = problem.last_worker.address
-                yield key, RuntimeError(f"workers died on it again and again, the last one {address}; out of memory?")
+                yield number, problem
             elif problem is not None:
                 raise ComputationFailed(f"a worker has another library: {problem}; {REMEDY}")
             elif future.status != "finished":
                 raise ComputationFailed(f"the scheduler {client.scheduler.address} is gone; what was finished is kept")
             elif (found := future.result()) is not None:
-                yield key, found
+                yield number, found
     finally:
-        client.cancel(list(keys))
+        client.cancel(list(numbers))
 
 
 def _check_workers(client: Any) -> None:
