@@ -114,7 +114,7 @@ def test_without_normalization_the_first_function_does_not_depend_on_alpha():
 def test_networks_that_are_stored_one_by_one_are_those_of_their_seed():
     options = {name: value for name, value in FILTERS.items() if name != "members"}
     found = images.photographs([4.0, 0.5, 4.0], [7, 7, 3], **options)
-    assert all(values.dims[0] == "member" for values in found.values())  # else a sweep cannot keep them
+    assert all(values.dims[0] == "member" for values in found.values())  # so that a batch can be split into cases
     assert found.loss.dims == ("member", "step") and found.origin.values.tolist() == ["MNIST"] * 3
     for member, (alpha, seed) in enumerate([(4.0, 7), (0.5, 7), (4.0, 3)]):
         alone = images.first_filters(alphas=[alpha], **FILTERS | {"members": 1}, seed=seed)
