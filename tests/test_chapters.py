@@ -159,7 +159,7 @@ def test_a_lesson_is_short_and_leaves_most_checks_to_its_evidence_page(chapter):
 @each_lesson
 def test_a_lesson_leads_to_every_section_of_its_evidence_page(chapter):
     evidence = source(toc.EVIDENCE + chapter)
-    assert "```{coverage}" in evidence.split("\n## ")[0]
+    assert "```{coverage}" in evidence.split("\n## ")[0] or chapter == "synthesis"  # which replicates no document
     for place, heading in re.findall(r"^(?:\(([\w-]+)\)=\n)?## (.+)$", evidence, re.MULTILINE):
         assert place and re.search(rf"`(?:[^`]*<)?{place}>?`|\(#{place}\)", source(chapter)), heading
 

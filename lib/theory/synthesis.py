@@ -1,7 +1,7 @@
-r"""One conserved quantity in the models of three documents: its symmetry and drift, the maps between them, and their plane.
+r"""One conserved quantity in the models of three documents: its symmetry and drift, the maps between them, and what it decides.
 
 Sources: the product-depth note; Kunin et al. (2024), "Get rich quick"; van Rossem & Saxe (2024), "When representations align".
-That a rescaling symmetry conserves an imbalance is known (Du et al., 2018; Kunin et al., 2021); the maps and the plane are new.
+That a rescaling symmetry conserves an imbalance is known (Du et al., 2018; Kunin et al., 2021); maps and closed forms are new.
 
 A neuron is :math:`\beta = aw` with targets :math:`\beta_*` on white data, as in `lib.theory.single_neuron`. Its two numbers are
 the balance :math:`b = \delta/(2\sqrt{\eta_a\eta_w}\,\|\beta_*\|)` and the size :math:`r = \|\beta_0\|/\|\beta_*\|`. For many
@@ -18,23 +18,29 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lib import checks
-from lib.checks import arrays, fit, matrix, nonzero, number, numbers, positive, positives, takes, vector
-from lib.theory import single_neuron
-from lib.theory.balance import (  # noqa: F401  what follows, under the same name
-    COSINE,
-    half_time,
-    largest_balance,
-    neuron_kernel_distance,
-    sharpness,
-    strengths,
-    twin_kernel_distance,
+from lib.checks import (
+    arrays,
+    broadcastable,
+    fit,
+    matrix,
+    non_negatives,
+    nonzero,
+    number,
+    numbers,
+    positive,
+    positives,
+    takes,
+    vector,
+    whole,
 )
+from lib.theory import single_neuron
 from lib.theory.common import held
 from lib.theory.two_point import Pair, Product, one
 
 GENERATORS, RATES = partial(arrays, check=checks.squares), partial(positives, ndim=1)
 PART = partial(number, low=0, high=np.nextafter(1, 0))
 VECTOR = partial(numbers, ndim=1)
+COSINE = partial(number, low=-1, high=1)
 
 
 class Neuron(NamedTuple):
@@ -88,21 +94,6 @@ def charge(parameters: Sequence[ArrayLike], generators: Sequence[ArrayLike], rat
     return _charge(parameters, generators, rates)
 
 
-@takes(gradients=arrays, generators=GENERATORS, rates=RATES)
-def charge_step(gradients: Sequence[ArrayLike], generators: Sequence[ArrayLike], rates: Sequence[float]) -> float:
-    r"""Return by how much one step :math:`\theta_i \leftarrow \theta_i - \eta_i g_i` changes `charge`, exactly:
-
-    .. math:: Q' - Q = \sum_i \eta_i\,\langle g_i, G_ig_i\rangle
-
-    for symmetric :math:`G_i` and gradients `gradients` of a loss with this symmetry, on all data or on a batch.
-    Shapes as in `charge`.
-
-    Source: new in this form; Kunin et al. (2021) have the rate of the modified flow.
-    """  # noqa: D400
-    _check_each("gradients", gradients, generators, rates)
-    return _charge(gradients, generators, 1 / rates)
-
-
 def _charge(vectors: list[NDArray], generators: list[NDArray], rates: NDArray) -> float:
     return float(sum(np.sum(v * (g @ v)) / rate for v, g, rate in zip(vectors, generators, rates, strict=True)))
 
@@ -126,7 +117,8 @@ def drift(start: float, kinetic: ArrayLike, momentum: float = 0.0, decay: float 
     .. math:: Q_{k+1} = (1-\nu)^2Q_k + 2(1-\nu)P_k + U_k, \qquad P_{k+1} = \mu\,[(1-\nu)P_k + U_k], \qquad P_0 = 0,
 
     because the gradient's part of P vanishes by the symmetry. Without decay
-    :math:`Q_\infty - Q_0 = \frac{1+\mu}{1-\mu}\sum_kU_k`; with μ = ν = 0 each step adds `charge_step`.
+    :math:`Q_\infty - Q_0 = \frac{1+\mu}{1-\mu}\sum_kU_k`; with μ = ν = 0 a step adds
+    :math:`\sum_i\eta_i\langle g_i, G_ig_i\rangle`.
 
     Parameters
     ----------
@@ -190,16 +182,6 @@ def deep_imbalances(weights: Sequence[ArrayLike], rates: Sequence[float]) -> lis
 # --- the maps
 
 
-@takes(weights=vector, target=number)
-def pair_as_neuron(weights: ArrayLike, target: float) -> Neuron:
-    r"""Read a product of two weights that learns s as a neuron with one input: :math:`a = w_1`, :math:`w = (w_2)`, δ = c.
-
-    `weights` are (2,), `target` is s, not zero. Source: new.
-    """
-    fit("(2,)", weights=weights)
-    return Neuron(float(weights[0]), weights[1:], nonzero("target", [target]), 1.0, 1.0)
-
-
 @takes(neuron=_neuron)
 def neuron_as_pair(neuron: Neuron) -> Product:
     r"""Read a neuron with one input as a product of two weights, in the clock :math:`\sqrt{\eta_a\eta_w}`:
@@ -246,7 +228,7 @@ def coordinates(neuron: Neuron) -> Coordinates:
     Where :math:`\beta_0 = 0`, balance and size alone do not decide. The cosine is then that of w, with the sign of a (+ for
     a = 0, where :math:`w` and :math:`-w` have mirrored courses), or 0 for w = 0, which starts straight towards β*.
 
-    >>> coordinates(pair_as_neuron([3, 1], target=2))
+    >>> coordinates(Neuron(3, [1], [2], 1, 1))
     Coordinates(balance=2.0, size=1.5, cosine=1.0, clock=2.0)
 
     Source: new.
@@ -276,3 +258,138 @@ def course(balance: float, size: float, cosine: float, times: ArrayLike) -> NDAr
     start = size * np.array([cosine, np.sqrt(1 - cosine**2)])
     a, w = single_neuron.initialize(start, 2 * balance)
     return single_neuron.trajectory(a, w, [1.0, 0.0], times).beta
+
+
+# --- what balance and size decide
+
+
+@takes(balance=numbers, size=non_negatives)
+def strengths(balance: ArrayLike, size: ArrayLike) -> tuple[NDArray, NDArray]:
+    r"""Return what readout and input weights contribute to the kernel,
+
+    .. math:: \kappa_\pm = \sqrt{b^2 + r^2} \pm b, \qquad \kappa_+ = \frac{\eta_wa^2}{\sqrt{\eta_a\eta_w}\,s}, \quad
+              \kappa_- = \frac{\eta_a\|w\|^2}{\sqrt{\eta_a\eta_w}\,s},
+
+    without cancellation; at the end of learning r is 1. The kernel is :math:`\kappa_+I + \kappa_-\hat\beta\hat\beta^\top`.
+
+    Parameters
+    ----------
+    balance, size : b and r ≥ 0, which broadcast to (...)
+
+    Returns two arrays (...). Source: Kunin et al. (2024), section 3, in units of the target.
+    """  # noqa: D400
+    broadcastable(balance=balance, size=size)
+    return _split(balance, size)
+
+
+@takes(balance=numbers, size=non_negatives)
+def half_time(balance: ArrayLike, size: ArrayLike) -> NDArray:
+    r"""Return the time, in units of the clock, at which :math:`p = \|\beta\|/s` is one half, for φ = 0:
+
+    .. math:: T = \int_r^{1/2}\frac{dp}{(1-p)\sqrt{4b^2+4p^2}} = \frac{1}{2\sqrt{1+b^2}}\Big[\ln
+              \frac{b^2+p+\sqrt{(1+b^2)(b^2+p^2)}}{1-p}\Big]_{p=r}^{p=1/2} .
+
+    It is 0 for a start of r ≥ ½. From :math:`w = 0` put r = 0, where `balance` is not 0.
+
+    Parameters
+    ----------
+    balance, size : b and r ≥ 0, which broadcast to (...)
+
+    Returns (...). Raises ValueError where both are zero: such a neuron rests. Source: new in this form.
+    """  # noqa: D400
+    broadcastable(balance=balance, size=size)
+    if np.any((balance == 0) & (size == 0)):
+        raise ValueError("size is 0 where balance is 0: such a neuron never starts")
+    root, start = np.hypot(1, balance), np.minimum(size, 0.5)
+
+    def primitive(p: NDArray | float) -> NDArray:
+        return np.log(np.square(balance) + p + root * np.hypot(balance, p)) - np.log1p(-p)
+
+    return (primitive(0.5) - primitive(start)) / (2 * root)
+
+
+@takes(balance=numbers)
+def sharpness(balance: ArrayLike) -> NDArray:
+    r"""Return the largest curvature of the loss at the minimum that a neuron reaches, in units of the target:
+
+    .. math:: \frac{\lambda_{\max}}{s} = \kappa_+ + \kappa_- = 2\sqrt{1+b^2} .
+
+    λ is the largest eigenvalue of the Hessian of :math:`\tfrac12\|\beta-\beta_*\|^2` in the parameters (a, w), for one learning
+    rate η, where :math:`b = (a^2-\|w\|^2)/2s`. For two rates it is that of :math:`H_{ij}\sqrt{\eta_i\eta_j}` in units of
+    :math:`\sqrt{\eta_a\eta_w}\,s`. Gradient descent of rate η is stable at the minimum if :math:`\eta\lambda < 2`. It holds for
+    one active direction on white data of strength one, not for neurons that point elsewhere.
+
+    `balance` b and the result have shape (...). Source: new in these units; Zhao et al. (2023) relate sharpness to the charge.
+    """  # noqa: D400
+    return 2 * np.hypot(1, balance)
+
+
+@takes(rate=positives)
+def largest_balance(rate: ArrayLike) -> NDArray:
+    r"""Return the largest |b| at which gradient descent is stable at the minimum that one neuron reaches on white data,
+
+    .. math:: |b| < \sqrt{\frac{1}{(\eta s)^2} - 1} .
+
+    `rate` (...) is ηs in (0, 1], :math:`\sqrt{\eta_a\eta_w}\,s` for two rates, times the strength of the data; above it no
+    minimum is stable. Source: new in these units.
+    """  # noqa: D400
+    if np.any(rate > 1):
+        raise ValueError(f"rate is up to {np.max(rate):g}: want at most 1, beyond which no minimum is stable")
+    return np.sqrt((1 - rate) * (1 + rate)) / rate
+
+
+@takes(balance=numbers, size=positives, cosine=COSINE, dimension=whole)
+def neuron_kernel_distance(balance: ArrayLike, size: ArrayLike, cosine: float = 0.0, dimension: int = 2) -> NDArray:
+    r"""Return how far the tangent kernel of one neuron has turned when it has learned, :math:`S(0, \infty)`, on white data.
+
+    The kernel is that of `strengths`, and r = 1 at the end.
+
+    Parameters
+    ----------
+    balance, size : b and r > 0, which broadcast to (...)
+    cosine : between β₀ and β*; unless it is -1, with b = 0, the neuron does reach β*
+    dimension : of the inputs
+
+    Returns (...). Source: extends the kernel distances of Kunin et al. (2024), section 3, to any size, angle and dimension.
+    """
+    broadcastable(balance=balance, size=size)
+    (plus, minus), (plus_end, minus_end) = (_normalized(*_split(balance, r), dimension) for r in (size, 1.0))
+    apart, along = plus - plus_end, minus - minus_end
+    return (dimension * apart**2 + 2 * apart * along + along**2 + 2 * minus * minus_end * (1 - cosine**2)) / 2
+
+
+@takes(balance=numbers, size=positives, dimension=partial(whole, least=2))
+def twin_kernel_distance(balance: ArrayLike, size: ArrayLike, dimension: int = 2) -> NDArray:
+    r"""Return :math:`S(0, \infty)` for a neuron with a twin, the same w and the opposite a, so that :math:`\beta_0 = 0`.
+
+    For w ⊥ β* only the mean a and the difference of the two w move, as one neuron that starts with w = 0 and
+    :math:`\delta = \sum_ka_k^2`, of balance :math:`\kappa_+/2`: with :math:`\kappa_\pm` of `strengths` and
+    :math:`\kappa'_\pm = \sqrt{\kappa_+^2/4 + 1} \pm \kappa_+/2` the kernel turns from
+    :math:`\kappa_+I + \kappa_-\hat w\hat w^\top` to
+    :math:`\kappa'_+I + \kappa_-\hat w\hat w^\top + \kappa'_-\hat\beta_*\hat\beta_*^\top`.
+
+    Arguments as in `neuron_kernel_distance`, of both neurons together, in at least two dimensions. Source: new.
+    """
+    broadcastable(balance=balance, size=size)
+    plus, minus = _split(balance, size)
+    plus_end, minus_end = _split(plus / 2, 1.0)
+    multiplicity = np.array([1, 1, dimension - 2])
+    start, end = (
+        np.stack(np.broadcast_arrays(*values), axis=-1)
+        for values in ((plus + minus, plus, plus), (plus_end + minus, plus_end + minus_end, plus_end))
+    )
+    start, end = (m / np.sqrt(np.sum(multiplicity * m**2, axis=-1, keepdims=True)) for m in (start, end))
+    return np.sum(multiplicity * (start - end) ** 2, axis=-1) / 2
+
+
+def _split(balance: NDArray, size: NDArray) -> tuple[NDArray, NDArray]:
+    """Return √(b² + r²) ± b without cancellation; their product is r²."""
+    larger = np.hypot(balance, size) + np.abs(balance)
+    smaller = size * np.divide(size, larger, out=np.zeros_like(larger), where=larger > 0)
+    return np.where(balance >= 0, larger, smaller), np.where(balance >= 0, smaller, larger)
+
+
+def _normalized(plus: NDArray, minus: NDArray, dimension: int) -> tuple[NDArray, NDArray]:
+    """Divide κ₊ and κ₋ by the norm of the kernel."""
+    norm = np.sqrt(dimension * plus**2 + 2 * plus * minus + minus**2)
+    return plus / norm, minus / norm

@@ -310,7 +310,6 @@ CALLS = {
     **room(
         "theory.synthesis",
         charge=call(parameters=[[1.0, 2.0], ROWS], generators=[EYE, EYE], rates=[1.0, 2.0], positive="rates"),
-        charge_step=call(gradients=[[1.0, 2.0], ROWS], generators=[EYE, EYE], rates=[1.0, 2.0], positive="rates"),
         drift=call(
             start=1.0,
             kinetic=[0.1, -0.2],
@@ -321,7 +320,6 @@ CALLS = {
         ),
         quadratic_invariants=call(points=np.arange(12.0).reshape(6, 2) ** 0.5, velocities=np.arange(12.0).reshape(6, 2)),
         deep_imbalances=call(weights=[ROWS, ROWS], rates=[1.0, 2.0], positive="rates"),
-        pair_as_neuron=call(weights=[1.0, 2.0], target=1.0, also={"target": (0.0,)}),
         neuron_as_pair=call(neuron=NEURON, opaque="neuron"),
         two_points_as_neuron=call(
             dh2=1.0, dy2=0.1, w=0.0, pair=PAIR, positive="dh2", also=WRONG | {"pair": (*MANY["pair"], replace(PAIR, y=0))}
@@ -330,13 +328,10 @@ CALLS = {
         course=call(
             balance=0.5, size=0.1, cosine=0.5, times=TIMES, positive="size", also={"cosine": (1.5,)}, may={"times": ANY_TIMES}
         ),
-    ),
-    **room(
-        "theory.balance",
         strengths=call(balance=0.5, size=0.1, broadcast="balance size"),
         half_time=call(balance=0.5, size=0.1, broadcast="balance size"),
         sharpness=call(balance=0.5),
-        largest_balance=call(rate=0.5, momentum=0.5, positive="rate", also={"rate": (1.6,), "momentum": (-0.1, 1.0)}),
+        largest_balance=call(rate=0.5, positive="rate", also={"rate": (1.6,)}),
         neuron_kernel_distance=call(
             balance=0.5, size=0.1, cosine=0.5, dimension=2, positive="size", broadcast="balance size", also={"cosine": (1.5,)}
         ),
