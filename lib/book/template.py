@@ -12,7 +12,6 @@ PLACES = {
     "coverage.yml": "book/coverage/NAME.yml",
     "theory.py": "lib/theory/NAME.py",
     "tests.py": "tests/theory/test_NAME.py",
-    "calls.py": "tests/bad_input/NAME.py",
 }
 
 

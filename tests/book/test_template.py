@@ -83,7 +83,6 @@ def test_the_chapter_passes_the_checks(started):
     ):
         assert f"{rule}[{NAME}]" in said
     assert "test_the_path_is_the_integrated_flow" in said
-    python(started, "-m", "pytest", "-p", "no:cacheprovider", "tests/test_bad_input.py", "-k", f"entry or {NAME}")
 
 
 def test_the_chapter_is_in_style(started):

@@ -1,0 +1,132 @@
+"""Each check of arguments, once: what it takes, in which form it hands it on, and the words of its refusal."""
+
+from functools import partial
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from lib import checks
+
+PASSES = [
+    (checks.number, 3, 3.0),
+    (checks.number, np.float32(0.5), 0.5),
+    (partial(checks.number, low=0, high=1), 1, 1.0),
+    (checks.positive, 1e-99, 1e-99),
+    (checks.non_negative, 0, 0.0),
+    (checks.slope, 0.5, 0.5),
+    (checks.divisor, -2, -2.0),
+    (checks.whole, 3.0, 3),
+    (checks.seed, 0, 0),
+    (checks.size, 7, 7),
+    (checks.real, np.inf, np.inf),
+    (checks.limit, -np.inf, -np.inf),
+    (checks.numbers, [[1, 2]], [[1.0, 2.0]]),
+    (checks.numbers, torch.ones(2), [1.0, 1.0]),
+    (checks.positives, [1, 2], [1.0, 2.0]),
+    (checks.non_negatives, [0, 2], [0.0, 2.0]),
+    (checks.vector, [1, 2], [1.0, 2.0]),
+    (checks.nonzero, [0, 2], [0.0, 2.0]),
+    (checks.vectors, [[1, 2]], [[1.0, 2.0]]),
+    (checks.matrix, [[1, 2]], [[1.0, 2.0]]),
+    (checks.matrices, np.ones((2, 3, 4)), np.ones((2, 3, 4))),
+    (checks.squares, np.ones((2, 3, 3)), np.ones((2, 3, 3))),
+    (checks.gram, [[2, 1], [1, 2]], [[2.0, 1.0], [1.0, 2.0]]),
+    (checks.moments, 3, [3.0]),
+    (checks.moments, [2, 1e200], [2.0, 1e200]),
+    (checks.ascending, [0, 0, 1], [0.0, 0.0, 1.0]),
+    (checks.binary, [0, 1], [False, True]),
+    (checks.wholes, [0, 2.0], [0, 2]),
+    (checks.arrays, [[1], [2, 3]], [[1.0], [2.0, 3.0]]),
+    (partial(checks.one_of, allowed=("relu", "tanh")), "relu", "relu"),
+    (checks.words, "some", "some"),
+    (checks.optional(checks.number), None, None),
+    (checks.instance(int, str), "x", "x"),
+]
+REFUSALS = [
+    (partial(checks.number, low=0, high=1), 2, "is 2: want a number from 0 to 1"),
+    (checks.number, "1", "of type str: want real numbers"),
+    (checks.number, [1, 2], "has shape .* want one number"),
+    (checks.positive, 0, "must be positive, not 0"),
+    (checks.positive, 1e-101, "must be at least 1e-100"),
+    (checks.non_negative, -1, "must not be negative"),
+    (checks.slope, 1, r"want a slope in \[0, 1\)"),
+    (checks.divisor, 1e-101, "want a number other than 0"),
+    (checks.whole, 1.5, "want a positive integer"),
+    (checks.whole, True, "want a positive integer"),
+    (partial(checks.whole, least=0, most=3), 4, "at least 0 and at most 3"),
+    (checks.seed, -1, "at least 0"),
+    (checks.size, 3.0, "want a positive integer"),
+    (checks.real, "inf", "want one real number"),
+    (checks.limit, np.nan, "finite or infinite"),
+    (checks.numbers, [], "is empty"),
+    (checks.numbers, [[1], [2, 3]], "want real numbers"),
+    (checks.numbers, [1j], "want real numbers"),
+    (checks.numbers, torch.ones(2, requires_grad=True), "want real numbers"),
+    (checks.numbers, [1, np.inf], "must be finite, not inf"),
+    (checks.numbers, 1e101, "at most 1e.100 in size"),
+    (checks.vector, [[1]], r"want a vector \(d,\)"),
+    (checks.nonzero, [0, 0], "other than zero"),
+    (checks.vectors, 1, r"want vectors"),
+    (checks.matrix, [1], "want one matrix"),
+    (checks.matrices, [1], "want a matrix, or a batch"),
+    (checks.squares, [[1, 2]], r"want \(\.\.\., d, d\)"),
+    (checks.gram, [[1, 2], [2, 1]], "symmetric and positive semidefinite"),
+    (checks.gram, [[1, 0], [1, 1]], "symmetric and positive semidefinite"),
+    (checks.moments, [-1], "must be non-negative"),
+    (checks.ascending, [1, 0], "must ascend"),
+    (checks.binary, [0.5], "must be 0 or 1"),
+    (checks.wholes, [], "one at least"),
+    (checks.wholes, [1, -1], r"\[1\] is -1"),
+    (checks.arrays, 3, "want a list of arrays"),
+    (checks.arrays, [[1], ["x"]], r"\[1\] is of type"),
+    (partial(checks.one_of, allowed=("relu", "tanh")), "selu", "want one of relu, tanh"),
+    (checks.words, " ", "is blank"),
+    (checks.optional(checks.number), "x", "want real numbers"),
+    (checks.instance(int, str), 1.0, "want int or str"),
+    (checks.labelled("step", "loss"), SimpleNamespace(dims=("step",)), "lacks loss"),
+]
+
+
+@pytest.mark.parametrize("check, value, wanted", PASSES)
+def test_good_input_is_handed_on_in_the_form_that_formulas_want(check, value, wanted):
+    found = check("price", value)
+    if isinstance(found, list):
+        assert [np.asarray(one).tolist() for one in found] == wanted
+    else:
+        np.testing.assert_array_equal(found, wanted)
+        assert isinstance(found, np.ndarray) == isinstance(wanted, list | np.ndarray)
+
+
+@pytest.mark.parametrize("check, value, words", REFUSALS)
+def test_bad_input_is_refused_with_its_name_and_with_what_is_wanted(check, value, words):
+    with pytest.raises((TypeError, ValueError), match=words) as refusal:
+        check("price", value)
+    assert str(refusal.value).startswith("price")
+
+
+def test_shapes_that_do_not_fit_are_named_together():
+    checks.fit("(..., d), (..., h)", w=np.ones((3, 2, 4)), a=np.ones((3, 2, 5)))
+    with pytest.raises(ValueError, match=r"w \(3, 2\), a \(2,\) do not fit: want \(h, d\), \(h,\)"):
+        checks.fit("(h, d), (h,)", w=np.ones((3, 2)), a=np.ones(2))
+    checks.broadcastable(w=np.ones((3, 1)), a=np.ones(2))
+    with pytest.raises(ValueError, match=r"w \(3,\), a \(2,\) do not fit each other"):
+        checks.broadcastable(w=np.ones(3), a=np.ones(2))
+
+
+def test_a_seed_makes_a_generator():
+    assert checks.generator([1, 2]).random() == np.random.default_rng([1, 2]).random()
+    with pytest.raises(ValueError, match="seed is -1"):
+        checks.generator(-1)
+
+
+def test_arguments_are_checked_before_a_function_runs():
+    @checks.takes(price=checks.positives, weight=checks.number)
+    def cost(price, weight=2):
+        return weight * price
+
+    assert cost([1, 2]).tolist() == [2, 4]
+    assert cost(weight=3, price=1) == 3
+    with pytest.raises(ValueError, match="price must be positive"):
+        cost([1, -2])
