@@ -7,7 +7,7 @@ PORT ?= 8000
 # What the environment is made of: the pins, by what they say and not by their date, and the Python.
 WANTED = $(shell cksum < requirements.txt) $(shell $(PYTHON) -V 2>&1)
 .DEFAULT_GOAL := book
-.PHONY: setup environment book test chapter named pdf course bench seeds extremes mutate audit serve clean
+.PHONY: setup environment book test chapter named pdf course bench seeds mutate audit serve clean
 
 setup:  ## the environment, where it is not there or was made of other pins or another Python; only this needs the network
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; ok = (3, 11) <= v <= (3, 14); \
@@ -57,10 +57,6 @@ bench: setup  ## the engine beside the plain loop and the machine's limit; some 
 seeds: setup  ## every claim with 20 seeds; hours on two cores, and goes on where it stopped
 	$(BIN)/python -m lib seeds
 
-extremes: setup  ## the closed forms at extremes, beside hundreds of digits; single beside double precision
-	$(BIN)/python -m evidence extremes
-
-# mutmut only proposes the changes, and nothing else needs it.
 mutate: export OMP_NUM_THREADS := 1
 mutate: setup  ## change formulas, one at a time, and see whether a test fails; tries again only what has changed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check mutmut==3.8.1 libcst==1.9.0 setproctitle==1.3.8 textual==8.2.8

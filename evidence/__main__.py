@@ -1,4 +1,4 @@
-"""The command line: `python -m evidence speed | mutants | extremes`.
+"""The command line: `python -m evidence speed | mutants`.
 
 Nothing heavy is imported before it is known what to run.
 """
@@ -37,13 +37,6 @@ PROGRAMS = {
         " Without names only those changes are tried whose function or tests are not what they were; modules that are named are"
         " tried whole. Needs mutmut, which `make mutate` installs.",
         "practice kernels",
-    ),
-    "extremes": Program(
-        "function",
-        "closed forms where floats end, beside hundreds of digits",
-        "Call the closed forms where numbers are extreme, beside an independent computation; train in single precision beside"
-        " double precision.",
-        "products.flow training",
     ),
 }
 

@@ -41,7 +41,7 @@ from evidence.quiet import run_tests, silence
 from lib import files
 
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.toml")
-TESTS = ["tests/theory", "tests/evidence/extremes", "tests/test_kernels.py", "tests/test_measures.py", "tests/test_checks.py"]
+TESTS = ["tests/theory", "tests/test_kernels.py", "tests/test_measures.py", "tests/test_checks.py"]
 BUDGET = 30  # mutants in each module
 PATIENCE, TIMES = 5, 10  # seconds of the processor for a test, and this many times what it takes without a mutant
 CORES = len(os.sched_getaffinity(0))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lib.book import coverage, toc
-from lib.book.pages import changes, cite, course, extremes, front, ledger, margins, mutants, speed
+from lib.book.pages import changes, cite, course, front, ledger, margins, mutants, speed
 
 Words = dict[str, str]
 
@@ -25,7 +25,6 @@ FROM_FILES: dict[str, Callable[[Path], Words]] = {
     "speed": speed.speed,
     "where": coverage.where,
     "margins": margins.margins,
-    "extremes": extremes.extremes,
     "mutants": mutants.mutants,
 }
 

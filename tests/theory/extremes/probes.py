@@ -1,7 +1,7 @@
 """The closed forms where numbers are extreme, each beside an independent computation; what is out of range is refused.
 
-`probes` yields them all: a test holds each to its tolerance, `python -m evidence extremes` writes them down. A reference has so
-many digits that cancellation cannot touch it, or is a limit.
+`probes` yields them all, and a test holds each to its tolerance. A reference has so many digits that cancellation cannot touch
+it, or is a limit.
 """
 # ruff: noqa: B008, E731  (a probe is a pair of lambdas that take their arguments from the loop)
 
@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from theory.extremes import references
 
-from evidence.extremes import references
 from lib import kernels, measures
 from lib.theory import gated_linear, linear_networks, localization, orthants, piecewise_linear, practice, products, synthesis
 from lib.theory import single_neuron as neuron

@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from theory.extremes import probes, references
 
-from evidence import extremes, table
-from evidence.extremes import probes, references
-from lib.checks import positives
 from lib.theory import common, linear_networks, products, two_point
 from lib.theory import single_neuron as neuron
 
@@ -51,14 +49,6 @@ def test_an_error_is_seen():
     assert probes.error(probe._replace(value=lambda: [1, 1e-290])) == pytest.approx(1e-290 / 1e-288)
     for wrong in ([1, 0, 0], [1, np.nan], [np.inf, 0]):
         assert probes.error(probe._replace(value=lambda wrong=wrong: wrong)) == np.inf
-
-
-def test_the_table_tells_errors_from_refusals():
-    probe = probes.Probe("f", "x", "y", lambda: [1.0], lambda: [1 + 1e-9], 1e-8)
-    refused = probe._replace(reference="refused", value=lambda: positives("x", 1e-310), expected="at least")
-    answer, refusal = extremes.call(probe), extremes.call(refused)
-    assert answer["error"] == pytest.approx(1e-9) and "refused" not in answer
-    assert "at least 1e-100" in refusal["refused"] and "error" not in refusal
 
 
 def test_a_flow_that_takes_too_long_says_how_far_it_came(monkeypatch):
@@ -119,20 +109,3 @@ def test_time_of_any_way(start, way, degree):
     product = start + (1 - start) * 10**way * 0.999
     found = products.time_to_reach(product, 1, degree, start)
     np.testing.assert_allclose(found, references.time_integral(product, 1, degree, start)[0], rtol=1e-11)
-
-
-def test_functions_that_are_named_are_renewed_and_the_rest_stays(tmp_path, monkeypatch):
-    before = table.known("extremes")
-    for row in before["probes"]:
-        row.pop("seconds", None)
-    monkeypatch.setattr(table, "ROOT", tmp_path)
-    monkeypatch.setattr(extremes, "provenance", lambda: before["provenance"] | {"date": "2030-01-02"})
-    table.keep("extremes", before)
-    assert extremes.run(["products.conserved", "linear_networks.gram_a"]) == 0
-    found = table.known("extremes")
-    fresh = {row["function"] for row in found["probes"] if "seconds" in row}
-    assert fresh == {"products.conserved", "linear_networks.gram_w, gram_a"}
-    others, kept = ([row for row in rows["probes"] if row["function"] not in fresh] for rows in (before, found))
-    assert kept == others and found["precision"] == before["precision"]
-    assert found["provenance"]["renewed"] == {"products.conserved": "2030-01-02", "linear_networks.gram_a": "2030-01-02"}
-    assert extremes.seconds(["linear_networks.gram_w"]) < 60 and extremes.seconds(["products.flow"]) is None
