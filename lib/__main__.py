@@ -104,7 +104,6 @@ def parser() -> argparse.ArgumentParser:
     )
     report.add_argument("--notebooks", type=Path, metavar="DIR", help="read executed notebooks from DIR")
     report.add_argument("--since", metavar="TAG", help="print what changed since this tag or commit, as Markdown")
-    report.add_argument("--keep", action="store_true", help='with --since: compare with it on the page "What changed"')
 
     store = commands.add_parser(
         "store",
@@ -210,13 +209,9 @@ def report_claims(options: argparse.Namespace) -> int:
     """Collect the claims."""
     from lib.book import changes, ledger
 
-    if options.keep and options.since is None:
-        raise ValueError("--keep: say with --since what to keep")
     before = changes.edition(Path.cwd(), options.since) if options.since is not None else None
     records = ledger.report(Path.cwd(), options.notebooks)
-    print(changes.report(Path.cwd(), before, records) if before else f"{len(records)} claims in _build/claims.json")
-    if options.keep:
-        changes.keep(Path.cwd(), before)
+    print(changes.report(before, records) if before else f"{len(records)} claims in _build/claims.json")
     return 0
 
 

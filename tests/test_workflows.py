@@ -31,7 +31,7 @@ def test_a_workflow_may_read_and_nothing_else_but_for_the_publication(path):
     workflow = yaml.safe_load(path.read_text(encoding="utf-8"))
     assert workflow["permissions"] == {"contents": "read"}
     wider = {name: job["permissions"] for name, job in workflow["jobs"].items() if "permissions" in job}
-    site = {"publish": {"pages": "write", "id-token": "write"}, "launch": {"contents": "write"}}
+    site = {"publish": {"pages": "write", "id-token": "write"}}
     assert wider == (site if path.stem == "site" else {})
 
 

@@ -13,8 +13,8 @@ from lib.book import (
     boxes,
     citing,
     coverage,
+    downloads,
     formulas,
-    launch,
     ledger,
     pages,
     pictures,
@@ -93,7 +93,7 @@ def setup(app: Sphinx) -> dict:
     reading.setup(app)
     formulas.setup(app)
     pictures.setup(app)
-    launch.setup(app)
+    downloads.setup(app)
     citing.setup(app)
     thumbnails.setup(app)
     slides.setup(app)

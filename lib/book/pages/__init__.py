@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lib.book import coverage, toc
-from lib.book.pages import changes, cite, course, front, ledger, margins, mutants, speed
+from lib.book.pages import cite, course, front, ledger, margins, mutants, speed
 
 Words = dict[str, str]
 
@@ -16,7 +16,6 @@ FROM_CLAIMS: dict[str, Callable[[Path, list[dict]], Words]] = {
     "index": front.front,
     "what_replicates": ledger.what_replicates,
     "errata": ledger.errata,
-    "changes": changes.changes,
 }
 FROM_FILES: dict[str, Callable[[Path], Words]] = {
     "course": course.course,

@@ -1,13 +1,10 @@
 """What the pages take: on a small book with made-up claims."""
 
-import json
-
 import pytest
 import yaml
 
 from lib.book import pages
-from lib.book.pages import changes, cite, course, front, ledger
-from lib.book.pages.tables import place
+from lib.book.pages import cite, course, front, ledger
 
 CFF = """\
 cff-version: 1.2.0
@@ -220,29 +217,3 @@ def test_a_finding_takes_its_numbers_from_the_claim_and_links_to_it(root):
 def test_a_finding_without_its_claim_or_number_ends_the_build_in_a_line(root, name, text, said):
     with pytest.raises(ValueError, match=said):
         findings(root, (name, text))
-
-
-BEFORE = {"revision": "abc1234", "date": "2026-01-02"}
-
-
-def edition(root, claims):
-    (root / "book" / "quality").mkdir()
-    place(root, "edition").write_text(json.dumps(BEFORE | {"claims": claims}))
-
-
-def test_what_changed_compares_with_the_edition_before(root):
-    kept = {"id": "one/right", "verdict": "reproduced", "bound": "at least 0.9", "statement": "a | b"}
-    edition(root, [kept, kept | {"id": "one/typo", "verdict": "corrected"}, kept | {"id": "two/old"}])
-    words = changes.changes(root, RECORDS)
-    assert (words["revision"], words["date"], words["before"], words["now"]) == ("abc1234", "2026-01-02", "3", "7")
-    assert words["summary"] == "5 claims are new in the ledger, 1 are gone, 1 have another verdict or bound, and 1 have the same."
-    assert "| {ref}`one/typo <one-typo>` | corrected → **slip**; at least 0.9 | a \\| b |" in words["changed"]
-    assert "| two/old |" in words["dropped"] and "{ref}`two/dear <two-dear>`" in words["added"]
-
-
-@pytest.mark.parametrize("spoilt", ["", "{}", '{"claims": [{}], "revision": "", "date": ""}', '{"claims": 3}', None])
-def test_an_edition_that_is_not_whole_is_named_with_its_command(root, spoilt):
-    edition(root, [])
-    place(root, "edition").unlink() if spoilt is None else place(root, "edition").write_text(spoilt)
-    with pytest.raises(ValueError, match=r"edition\.json .*report --since TAG --keep"):
-        changes.changes(root, RECORDS)
