@@ -1,7 +1,6 @@
 """The book as one PDF: headless Chromium prints each page of the built site, and they are joined, with an outline.
 
-Links between pages become links inside the file. Chromium marks only places that the same page links to, so that every place that
-another page links to is linked to once more, out of sight, before printing.
+Links within a page and to the web work in the file; links to other pages of the book become text.
 """
 
 import html
@@ -13,31 +12,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
-from urllib.parse import unquote, urldefrag
 
 from playwright.sync_api import Browser, Page, sync_playwright
 from pypdf import PdfReader, PdfWriter
-from pypdf.generic import ArrayObject, DictionaryObject, NameObject, NullObject
 
 from lib import files
 from lib.book import toc
 
 VARIABLE = "CHROMIUM"  # environment variable with the path of a Chromium or Chrome
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-HREF = re.compile(r'href="([^"]*\.html)?#([^"]+)"')
 PAPER = {"format": "A4", "scale": 0.8, "margin": {"top": "18mm", "bottom": "18mm", "left": "16mm", "right": "16mm"}}
-READY = """async anchors => {
+READY = """async () => {
     await document.fonts.ready;
     for (const part of document.querySelectorAll("details:not(.hide), details.further")) part.open = true;
     for (const image of document.images) image.loading = "eager";
-    for (const link of document.querySelectorAll("a.zoom")) link.replaceWith(...link.childNodes);
-    const links = document.createElement("div");
-    links.style = "height: 0; overflow: hidden";
-    for (const anchor of anchors) if (document.getElementById(anchor)) {
-        const link = document.createElement("a");
-        link.href = "#" + anchor; link.textContent = "."; links.append(link);
-    }
-    document.querySelector("article").append(links);
+    for (const link of document.querySelectorAll("a[href]:not([href^='http']):not([href^='#'])"))
+        link.replaceWith(...link.childNodes);
 }"""
 
 PICTURES = "Promise.all([document.fonts.ready, ...[...document.images].map(image => image.decode())])"
@@ -86,21 +76,15 @@ def write(root: Path, site: Path, output: Path) -> int:
     if output.is_dir():
         raise ValueError(f"{output} is a folder: want a file")
     files.prepare(output.parent)
-    anchors = _linked(sources)
     with chromium() as browser:
         page = browser.new_context(color_scheme="light").new_page()
         page.route(re.compile("^https?:"), lambda route: route.abort())
-        documents = {file: PdfReader(BytesIO(_print(page, file, sorted(anchors[file])))) for file in sources.values()}
+        documents = [PdfReader(BytesIO(_print(page, file))) for file in sources.values()]
 
-    headings = {file: _heading(file) for file in documents}
-    writer, first = PdfWriter(), {}
-    for file, document in documents.items():
-        first[file] = len(writer.pages)
-        for sheet in document.pages:
-            writer.add_page(sheet)
-        writer.add_outline_item(title=headings[file], page_number=first[file])
-    _mend_links(writer, documents, first)
-    writer.add_metadata({"/Title": headings[sources[names[0]]]})
+    writer, headings = PdfWriter(), [_heading(file) for file in sources.values()]
+    for document, heading in zip(documents, headings, strict=True):
+        writer.append(document, outline_item=heading, import_outline=False)
+    writer.add_metadata({"/Title": headings[0]})
     writer.compress_identical_objects()
     whole = BytesIO()
     writer.write(whole)
@@ -130,61 +114,12 @@ def slides(site: Path, folder: Path) -> list[Path]:
     return written
 
 
-def _linked(sources: dict[str, Path]) -> dict[Path, set[str]]:
-    """Collect for each page the places that any page links to."""
-    anchors: dict[Path, set[str]] = {file: set() for file in sources.values()}
-    for file in sources.values():
-        for target, anchor in HREF.findall(file.read_text(encoding="utf-8")):
-            page = (file.parent / target).resolve() if target else file
-            if page in anchors:
-                anchors[page].add(unquote(anchor))
-    return anchors
-
-
-def _print(page: Page, file: Path, anchors: list[str]) -> bytes:
+def _print(page: Page, file: Path) -> bytes:
     page.goto(file.as_uri())
-    page.evaluate(READY, anchors)
+    page.evaluate(READY)
     return page.pdf(tagged=True, print_background=True, **PAPER)
 
 
 def _heading(file: Path) -> str:
     found = re.search(r'<h1>(.*)<a class="headerlink"', file.read_text(encoding="utf-8"))
     return html.unescape(re.sub(r"<[^>]+>", "", found[1])).strip() if found else file.stem
-
-
-def _mend_links(writer: PdfWriter, documents: dict[Path, PdfReader], first: dict[Path, int]) -> None:
-    """Point every link between pages at its place in the joined file."""
-    places = {
-        file: {name.lstrip("/"): place for name, place in document.named_destinations.items()}
-        for file, document in documents.items()
-    }
-    starts = sorted(first.items(), key=lambda item: item[1])
-    for number, sheet in enumerate(writer.pages):
-        here = next(file for file, start in reversed(starts) if start <= number)
-        for reference in sheet.get("/Annots") or []:
-            link = reference.get_object()
-            target = _target(link, here)
-            if target is None or target[0] not in first:
-                continue
-            file, anchor = target
-            place = places[file].get(anchor)
-            offset = 0 if place is None else documents[file].get_destination_page_number(place)
-            goal = writer.pages[first[file] + offset]
-            where = [
-                NameObject("/XYZ"),
-                NullObject(),
-                place.top if place is not None and place.top else NullObject(),
-                NullObject(),
-            ]
-            link.pop("/A", None)
-            link[NameObject("/Dest")] = ArrayObject([goal.indirect_reference, *where])
-
-
-def _target(link: DictionaryObject, here: Path) -> tuple[Path, str] | None:
-    """Return the file and the place that a link leads to, None if it leads out of the book."""
-    if "/Dest" in link:
-        return here, str(link["/Dest"]).lstrip("/")
-    address, anchor = urldefrag(str(link.get("/A", {}).get("/URI", "")))
-    if not address.startswith("file:"):
-        return None
-    return Path(unquote(address.removeprefix("file://"))), unquote(anchor)
