@@ -162,49 +162,6 @@ def gate_agreement(path: ArrayLike, inputs: ArrayLike) -> tuple[NDArray, NDArray
     return same.mean(axis=-1), same.all(axis=0).mean(axis=-1)
 
 
-@takes(path=matrices)
-def step_sizes(path: ArrayLike) -> tuple[NDArray, NDArray]:
-    r"""Return how far each step of descent goes, and how much the next one differs: whether descent may be called gradient flow.
-
-    Descent is Euler's method for the flow :math:`\dot\theta = -\nabla L`. For its steps
-    :math:`\Delta_t = \theta_{t+1} - \theta_t`,
-
-    .. math:: \text{length}_t = \|\Delta_t\| / \|\theta_t\|, \qquad \text{bend}_t = \|\Delta_{t+1} - \Delta_t\| / \|\Delta_t\|.
-
-    With all points in each step and one learning rate η, bend is :math:`\eta\|H\Delta\|/\|\Delta\|`, H the Hessian. To the next
-    order descent follows the flow of :math:`L + \frac\eta4\|\nabla L\|^2`, whose force differs from that of L by a part bend/2.
-    The criterion: we speak of flow where the largest bend of a run is at most 0.1, so the force is right to 5 %. At 2 descent
-    loses its stability. Length is cheaper, needing two states only: the force of a network that is homogeneous of degree
-    D in its weights changes by about (D − 1) · length.
-
-    Parameters
-    ----------
-    path : (..., T, p) all parameters of a run at T ≥ 3 consecutive steps, such as record=[t, t + 1, t + 2] gives, anywhere in it
-
-    Returns
-    -------
-    length (..., T - 1) and bend (..., T - 2); both are 0 where nothing moves. Near the end of a run, where steps are of the size
-    of rounding, bend is noise
-
-    Source: Barrett & Dherin (2021), "Implicit gradient regularization", for the flow that descent follows; the bound is ours.
-
-    Examples
-    --------
-    >>> length, bend = step_sizes([[1.0], [0.95], [0.9025]])  # L = θ²/2 at η = .05
-    >>> print(length.round(3), bend.round(3))
-    [0.05 0.05] [0.05]
-    """
-    if path.shape[-2] < 3:
-        raise ValueError(f"path {path.shape}: want (..., T, p) with T of at least 3 consecutive steps")
-    size = np.linalg.norm(path, axis=-1)
-    if np.any(size == 0):
-        raise ValueError("path comes to zero weights, in whose size a step cannot be measured")
-    steps = np.diff(path, axis=-2)
-    length, change = np.linalg.norm(steps, axis=-1), np.linalg.norm(np.diff(steps, axis=-2), axis=-1)
-    bend = np.divide(change, length[..., :-1], out=np.where(change > 0, np.inf, 0.0), where=length[..., :-1] > 0)
-    return length / size[..., :-1], bend
-
-
 def accuracy(outputs: Tensor, labels: Tensor) -> Tensor:
     """Return the fraction of points whose largest output is the label's, for outputs (..., n, c), labels (n,) or (..., n)."""
     check_labels(outputs, labels)

@@ -208,7 +208,7 @@ def test_tangent_kernels(name, there):
 
 def test_measures_for_arrays_refuse_tensors_of_another_device(there):
     away = torch.ones(3, 4, device=there)
-    for look in (measures.principal_axes, measures.step_sizes, lambda w: kernels.kernel_distance(w, w)):
+    for look in (measures.principal_axes, lambda w: kernels.kernel_distance(w, w)):
         with pytest.raises(TypeError, match="of type There: want real numbers"):
             look(away)
 

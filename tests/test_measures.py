@@ -1,18 +1,13 @@
 """Distances, the observables of two points, classical scaling, localization and gates, against their definitions."""
 
-import functools
-
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.integrate import solve_ivp
 from scipy.optimize import least_squares
 
 from lib import measures
-from lib.networks import Dense
-from lib.training import train
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -251,53 +246,6 @@ def test_a_gabor_share_wants_a_filter():
 
 def states(parameters, outputs, hidden):
     return {"theta": (("parameter",), torch.cat([value.flatten(1) for value in parameters.values()], 1))}
-
-
-def test_step_sizes_of_a_quadratic_are_its_curvature():
-    """From an eigenvector of the Hessian, bend = η λ; elsewhere η ‖HΔ‖/‖Δ‖."""
-    hessian, rate = np.diag([4.0, 1.0, -0.5]), 0.1
-    for start in np.vstack([np.eye(3), [[1.0, -2.0, 0.3]]]):
-        path = np.stack([np.linalg.matrix_power(np.eye(3) - rate * hessian, t) @ start for t in range(5)])
-        length, bend = measures.step_sizes(path)
-        steps = -rate * path[:-1] @ hessian
-        norm = functools.partial(np.linalg.norm, axis=-1)
-        np.testing.assert_allclose(length, norm(steps) / norm(path[:-1]), rtol=1e-12)
-        np.testing.assert_allclose(bend, rate * norm(steps[:-1] @ hessian) / norm(steps[:-1]), rtol=1e-9)
-
-
-def test_step_sizes_of_a_network_tell_how_far_descent_is_from_flow():
-    """Against gradient flow by SciPy: the distance is proportional to bend, and 5 % or less where the criterion holds."""
-    network, rng = Dense((2, 6, 1), "tanh"), np.random.default_rng(0)
-    parameters = network.initialize(0, 1, dtype=torch.float64)
-    inputs, targets = (torch.from_numpy(rng.normal(size=(8, size))) for size in (2, 1))
-    shapes = {name: value.shape[1:] for name, value in parameters.items()}
-
-    def force(time, theta):
-        parts = torch.from_numpy(theta).split([shape.numel() for shape in shapes.values()])
-        leaves = {name: v.view(shape).requires_grad_() for v, (name, shape) in zip(parts, shapes.items(), strict=True)}
-        loss = ((network(leaves, inputs)[0] - targets) ** 2).mean() / 2
-        return -torch.cat([g.flatten() for g in torch.autograd.grad(loss, list(leaves.values()))]).numpy()
-
-    start = torch.cat([value.flatten() for value in parameters.values()]).numpy()
-    flow = solve_ivp(force, (0, 4), start, rtol=1e-9, atol=1e-9).y[:, -1]
-    bends, apart = [], []
-    for rate in (0.2, 0.1, 0.05, 0.025):
-        found = train(network, parameters, inputs, targets, learning_rate=rate, steps=round(4 / rate), observe=states)
-        bends.append(measures.step_sizes(found.theta)[1].max())
-        end = found.theta.values[0, -1]
-        apart.append(np.linalg.norm(end - flow) / np.linalg.norm(end - start))
-    np.testing.assert_allclose(np.divide(bends[:-1], bends[1:]), 2, rtol=0.2)
-    np.testing.assert_allclose(np.divide(apart[:-1], apart[1:]), 2, rtol=0.2)
-    assert bends[0] > 0.1 and all(distance < 0.05 for bend, distance in zip(bends, apart, strict=True) if bend <= 0.1)
-
-
-def test_step_sizes_where_nothing_moves():
-    length, bend = measures.step_sizes([[[1.0, 2.0]] * 4, [[1.0, 0.0], [1.0, 0.0], [2.0, 0.0], [2.0, 0.0]]])
-    assert length.tolist() == [[0, 0, 0], [0, 1, 0]] and bend.tolist() == [[0, 0], [np.inf, 1]]
-    with pytest.raises(ValueError, match="3 consecutive steps"):
-        measures.step_sizes([[1.0], [2.0]])
-    with pytest.raises(ValueError, match="zero weights"):
-        measures.step_sizes([[1.0], [0.0], [2.0]])
 
 
 def test_tiling_score_does_not_care_about_size_sign_and_place():

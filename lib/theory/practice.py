@@ -125,15 +125,6 @@ def roughness_after(travel: ArrayLike, start: ArrayLike, change: ArrayLike) -> N
 # --- random hierarchies -----------------------------------------------------------------------------------------------------
 
 
-@takes(classes=whole, features=whole, symbols=whole, levels=whole)
-def rule_count(classes: int, features: int, symbols: int, levels: int) -> int:
-    """Return how many rules a random hierarchy model has, m·n_c + (L − 1)·m·v.
-
-    There are n_c classes, m features, v symbols and L levels. Source: appendix, "Random Hierarchy Model".
-    """
-    return features * classes + (levels - 1) * features * symbols
-
-
 @takes(classes=whole, features=whole, branches=whole, levels=whole)
 def string_count(classes: int, features: int, branches: int, levels: int) -> int:
     r"""Return how many strings a random hierarchy model makes, :math:`n_c\,m^{1 + s + \dots + s^{L-1}}`.
@@ -144,12 +135,3 @@ def string_count(classes: int, features: int, branches: int, levels: int) -> int
     Source: Cagnetta et al. (2024); 131,072 at the sizes of Kunin et al.
     """
     return classes * features ** sum(branches**level for level in range(levels))
-
-
-@takes(classes=whole, features=whole, levels=whole)
-def sample_complexity(classes: int, features: int, levels: int) -> int:
-    r"""Return the order of the number of strings that a deep network needs, :math:`n_c\,m^L`, as `string_count`.
-
-    Source: Cagnetta et al. (2024), for deep networks without scaled layers; an order of magnitude, without its factor.
-    """
-    return classes * features**levels

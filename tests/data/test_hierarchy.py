@@ -38,9 +38,6 @@ def test_rules_are_as_many_as_they_should_be_and_never_collide(model, seed):
     assert [part.shape for part in rules] == [
         (count, model.features, model.branches) for count in [model.classes] + [model.symbols] * (model.levels - 1)
     ]
-    assert sum(part.shape[0] * part.shape[1] for part in rules) == practice.rule_count(
-        model.classes, model.features, model.symbols, model.levels
-    )
     for part in rules:
         assert len(np.unique(part.reshape(-1, model.branches), axis=0)) == part.shape[0] * part.shape[1]
         assert part.min() >= 0 and part.max() < model.symbols
