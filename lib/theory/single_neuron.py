@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.integrate import solve_ivp
 
 from lib.checks import ascending, broadcastable, gram, moments, nonzero, number, numbers, positive, takes, vector, vectors
-from lib.theory.common import best_interpolator, check_data, integrate, interpolators
+from lib.theory.common import best_interpolator, check_data, interpolators
 
 EPS = np.finfo(float).eps
 
@@ -172,8 +172,13 @@ def flow(
     Source: appendix A, first display.
     """
     check_data(xtx, xty, w0.shape, "w0")
-    path = integrate(_velocity(xtx, xty, eta_a, eta_w), np.append(a0, w0), times)
-    return Trajectory(times, path[:, 0], path[:, 1:])
+    start, (apart, place) = np.append(a0, w0), np.unique(times, return_inverse=True)
+    least = 1e-14 * (np.max(np.abs(start)) or 1)
+    velocity = _velocity(xtx, xty, eta_a, eta_w)
+    found = solve_ivp(velocity, (0, apart[-1]), start, "LSODA", apart, rtol=1e-12, atol=least)
+    if not found.success:
+        raise ValueError(f"the flow cannot be followed to time {apart[-1]:g}: {found.message}")
+    return Trajectory(times, found.y[0, place], found.y[1:, place].T)
 
 
 def _velocity(xtx: NDArray, xty: NDArray, eta_a: float = 1.0, eta_w: float = 1.0) -> Callable[[float, NDArray], NDArray]:
