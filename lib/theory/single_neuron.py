@@ -6,7 +6,6 @@ Source: Kunin et al. (2024), "Get rich quick", section 3 and appendix A. The los
 The data are white (:math:`X^\top X = I`, :math:`X^\top y = \beta_*`) unless a function takes `xtx` and `xty`.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.integrate import solve_ivp
 
 from lib.checks import ascending, broadcastable, gram, moments, nonzero, number, numbers, positive, takes, vector, vectors
-from lib.theory.common import best_interpolator, check_data, integrate, interpolators
+from lib.theory.common import best_interpolator, check_data, interpolators
 
 EPS = np.finfo(float).eps
 
@@ -172,19 +171,18 @@ def flow(
     Source: appendix A, first display.
     """
     check_data(xtx, xty, w0.shape, "w0")
-    path = integrate(_velocity(xtx, xty, eta_a, eta_w), np.append(a0, w0), times)
-    return Trajectory(times, path[:, 0], path[:, 1:])
-
-
-def _velocity(xtx: NDArray, xty: NDArray, eta_a: float = 1.0, eta_w: float = 1.0) -> Callable[[float, NDArray], NDArray]:
-    """Return the right-hand side of the flow for the state (a, w)."""
+    start, (apart, place) = np.append(a0, w0), np.unique(times, return_inverse=True)
+    least = 1e-14 * (np.max(np.abs(start)) or 1)
 
     def velocity(_: float, state: NDArray) -> NDArray:
         a, w = state[0], state[1:]
         residual = xtx @ (a * w) - xty
         return -np.append(eta_a * (w @ residual), eta_w * a * residual)
 
-    return velocity
+    found = solve_ivp(velocity, (0, apart[-1] or 1.0), start, "LSODA", apart, rtol=1e-12, atol=least)
+    if not found.success:
+        raise ValueError(f"the flow cannot be followed to time {apart[-1]:g}: {found.message}")
+    return Trajectory(times, found.y[0, place], found.y[1:, place].T)
 
 
 @takes(beta=vectors, delta=number)
@@ -316,20 +314,13 @@ def interpolator(xtx: ArrayLike, xty: ArrayLike, a0: float, w0: ArrayLike) -> ND
 
 
 def _settled_sign(a0: float, w0: NDArray, xtx: NDArray, xty: NDArray) -> float:
-    """Integrate until the loss is below that of β = 0, to which it cannot return: from then on a keeps its sign. 0: never."""
-    least = -np.linalg.lstsq(xtx, xty, rcond=1e-10)[0] @ xty / 2  # the smallest loss, less that of β = 0
-
-    def settled(_: float, state: NDArray) -> float:
-        beta = state[0] * state[1:]
-        return beta @ xtx @ beta / 2 - beta @ xty - 1e-3 * least
-
-    settled.terminal = True
-    if settled(0, np.append(a0, w0)) < 0:
-        return np.sign(a0)
+    """Return the final sign of a, or 0 if the flow ends in a saddle, where the loss is that of β = 0."""
     fastest = np.linalg.eigvalsh(xtx)[-1] * (a0**2 + w0 @ w0) + np.linalg.norm(xty)
     patience = 100 * fastest / (xty @ xty)  # the saddles repel at a rate of at least xty² / fastest
-    path = solve_ivp(_velocity(xtx, xty), (0, patience), np.append(a0, w0), "LSODA", events=settled, rtol=1e-10, atol=1e-12)
-    return np.sign(path.y[0, -1]) if path.status == 1 else 0.0
+    end = flow(a0, w0, xtx, xty, [patience])
+    beta = end.beta[0]
+    saddle = beta @ xty - beta @ xtx @ beta / 2 <= 1e-6 * np.linalg.norm(beta) * np.linalg.norm(xty)
+    return 0.0 if saddle else float(np.sign(end.a[0]))
 
 
 def _rescaled(a0: float, w0: NDArray, beta_star: NDArray, eta_a: float, eta_w: float) -> tuple[float, NDArray, NDArray]:

@@ -8,7 +8,7 @@ import torch
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
-from scipy.integrate import quad, solve_ivp
+from scipy.integrate import solve_ivp
 
 from lib.theory import single_neuron as neuron
 
@@ -131,12 +131,6 @@ def test_trajectory_matches_the_ode_at_the_edges(a0, w0):
     assert off(neuron.trajectory(a0, w0, TARGET, times), integrate(a0, w0, white(TARGET), times)) < 1e-9
 
 
-def test_the_edges_hold_what_they_promise():
-    changes = neuron.trajectory(0.3, [-0.1, 0.9, 0.4], TARGET, [0, 2, 6]).a
-    assert changes[0] > 0 > changes[2]
-    assert neuron.trajectory(0.7, -0.2 * TARGET, TARGET, np.linspace(0, 9, 50)).a.min() > 0
-
-
 @given(
     seed=seeds,
     d=st.sampled_from([1, 2, 5, 1000]),
@@ -192,11 +186,6 @@ def test_initialize_computes_beta_with_the_wanted_delta(seed, d, size, delta):
     np.testing.assert_allclose(np.hypot(delta, 2 * np.linalg.norm(beta0)), a0**2 + w0 @ w0, rtol=1e-13)
 
 
-def test_initialize_takes_a_beta_with_zeros():
-    a0, w0 = neuron.initialize([-1.0, 0.0], 0.0)
-    np.testing.assert_array_equal([a0, *w0], [1, -1, 0])
-
-
 @settings(max_examples=40)
 @given(
     seed=seeds, d=st.integers(1, 6), delta=st.one_of(deltas, st.sampled_from([1e3, -1e3])), sign=signs, eta_a=rates, eta_w=rates
@@ -206,18 +195,6 @@ def test_trajectory_without_a_target_matches_the_ode(seed, d, delta, sign, eta_a
     a0, w0, times = a0 / np.sqrt(eta_w), w0 / np.sqrt(eta_a), [0, 0.1, 1, 4]
     path = neuron.trajectory(a0, w0, np.zeros(d), times, eta_a, eta_w)
     assert off(path, integrate(a0, w0, white(np.zeros(d)), times, eta_a, eta_w)) < 1e-9
-
-
-def test_trajectory_without_a_target_and_balanced():
-    path = neuron.trajectory(1.0, [0.0, -1.0], [0.0, 0.0], [0, 1.5, 1e6])
-    np.testing.assert_allclose(path.a, 1 / np.sqrt([1, 4, 1 + 2e6]), rtol=1e-12)
-    np.testing.assert_allclose(path.w, path.a[:, None] * [0.0, -1.0], rtol=1e-12)
-
-
-def test_trajectory_at_time_zero_is_the_start():
-    path = neuron.trajectory(3.0, [0.3, 0.4], [1.0, 2.0], 0.0, 2.0, 3.0)
-    np.testing.assert_allclose(np.append(path.a, path.w), [3.0, 0.3, 0.4], rtol=1e-15)
-    assert path.times.shape == path.a.shape == (1,)
 
 
 # --- basins and the saddle between them
@@ -236,15 +213,6 @@ def test_basin_is_the_final_sign_of_a(seed, d, delta, sign, eta_a, eta_w):
     time = 30 / (delta / 2 + np.hypot(delta / 2, s))
     end = integrate(a0, w0, white(beta_star), [0, time], eta_a, eta_w)[-1]
     assert neuron.basin(a0, w0, beta_star, eta_a, eta_w) == np.sign(end[0])
-
-
-def test_both_basins_are_met_downstream_from_the_same_a():
-    assert neuron.basin(0.3, [-0.1, 0.9], [0.5, -1.0]) == -1
-    assert neuron.basin(0.3, [-0.1, 0.9], [0.5, 1.0]) == 1
-    # what decides depends on the learning rates: ω = -1.5 against a λ₊ = 1 and 2
-    assert neuron.basin(1.0, [-1.5, 0.0], [1.0, 0.0]) == -1
-    assert neuron.basin(1.0, [-1.5, 0.0], [1.0, 0.0], eta_w=4.0) == 1
-    assert neuron.basin(1.0, [-1.5, 0.0], [1.0, 0.0], eta_a=4.0, eta_w=1.0) == -1
 
 
 @given(seed=seeds, d=st.integers(2, 6), delta=st.floats(-5, -0.3), eta_a=rates, eta_w=rates)
@@ -308,23 +276,28 @@ def test_flow_on_white_data_is_the_trajectory(seed, d, eta_a, eta_w):
     assert np.array_equal(path.times, times) and path.w.shape == (3, d)
 
 
-@given(seed=seeds, d=st.integers(1, 4))
-def test_flow_conserves_delta(seed, d):
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(d, d))
-    path = neuron.flow(rng.normal(), rng.normal(size=d), x.T @ x, rng.normal(size=d) @ x, [0, 1, 3], 2.0, 0.5)
-    np.testing.assert_allclose(np.ptp(neuron.conserved(path.a, path.w, 2.0, 0.5)), 0, atol=1e-8)
-
-
 def test_flow_follows_the_escape_from_a_small_start():
     a0, w0, beta_star, times = 1e-6, np.array([2e-6, -3e-6]), np.array([1.0, 0.5]), [10.0, 12.0, 14.0]
     exact = neuron.trajectory(a0, w0, beta_star, times)
     assert off(neuron.flow(a0, w0, np.eye(2), beta_star, times), np.column_stack([exact.a, exact.w])) < 1e-6
 
 
+@settings(max_examples=30)
+@given(seed=seeds, near=st.floats(-8, -1), side=st.sampled_from([-1, 1]), size=st.floats(-6, 0.5))
+def test_a_neuron_passes_its_saddle_on_the_right_side(seed, near, side, size):
+    rng = np.random.default_rng(seed)
+    beta = rng.normal(size=3)
+    beta /= np.linalg.norm(beta)
+    a0 = 10**size
+    w0, times = -a0 * (1 + side * 10**near) * beta, [0, 1, 5, 10, 20, 100, 1e7]
+    path, exact = neuron.flow(a0, w0, np.eye(3), beta, times), neuron.trajectory(a0, w0, beta, times)
+    np.testing.assert_allclose(path.beta, exact.beta, atol=1e-11 / 10**near)
+    assert np.sign(path.a[-1]) == -side
+
+
 def test_flow_at_time_zero_is_the_start():
     path = neuron.flow(0.3, [0.4, -0.5], np.eye(2), [1.0, 1.0], [0.0])
-    np.testing.assert_array_equal(np.append(path.a, path.w), [0.3, 0.4, -0.5])
+    np.testing.assert_allclose(np.append(path.a, path.w), [0.3, 0.4, -0.5], rtol=1e-15)
 
 
 # --- geometry
@@ -340,13 +313,6 @@ def test_preconditioner_is_the_tangent_kernel(seed, d, size, ratio):
         kernel = a_i**2 * np.eye(d) + np.outer(w_i, w_i)
         found = neuron.preconditioner(a_i * w_i, neuron.conserved(a_i, w_i))
         np.testing.assert_allclose(found, kernel, rtol=1e-11, atol=1e-12 * np.abs(kernel).max())
-
-
-def test_preconditioner_takes_a_stack():
-    betas = np.random.default_rng(0).normal(size=(2, 3, 4))
-    stack = neuron.preconditioner(betas, -0.7)
-    assert stack.shape == (2, 3, 4, 4)
-    np.testing.assert_allclose(stack[1, 2], neuron.preconditioner(betas[1, 2], -0.7), rtol=1e-15)
 
 
 def test_preconditioner_at_zero():
@@ -397,13 +363,6 @@ def test_the_hessian_of_the_potential_is_the_warped_inverse_kernel(seed, d, delt
     np.testing.assert_allclose(hessian, np.sqrt(kappa + delta) * inverse, rtol=1e-8, atol=1e-9)
 
 
-@given(seed=seeds, d=st.integers(1, 5), delta=deltas)
-def test_potential_is_the_line_integral_of_its_gradient(seed, d, delta):
-    beta = np.random.default_rng(seed).normal(size=d)
-    expected, _ = quad(lambda t: neuron.potential_gradient(t**2 * beta, delta) @ beta * 2 * t, 0, 1, epsabs=1e-13)
-    np.testing.assert_allclose(neuron.potential(beta, delta), expected, rtol=1e-6)
-
-
 @given(size=st.floats(1e-9, 1e3), delta=st.sampled_from([1e3, 1.0, 1e-6, 0.0, -1e-6, -1.0, -1e3]))
 def test_potential_keeps_its_digits_near_zero(size, delta):
     beta = size * np.array([0.6, 0.0, -0.8])
@@ -432,34 +391,12 @@ def test_potential_starts_at_zero_and_takes_stacks(delta):
 # --- inductive bias
 
 
-def conditioned(rng, n, d):
-    """Draw data with singular values of order one, and d - n directions that it does not see."""
-    return np.linalg.qr(rng.normal(size=(d, n)))[0].T * rng.uniform(0.7, 1.4, size=(n, 1)), rng.normal(size=n)
-
-
 def endpoint(a0, w0, x, y, time=1000.0):
     """Return the function at the end of the integrated flow, and whether a changed sign."""
     start, end = integrate(a0, w0, least_squares(x, y), [0, time], method="LSODA")
     beta = end[0] * end[1:]
     assert np.linalg.norm(x @ beta - y) < 1e-10
     return beta, start[0] * end[0] < 0
-
-
-@pytest.mark.parametrize("delta", [-1.0, 0.0, 1.5])
-@settings(max_examples=10)
-@given(seed=seeds, shape=st.sampled_from([(1, 2), (1, 4), (2, 3), (2, 4), (3, 4)]), sign=signs)
-def test_the_flow_ends_at_the_nearest_interpolator(delta, seed, shape, sign):
-    rng = np.random.default_rng(seed)
-    (x, y), (a0, w0) = conditioned(rng, *shape), start_with(rng, shape[1], delta, sign)
-    assume(np.linalg.norm(y) > 0.5)
-    end, through_zero = endpoint(a0, w0, x, y)
-    assume(not through_zero)
-    found = neuron.nearest_in_bregman(x.T @ x, x.T @ y, a0 * w0, delta)
-    np.testing.assert_allclose(found, end, atol=1e-6)
-
-
-def test_nearest_in_bregman_has_no_choice_where_data_determine_all():
-    np.testing.assert_allclose(neuron.nearest_in_bregman(np.diag([1.0, 2.0]), [3.0, 4.0], [1.0, 1.0], -1.0), [3, 2])
 
 
 @st.composite
@@ -516,10 +453,6 @@ def test_the_argmin_is_the_interpolator_or_its_mirror_image(problem, delta, sign
     np.testing.assert_allclose(found, end, atol=1e-6)
 
 
-def test_interpolator_has_no_choice_where_data_determine_all():
-    np.testing.assert_allclose(neuron.interpolator(np.diag([1.0, 2.0]), [3.0, 4.0], 1.0, [0.2, 0.1]), [3, 2])
-
-
 @pytest.mark.parametrize("a0, end", [(2.0, np.sqrt(3)), (-2.0, -np.sqrt(3)), (0.5, 0.0)])
 def test_interpolator_of_no_target_unlearns_what_is_seen(a0, end):
     """With Xᵀy = 0 the visible weights or the output weight decay, whichever is smaller."""
@@ -531,15 +464,6 @@ def test_interpolator_of_no_target_unlearns_what_is_seen(a0, end):
 def test_interpolator_of_data_that_see_nothing_is_the_start(a0):
     w0 = np.array([0.4, -2.0])
     np.testing.assert_allclose(neuron.interpolator(np.zeros((2, 2)), [0.0, 0.0], a0, w0), a0 * w0)
-
-
-def test_interpolator_takes_the_side_that_the_argmin_does_not():
-    """Where a changes sign, Theorem 1's minimizer lies on the other side of the null space's origin."""
-    xtx, xty, a0, w0 = np.diag([1.0, 0.0]), np.array([1.0, 0.0]), 0.5, np.array([-1.5, 0.4])
-    end = neuron.interpolator(xtx, xty, a0, w0)
-    argmin = neuron.nearest_in_bregman(xtx, xty, a0 * w0, neuron.conserved(a0, w0))
-    assert end[1] < 0 < argmin[1]
-    np.testing.assert_allclose(end, endpoint(a0, w0, np.array([[1.0, 0.0]]), np.array([1.0]))[0], atol=1e-9)
 
 
 @pytest.mark.parametrize("a0, w1, a_end", [(0.0, 100.0, 1e-8), (1.0, 0.0, 1.0)])
