@@ -32,7 +32,6 @@ INNER = "shared by modules of lib.theory, called in loops by public functions th
 
 EXEMPT = {
     "lib.theory.single_neuron.path": INNER,
-    "lib.theory.linear_riccati.kronecker_sum": INNER,
     "lib.theory.two_point_curves.path": INNER,
     "lib.theory.two_point_curves.one": INNER,
     "lib.theory.two_point_curves.zero_or_positive": INNER,
@@ -105,20 +104,8 @@ CALLS = {
         conserved=call(a=ROWS, w=SIGMA, **RATES, positive="eta_a eta_w", may={"a": "longer", "w": "longer"}),
         flow=call(a=ROWS, w=SIGMA, xtx=SIGMA, xty=ROWS, **ASCENDING, **RATES, positive="eta_a eta_w"),
         preconditioner=call(a=ROWS, w=SIGMA, **RATES, positive="eta_a eta_w", may={"a": "longer", "w": "longer"}),
-        neuron_preconditioner=call(
-            beta_k=np.ones((2, 3)), delta_k=0.5, **RATES, positive="eta_a eta_w", may={"beta_k": "longer"}
-        ),
-        preconditioner_isotropic=call(beta=ROWS, delta=0.5, may={"beta": "longer deeper"}),
-        gram_w=call(beta=ROWS, delta=0.5, may={"beta": "longer deeper"}),
-        gram_a=call(beta=ROWS, delta=0.5, may={"beta": "longer deeper"}),
         isotropic_initialization=call(beta0=ROWS, delta=0.5, hidden=2, seed=0, may={"beta0": "longer", "seed": "zero"}),
         unbalanced_initialization=call(d=2, c=1, h=3, delta=0.5, scale=1.0, seed=0, positive="scale", may={"seed": "zero"}),
-        hyperbolic_entropy=call(x=0.5, delta=0.5, also={"delta": (0.0,)}),
-        hyperbolic_entropy_gradient=call(x=0.5, delta=0.5, also={"delta": (0.0,)}),
-        mu_phi_velocity=call(mu=[1.0, 0.5], phi=[0.1, 0.2], q=SIGMA, delta=[0.5, 0.4], target_norm=1.0, positive="target_norm"),
-    ),
-    **room(
-        "theory.linear_riccati",
         solve=call(a=EYE, w=EYE, beta_star=SIGMA, times=TIMES, may={"times": ANY_TIMES}, also={"times": (-1.0,)}),
         course=call(a=EYE, w=EYE, beta_star=SIGMA, times=TIMES, may={"times": ANY_TIMES}, also={"times": (-1.0,)}),
         singular_values=call(
@@ -129,19 +116,10 @@ CALLS = {
             may={"times": ANY_TIMES},
             also={"times": (-1.0,)},
         ),
-    ),
-    **room(
-        "theory.deep_linear",
         deep_flow=call(a=[1.0, 0.5], ws=[ROWS, SIGMA], xtx=SIGMA, xty=[1.0, 0.5], **ASCENDING),
         deep_isotropic_initialization=call(
             d=2, depth=2, a_norm=1.0, delta=-0.5, seed=0, may={"seed": "zero"}, also={"a_norm": (-1.0,)}
         ),
-        deep_norm2=call(a_norm2=1.0, delta=0.5, depth=2),
-        deep_outer=call(w1_gram=SIGMA, delta=0.5, depth=2, may={"w1_gram": "deeper"}),
-        deep_preconditioner=call(a_norm2=1.0, w1_gram=SIGMA, delta=0.5, depth=2, may={"w1_gram": "deeper"}),
-        rich_preconditioner=call(beta=[1.0, 0.5], depth=2, may={"beta": "longer"}),
-        rich_preconditioner_inverse=call(beta=[1.0, 0.5], depth=2, may={"beta": "longer"}),
-        deep_inductive_bias=call(beta=[1.0, 0.5], beta0=[0.5, 0.5], depth=2, may={"beta": "deeper"}),
         deep_interpolator=call(xtx=EYE * [1, 0], xty=[1.0, 0.0], beta0=[0.5, 0.5], depth=2),
     ),
     **room(

@@ -128,11 +128,11 @@ def test_functions_that_are_named_are_renewed_and_the_rest_stays(tmp_path, monke
     monkeypatch.setattr(table, "ROOT", tmp_path)
     monkeypatch.setattr(extremes, "provenance", lambda: before["provenance"] | {"date": "2030-01-02"})
     table.keep("extremes", before)
-    assert extremes.run(["products.conserved", "linear_networks.gram_a"]) == 0
+    assert extremes.run(["products.conserved", "linear_networks.isotropic_initialization"]) == 0
     found = table.known("extremes")
     fresh = {row["function"] for row in found["probes"] if "seconds" in row}
-    assert fresh == {"products.conserved", "linear_networks.gram_w, gram_a"}
+    assert fresh == {"products.conserved", "linear_networks.isotropic_initialization"}
     others, kept = ([row for row in rows["probes"] if row["function"] not in fresh] for rows in (before, found))
     assert kept == others and found["precision"] == before["precision"]
-    assert found["provenance"]["renewed"] == {"products.conserved": "2030-01-02", "linear_networks.gram_a": "2030-01-02"}
-    assert extremes.seconds(["linear_networks.gram_w"]) < 60 and extremes.seconds(["products.flow"]) is None
+    assert found["provenance"]["renewed"] == {"products.conserved": "2030-01-02", "linear_networks.isotropic_initialization": "2030-01-02"}
+    assert extremes.seconds(["linear_networks.isotropic_initialization"]) < 60 and extremes.seconds(["products.flow"]) is None
