@@ -134,5 +134,8 @@ def test_functions_that_are_named_are_renewed_and_the_rest_stays(tmp_path, monke
     assert fresh == {"products.conserved", "linear_networks.isotropic_initialization"}
     others, kept = ([row for row in rows["probes"] if row["function"] not in fresh] for rows in (before, found))
     assert kept == others and found["precision"] == before["precision"]
-    assert found["provenance"]["renewed"] == {"products.conserved": "2030-01-02", "linear_networks.isotropic_initialization": "2030-01-02"}
+    assert found["provenance"]["renewed"] == {
+        "products.conserved": "2030-01-02",
+        "linear_networks.isotropic_initialization": "2030-01-02",
+    }
     assert extremes.seconds(["linear_networks.isotropic_initialization"]) < 60 and extremes.seconds(["products.flow"]) is None
