@@ -1,10 +1,22 @@
-r"""Wide and deep linear networks: conserved matrices, preconditioners, isotropic initializations, the exact course, depth.
+r"""Wide and deep linear networks: what they conserve, their tangent kernel, starts, and their course in closed form.
 
-Source: Kunin et al. (2024), "Get rich quick", section 4 and appendix B. Two layers compute :math:`f(x) = A^\top W x` with
-A (h, c), W (h, d) and :math:`\beta = W^\top A` (d, c). The loss is :math:`\tfrac12\|X\beta - Y\|^2`, its flow
-:math:`\dot A = -\eta_a W G`, :math:`\dot W = -\eta_w A G^\top` with :math:`G = X^\top X\beta - X^\top Y`, and vec stacks columns.
-Functions without learning rates have :math:`\eta_a = \eta_w = 1`. Others reduce to this by
+Two layers compute :math:`f(x) = A^\top W x` with A (h, c), W (h, d) and :math:`\beta = W^\top A` (d, c). The loss is
+:math:`\tfrac12\|X\beta - Y\|^2`, its flow :math:`\dot A = -\eta_a W G`, :math:`\dot W = -\eta_w A G^\top` with
+:math:`G = X^\top X\beta - X^\top Y`. Functions without learning rates have :math:`\eta_a = \eta_w = 1`; others reduce to this by
 :math:`A \to \sqrt{\eta_w}\,A`, :math:`W \to \sqrt{\eta_a}\,W`, and :math:`\beta` and Y times :math:`\sqrt{\eta_a\eta_w}`.
+
+The exact course: where :math:`AA^\top - WW^\top = \delta I` and the data are white, the stacked layers
+:math:`Z = (W^\top; A^\top)`, (d + c, h), obey
+
+.. math:: \dot Z = FZ - \tfrac12 ZZ^\top Z, \qquad
+          F = \begin{pmatrix}-\tfrac\delta2 I_d & \beta_*\\ \beta_*^\top & \tfrac\delta2 I_c\end{pmatrix},
+
+so that :math:`ZZ^\top = e^{Ft}Z_0\,(I + Z_0^\top\!\int_0^t\!e^{2Fs}ds\,Z_0)^{-1}Z_0^\top e^{Ft}`; its blocks are
+:math:`W^\top W`, :math:`\beta` and :math:`A^\top A`.
+
+Sources: Kunin et al. (2024), "Get rich quick", section 4 and appendix B. The course: Braun et al. (2022), after Fukumizu (1998),
+for δ = 0 and many starts; Dominé et al. (2025), with this F, for δ ≠ 0, h = min(d, c) and an invertible block of the start. Ours:
+no inverse of F or of the start, so every rank and width; the program.
 """
 
 from collections.abc import Callable
@@ -12,22 +24,30 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.integrate import solve_ivp
+from scipy.special import exprel
 
 from lib import checks
-from lib.checks import ascending, divisor, fit, gram, matrices, matrix, number, numbers, positive, takes, vector, whole
-from lib.theory.common import held, integrate, orthogonal
-from lib.theory.deep_linear import (  # noqa: F401  the deep half, under the same name
-    deep_flow,
-    deep_inductive_bias,
-    deep_interpolator,
-    deep_isotropic_initialization,
-    deep_norm2,
-    deep_outer,
-    deep_preconditioner,
-    rich_preconditioner,
-    rich_preconditioner_inverse,
+from lib.checks import (
+    ascending,
+    fit,
+    gram,
+    matrices,
+    matrix,
+    moments,
+    non_negative,
+    nonzero,
+    number,
+    numbers,
+    positive,
+    takes,
+    vector,
+    whole,
 )
-from lib.theory.linear_riccati import Course, course, kronecker_sum, singular_values, solve  # noqa: F401  the exact course
+from lib.theory.common import interpolators, orthogonal
+
+EPS = np.finfo(float).eps
+EVALUATIONS = 200_000  # of a velocity before a flow is given up
 
 
 class Flow(NamedTuple):
@@ -57,7 +77,7 @@ def conserved(a: ArrayLike, w: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0
 def flow(
     a: ArrayLike, w: ArrayLike, xtx: ArrayLike, xty: ArrayLike, times: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0
 ) -> Flow:
-    r"""Integrate the flow of two layers on any data, numerically.
+    r"""Integrate the flow of two layers on any data, numerically, to about ten digits; entries below 1e-14 are not followed.
 
     Parameters
     ----------
@@ -76,7 +96,7 @@ def flow(
         g = xtx @ (w.T @ a) - xty
         return -np.append(eta_a * (w @ g), eta_w * (a @ g.T))
 
-    path = integrate(velocity, np.append(a, w), times)
+    path = _integrate(velocity, np.append(a, w), times)
     return Flow(times, path[:, : h * c].reshape(-1, h, c), path[:, h * c :].reshape(-1, h, d))
 
 
@@ -89,71 +109,7 @@ def preconditioner(a: ArrayLike, w: ArrayLike, eta_a: float = 1.0, eta_w: float 
     `a` has shape (..., h, c), `w` (..., h, d), the result (..., dc, dc). Source: section 4, "Wide linear networks".
     """  # noqa: D400
     fit("(..., h, c), (..., h, d)", a=a, w=w)
-    return kronecker_sum(eta_w * a.mT @ a, eta_a * w.mT @ w)
-
-
-@takes(beta_k=matrix, delta_k=number, eta_a=positive, eta_w=positive)
-def neuron_preconditioner(beta_k: ArrayLike, delta_k: float, eta_a: float = 1.0, eta_w: float = 1.0) -> NDArray:
-    r"""Return what one hidden neuron adds to M, in terms of :math:`\beta_k = w_k a_k^\top` and its conserved quantity δ_k:
-
-    .. math:: M_k = \frac{\kappa_k + \delta_k}{2}\frac{\beta_k^\top\beta_k}{\|\beta_k\|_F^2} \oplus
-              \frac{\kappa_k - \delta_k}{2}\frac{\beta_k\beta_k^\top}{\|\beta_k\|_F^2}, \qquad
-              \kappa_k = \sqrt{\delta_k^2 + 4\eta_a\eta_w\|\beta_k\|_F^2}.
-
-    Parameters
-    ----------
-    beta_k : (d, c) of rank one
-    delta_k : :math:`\eta_w\|a_k\|^2 - \eta_a\|w_k\|^2`
-    eta_a, eta_w : learning rates, positive
-
-    Returns (dc, dc). Raises ValueError if `beta_k` does not have rank one. Source: Theorem 2.
-    """  # noqa: D400
-    u, sigma, vt = np.linalg.svd(beta_k)
-    if sigma[0] == 0 or np.any(sigma[1:] > 1e-8 * sigma[0]):
-        raise ValueError("beta_k must have rank one: pass np.outer(w[k], a[k]) with neither of them zero")
-    of_a, of_w = _split(np.sqrt(eta_a * eta_w) * sigma[0], delta_k)
-    return kronecker_sum(of_a * np.outer(vt[0], vt[0]), of_w * np.outer(u[:, 0], u[:, 0]))
-
-
-@takes(beta=matrices, delta=number)
-def preconditioner_isotropic(beta: ArrayLike, delta: float) -> NDArray:
-    r"""Return M where :math:`\Delta = \delta I_h`, a function of β alone:
-
-    .. math:: M = \sqrt{\beta^\top\beta + \tfrac{\delta^2}{4}I_c} \otimes I_d
-              + I_c \otimes \sqrt{\beta\beta^\top + \tfrac{\delta^2}{4}I_d}.
-
-    It holds if δ = 0, if δ < 0 and h = d, or if δ > 0 and h = c. `beta` has shape (..., d, c), the result (..., dc, dc).
-    Source: Theorem 3.
-    """  # noqa: D400
-
-    def root(sigma: NDArray) -> NDArray:
-        return np.hypot(sigma, delta / 2)
-
-    return kronecker_sum(_of_gram(beta.mT, root), _of_gram(beta, root))
-
-
-@takes(beta=matrices, delta=number)
-def gram_w(beta: ArrayLike, delta: float) -> NDArray:
-    r"""Return the Gram matrix of W where :math:`\Delta = \delta I_h`, a function of β alone:
-
-    .. math:: W^\top W = -\tfrac\delta2 I_d + \sqrt{\beta\beta^\top + \tfrac{\delta^2}{4}I_d}.
-
-    It fails exactly if δ < 0 and h < d: then WᵀW has rank h at most, and the right side has rank d.
-    `beta` has shape (..., d, c), the result (..., d, d). Small eigenvalues keep their digits. Source: Lemma 8.
-    """  # noqa: D400
-    return _of_gram(beta, lambda sigma: _split(sigma, delta)[1])
-
-
-@takes(beta=matrices, delta=number)
-def gram_a(beta: ArrayLike, delta: float) -> NDArray:
-    r"""Return the Gram matrix of A where :math:`\Delta = \delta I_h`, a function of β alone:
-
-    .. math:: A^\top A = \tfrac\delta2 I_c + \sqrt{\beta^\top\beta + \tfrac{\delta^2}{4}I_c}.
-
-    It fails exactly if δ > 0 and h < c, for the reason of `gram_w`.
-    `beta` has shape (..., d, c), the result (..., c, c). Small eigenvalues keep their digits. Source: Lemma 9.
-    """  # noqa: D400
-    return _of_gram(beta.mT, lambda sigma: _split(sigma, delta)[0])
+    return _kronecker_sum(eta_w * a.mT @ a, eta_a * w.mT @ w)
 
 
 @takes(beta0=matrix, delta=number, hidden=whole, seed=checks.seed)
@@ -211,60 +167,325 @@ def unbalanced_initialization(d: int, c: int, h: int, delta: float, scale: float
     return root_a * unit_a, root_w * unit_w
 
 
-@takes(x=numbers, delta=divisor)
-def hyperbolic_entropy(x: ArrayLike, delta: float) -> NDArray:
-    r"""Return :math:`q_\delta(x) = \tfrac14(2x\sinh^{-1}(2x/|\delta|) - \sqrt{4x^2+\delta^2} + |\delta|)`, elementwise.
-
-    Its second derivative is :math:`1/\sqrt{\delta^2+4x^2}`. It nears :math:`x^2/(2|\delta|)` for small x and
-    :math:`\tfrac12|x|\log(4|x|/(e|\delta|))` for large x, with its digits kept in both. δ = 0 is refused.
-
-    Source: Theorem 11.
-    """
-    return x * (np.arcsinh(2 * x / np.abs(delta)) / 2 - x / (np.abs(delta) + np.hypot(delta, 2 * x)))
+# --- the exact course on white data
 
 
-@takes(x=numbers, delta=divisor)
-def hyperbolic_entropy_gradient(x: ArrayLike, delta: float) -> NDArray:
-    r"""Return :math:`q_\delta'(x) = \tfrac12\sinh^{-1}(2x/|\delta|)`, elementwise, for δ ≠ 0; source: Theorem 11."""
-    return np.arcsinh(2 * x / np.abs(delta)) / 2
+class Course(NamedTuple):
+    """What two layers compute along the flow, and the Gram matrices that make their tangent kernel."""
+
+    times: NDArray  # (T,)
+    beta: NDArray  # (T, d, c), WᵀA
+    gram_w: NDArray  # (T, d, d), WᵀW
+    gram_a: NDArray  # (T, c, c), AᵀA
+
+    @property
+    def kernel(self) -> NDArray:
+        """The tangent kernel on white data, AᵀA ⊕ WᵀW, (T, dc, dc)."""
+        return _kronecker_sum(self.gram_a, self.gram_w)
 
 
-@takes(mu=vector, phi=vector, q=matrix, delta=vector, target_norm=positive)
-def mu_phi_velocity(mu: ArrayLike, phi: ArrayLike, q: ArrayLike, delta: ArrayLike, target_norm: float) -> tuple[NDArray, NDArray]:
-    r"""Return the velocities of :math:`\mu_k = a_k\|w_k\|` and :math:`\phi_k = \hat w_k^\top\hat\beta_*`, white data, one output:
+class _Modes(NamedTuple):
+    """Z in the eigenvectors of F, whose eigenvalues are ±(|δ|/2 + excess)."""
 
-    .. math:: \dot\mu_k = \kappa_k\,(s\phi_k - (Q\mu)_k), \qquad
-              \dot\phi_k = \frac{2\mu_k}{\kappa_k - \delta_k}\,[s(1-\phi_k^2) - \phi^\top\mu + \phi_k(Q\mu)_k]
+    z: NDArray  # (n, h)
+    terms: NDArray  # (n,), the sizes of what its rows were summed from
+    grows: NDArray  # (n,) booleans
+    excess: NDArray  # (n,), of at least 0
 
-    with :math:`\kappa_k = \sqrt{\delta_k^2 + 4\mu_k^2}` and :math:`s = \|\beta_*\|`.
+
+@takes(a=matrix, w=matrix, beta_star=matrix, times=moments)
+def course(a: ArrayLike, w: ArrayLike, beta_star: ArrayLike, times: ArrayLike) -> Course:
+    r"""Solve the flow of two isotropic layers on white data exactly, aligned with the target or not.
+
+    In the eigenvectors of F a row of Z either grows or decays. Columns of Z are combined so that the row that has grown most has
+    one entry, the next row two, and so on, each divided by its own growth: nothing overflows, at any time. A start that lies in
+    the basin of a saddle up to the rounding of its numbers counts as in it, and singular values of `beta_star` that are zero up
+    to rounding as zero.
 
     Parameters
     ----------
-    mu, phi, delta : (h,), with δ the diagonal of Δ
-    q : (h, h) the overlaps :math:`\hat w_k^\top\hat w_{k'}`
-    target_norm : s > 0
+    a, w : (h, c) and (h, d) at time 0, with :math:`AA^\top - WW^\top = \delta I_h` for a δ of any sign
+    beta_star : (d, c) the least-squares solution, of any rank
+    times : (T,) non-negative
 
-    Raises ValueError if a neuron with :math:`\mu_k = 0` and :math:`\delta_k \ge 0` has no input weights to point anywhere.
+    Raises ValueError if the layers are not isotropic to 1e-8 of their size. This bounds Δ, not the map: near a saddle,
+    layers that are isotropic to 1e-9 only may leave it at another time than the answer for Δ = δI does.
 
-    Source: appendix B, "Parameter dynamics when c = 1", whose equations hold for :math:`s\phi_k` (φ with 1/s is a slip).
-    """  # noqa: D400
-    fit("(h,), (h,), (h, h), (h,)", mu=mu, phi=phi, q=q, delta=delta)
-    if np.any((mu == 0) & (delta >= 0)):
-        raise ValueError("a neuron with mu = 0 and delta >= 0 has no input weights, so that its phi is undefined")
-    s = target_norm
-    of_a, of_w = _split(mu, delta)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        turn = held("the velocity of phi", np.where(delta >= 0, of_a / mu, mu / of_w))  # equal: of_a of_w = μ²
-    held_back = phi @ mu - phi * (q @ mu)  # 0 for a single neuron
-    return (of_a + of_w) * (s * phi - q @ mu), turn * (s * (1 - phi) * (1 + phi) - held_back)
+    Source: see the module.
+    """
+    fit("(h, c), (h, d), (d, c)", a=a, w=w, beta_star=beta_star)
+    delta = _isotropic_delta(a, w)
+    (d, c), r = beta_star.shape, min(beta_star.shape)
+    u, s, vt = np.linalg.svd(beta_star)
+    s = np.where(s > max(d, c) * EPS * s[0], s, 0.0)
+    kappa = np.hypot(delta, 2 * s)
+    excess = 2 * s * np.divide(s, kappa + np.abs(delta), out=np.zeros(r), where=kappa > 0)
+    # the growing mode is (low u, high v) and the decaying one (high u, -low v); those beyond r have one part only
+    larger = np.sqrt(0.5 + np.divide(np.abs(delta), 2 * kappa, out=np.full(r, 0.5), where=kappa > 0))
+    smaller = np.divide(s, kappa * larger, out=np.zeros(r), where=kappa > 0)
+    low, high = (smaller, larger) if delta >= 0 else (larger, smaller)
+    into = np.block(
+        [
+            [low[:, None] * u.T[:r], high[:, None] * vt[:r]],
+            [high[:, None] * u.T[:r], -low[:, None] * vt[:r]],
+            [u.T[r:], np.zeros((d - r, c))],
+            [np.zeros((c - r, d)), vt[r:]],
+        ]
+    )
+    stacked = np.vstack([w.T, a.T])
+    terms = np.abs(into) @ np.hypot.reduce(stacked, axis=1)
+    grows = np.repeat([True, False, delta <= 0, delta >= 0], [r, r, d - r, c - r])
+    modes = _Modes(into @ stacked, terms, grows, np.concatenate([excess, excess, np.zeros(d + c - 2 * r)]))
+    y = into.T @ _grown(modes, np.abs(delta), times)
+    of_w, of_a = y[:, :d], y[:, d:]
+    return Course(times, of_w @ of_a.mT, of_w @ of_w.mT, of_a @ of_a.mT)
 
 
-def _split(sigma: ArrayLike, delta: ArrayLike) -> tuple[NDArray, NDArray]:
-    """Return a² and w² with a² - w² = δ and a w = ±σ, (√(δ² + 4σ²) ± δ)/2, without cancellation."""
-    sigma = np.asarray(sigma, float)
-    larger = np.hypot(sigma, np.divide(delta, 2)) + np.abs(delta) / 2
-    smaller = sigma * np.divide(sigma, larger, out=np.zeros_like(larger), where=larger > 0)
-    return np.where(np.greater_equal(delta, 0), larger, smaller), np.where(np.greater_equal(delta, 0), smaller, larger)
+@takes(a=matrix, w=matrix, beta_star=matrix, times=moments)
+def solve(a: ArrayLike, w: ArrayLike, beta_star: ArrayLike, times: ArrayLike) -> NDArray:
+    r"""Return the map :math:`\beta(t) = W^\top A` on white data, exactly, (T, d, c); see `course` for arguments and errors.
+
+    >>> solve([[1.0], [0.0]], [[0.0], [1.0]], [[2.0]], [0, 1, 30]).ravel().round(3)  # AAᵀ - WWᵀ is not δI: refused
+    Traceback (most recent call last):
+    ValueError: a aᵀ - w wᵀ is 1 away from 0 I: want isotropic layers, as from isotropic_initialization
+    >>> solve([[1.0]], [[0.5]], [[2.0]], [0, 1, 30]).ravel().round(3)
+    array([0.5  , 1.916, 2.   ])
+    """
+    return course(a, w, beta_star, times).beta
+
+
+@takes(beta0_values=vector, target_values=vector, delta=number, times=moments)
+def singular_values(beta0_values: ArrayLike, target_values: ArrayLike, delta: float, times: ArrayLike) -> NDArray:
+    r"""Solve :math:`\dot\lambda = \sqrt{\delta^2+4\lambda^2}\,(s-\lambda)`, the aligned modes on white data, exactly.
+
+    Each mode is `solve` for h = d = c = 1, that is, a single neuron of one input: :math:`(w, a) = e^{Ft}(w_0, a_0)/\sqrt D` with
+    :math:`D = 1 + \int_0^t\|e^{Fs}(w_0, a_0)\|^2ds`, and :math:`\lambda = wa`. Here δ is given and :math:`e^{Ft}` written so that
+    small λ keep their digits, also close to the saddle.
+
+    >>> singular_values([0.001, 0.001], [2, 1], delta=0, times=[0, 3, 8]).round(2)  # the strong mode is learned first
+    array([[0.  , 0.  ],
+           [1.98, 0.29],
+           [2.  , 1.  ]])
+
+    Parameters
+    ----------
+    beta0_values : (r,) the modes at time 0; a mode of either sign keeps its singular vectors and may pass through zero
+    target_values : (r,) their targets s
+    delta : the conserved quantity, 0 or at least 1e-150 in size
+    times : (T,) non-negative
+
+    Returns (T, r); for δ = 0 a mode does not leave or cross zero.
+
+    Source: Lemma 10, with signed values (the singular values themselves, :math:`|\lambda|`, reflect at zero).
+    """
+    fit("(r,), (r,)", beta0_values=beta0_values, target_values=target_values)
+    if 0 < np.abs(delta) < 1e-150:
+        raise ValueError(f"delta is {delta:g}: want 0, or at least 1e-150 in size: its square decides when a mode crosses zero")
+    # The signs of the target and of δ are taken out: from here on s, δ ≥ 0, and only the start may be negative.
+    flip, delta = np.where(target_values < 0, -1.0, 1.0), np.abs(delta)
+    s, start, t = np.abs(target_values), beta0_values * flip, times[:, None]
+    h, kappa = np.hypot(delta, 2 * start), np.hypot(delta, 2 * s)
+    a0 = np.sqrt((h + delta) / 2)
+    w0 = np.divide(start, a0, out=np.zeros_like(a0), where=a0 > 0)
+    rate = np.where(kappa > 0, kappa, 1.0)
+    high = np.sqrt((1 + delta / rate) / 2)  # the growing mode is (low, high), the decaying one (high, -low)
+    low = np.where(kappa > 0, s / (rate * high), high)
+    # a start against the target leaves the saddle by the part √(κh + δ² - 4s|λ|)/√(2κ) of the growing mode
+    apart = kappa * h + 4 * s * np.abs(start)
+    with np.errstate(over="ignore", invalid="ignore"):  # where the start is along the target
+        against = delta * np.sqrt((1 + (kappa**2 + 4 * start**2) / np.where(apart > 0, apart, 1)) / (2 * rate))
+    up, down = np.where(start >= 0, low * w0 + high * a0, against), high * w0 - low * a0
+    with np.errstate(over="ignore"):  # κt = ∞ is the end
+        e, phi = np.exp(-kappa * t), _decayed(kappa, t)  # all is divided by e^(κt/2), d by its square
+    d = e + phi * (up**2 + e * down**2)
+    w = np.where(start >= 0, (high**2 * e + low**2) * w0 + phi * (s * a0), low * up + high * e * down)
+    a = np.where(start >= 0, (high**2 + low**2 * e) * a0 + phi * (s * w0), high * up - low * e * down)
+    return flip * w * np.divide(a, d, out=np.zeros_like(d), where=d > 0)
+
+
+# --- depth
+
+
+class DeepFlow(NamedTuple):
+    """Parameters of a deep network with one output along the flow."""
+
+    times: NDArray  # (T,)
+    a: NDArray  # (T, d)
+    ws: NDArray  # (T, L, d, d), W_1 first
+
+    @property
+    def beta(self) -> NDArray:
+        """The function that the network computes, β = W_1ᵀ⋯W_Lᵀ a, (T, d)."""
+        beta = self.a
+        for layer in range(self.ws.shape[1] - 1, -1, -1):
+            beta = np.einsum("tij,ti->tj", self.ws[:, layer], beta)
+        return beta
+
+
+@takes(a=vector, ws=numbers, xtx=gram, xty=vector, times=ascending)
+def deep_flow(a: ArrayLike, ws: ArrayLike, xtx: ArrayLike, xty: ArrayLike, times: ArrayLike) -> DeepFlow:
+    r"""Integrate the flow of :math:`f(x) = a^\top W_L\cdots W_1 x`, of depth L + 1 and width d throughout, numerically.
+
+    Parameters
+    ----------
+    a, ws : (d,) and (L, d, d) at time 0, W_1 first
+    xtx, xty : XᵀX (d, d), symmetric and positive semidefinite, and Xᵀy (d,)
+    times : (T,) non-negative and ascending
+
+    Source: appendix B, "Deep linear networks".
+    """
+    fit("(d,), (L, d, d), (d, d), (d,)", a=a, ws=ws, xtx=xtx, xty=xty)
+    d = len(a)
+
+    def velocity(_: float, state: NDArray) -> NDArray:
+        a, ws = state[:d], state[d:].reshape(-1, d, d)
+        above = [a]  # W_{l+1}ᵀ⋯W_Lᵀ a, from l = L down to l = 0
+        for w in ws[::-1]:
+            above.append(w.T @ above[-1])
+        below = [xtx @ above[-1] - xty]  # W_{l-1}⋯W_1 G, from l = 1 up to l = L + 1
+        for w in ws:
+            below.append(w @ below[-1])
+        return -np.concatenate([below[-1], *(np.outer(u, v).ravel() for u, v in zip(above[-2::-1], below[:-1], strict=True))])
+
+    path = _integrate(velocity, np.append(a, ws), times)
+    return DeepFlow(times, path[:, :d], path[:, d:].reshape(-1, len(ws), d, d))
+
+
+@takes(d=whole, depth=whole, a_norm=non_negative, delta=number, seed=checks.seed)
+def deep_isotropic_initialization(d: int, depth: int, a_norm: float, delta: float, seed: int) -> tuple[NDArray, NDArray]:
+    r"""Draw parameters with :math:`aa^\top - W_LW_L^\top = \delta I` and :math:`W_{l+1}^\top W_{l+1} = W_lW_l^\top`.
+
+    They are :math:`W_l = R_{l+1}^\top S R_l` with :math:`S = \sqrt{aa^\top - \delta I}`, random orthogonal :math:`R_l` and
+    :math:`R_{L+1} = I`. For `a_norm` = 0, this is :math:`W_l = \alpha O_l` with :math:`\delta = -\alpha^2`.
+
+    Parameters
+    ----------
+    d : width of every layer
+    depth : L, the number of matrices
+    a_norm : ‖a‖, non-negative; the direction of a is random
+    delta : the conserved quantity, not positive unless d = 1
+    seed : draws a and the R_l
+
+    Returns a (d,) and ws (L, d, d). Raises ValueError if no such parameters exist: δ > 0 and d > 1, where aaᵀ is singular, or δ >
+    ‖a‖².
+
+    Source: Definition 12, there with a = 0 as the example.
+    """
+    if delta > a_norm**2:
+        raise ValueError(f"delta {delta:g} must be at most the square of a_norm {a_norm:g}")
+    if delta > 0 and d > 1:
+        raise ValueError(f"delta {delta:g} > 0 asks that a aᵀ, of rank one, be invertible: with d = {d}, want delta <= 0")
+    rng = np.random.default_rng(seed)
+    direction = orthogonal(d, rng)[0]
+    along = np.outer(direction, direction)
+    root = np.sqrt(a_norm**2 - delta) * along + np.sqrt(max(-delta, 0.0)) * (np.eye(d) - along)
+    r = [*(orthogonal(d, rng) for _ in range(depth)), np.eye(d)]
+    return a_norm * direction, np.array([r[layer + 1].T @ root @ r[layer] for layer in range(depth)])
+
+
+@takes(xtx=gram, xty=vector, beta0=nonzero, depth=whole)
+def deep_interpolator(xtx: ArrayLike, xty: ArrayLike, beta0: ArrayLike, depth: int) -> NDArray:
+    r"""Return where the rich limit ends: the interpolator that minimizes `deep_inductive_bias`, (d,).
+
+    In the limit every layer has rank one, and gradients never enter the null space of the data, whose projector is P: thus
+    :math:`W_1P` is conserved, and with it :math:`P\beta/\|\beta\|^{L/(L+1)}`. With the shortest interpolator :math:`\beta_*`
+
+    .. math:: \beta_\infty = \beta_* + \Bigl(\frac{\|\beta_\infty\|}{\|\beta_0\|}\Bigr)^{L/(L+1)} P\beta_0 .
+
+    Its squared norm u follows from :math:`u = \|\beta_*\|^2 + u^{L/(L+1)}\,\|P\beta_0\|^2/\|\beta_0\|^{2L/(L+1)}`, which has one
+    positive root.
+
+    Parameters
+    ----------
+    xtx, xty : XᵀX (d, d), symmetric and positive semidefinite, and Xᵀy (d,), in its range
+    beta0 : (d,) the function at time 0, not zero
+    depth : L, the number of matrices
+
+    Source: Theorem 15, in closed form.
+    """
+    fit("(d, d), (d,), (d,)", xtx=xtx, xty=xty, beta0=beta0)
+    shortest, null, _ = interpolators(xtx, xty)
+    unseen = null @ (null.T @ beta0)
+    size, least, power = np.hypot.reduce(beta0), np.hypot.reduce(shortest), depth / (depth + 1)
+    unit, kept = max(size, least), np.hypot.reduce(unseen) / size
+    start, seen = (size / unit) ** 2, (least / unit) ** 2
+    u = lower = max(seen, start * kept ** (2 * depth + 2))  # u = ‖β∞‖², in units
+    for _ in range(100 if lower > 0 else 0):  # Newton on a convex function: from the second step on it falls to the root
+        pulled = kept**2 * start ** (1 - power) * u**power
+        u = max(u - (u - seen - pulled) / (1 - power * pulled / u), lower)
+    return shortest + (np.sqrt(u) * unit / size) ** power * unseen
+
+
+def _kronecker_sum(first: NDArray, second: NDArray) -> NDArray:
+    """Return first ⊗ I + I ⊗ second for (..., c, c) and (..., d, d)."""
+    c, d = first.shape[-1], second.shape[-1]
+    total = np.einsum("...ij,kl->...ikjl", first, np.eye(d)) + np.einsum("ij,...kl->...ikjl", np.eye(c), second)
+    return total.reshape(*first.shape[:-2], c * d, c * d)
+
+
+def _isotropic_delta(a: NDArray, w: NDArray) -> float:
+    """Return δ with AAᵀ - WWᵀ = δI, or raise ValueError."""
+    of_a, of_w = np.square(a.astype(np.longdouble)).sum(), np.square(w.astype(np.longdouble)).sum()
+    delta = float((of_a - of_w) / len(a))
+    gap = np.abs(a @ a.T - w @ w.T - delta * np.eye(len(a))).max()
+    if gap > 1e-8 * float(of_a + of_w):
+        raise ValueError(
+            f"a aᵀ - w wᵀ is {gap:.3g} away from {delta:.3g} I: want isotropic layers, as from isotropic_initialization"
+        )
+    return delta
+
+
+def _decayed(rate: NDArray, times: NDArray) -> NDArray:
+    """Integrate exp(-rate u) over u from 0 to t, for a rate of at least 0; t where it is 0."""
+    past = rate * times
+    return np.where(past > 1, -np.expm1(-past) / np.where(rate > 0, rate, 1.0), times * exprel(-past))
+
+
+def _grown(modes: _Modes, delta: float, times: NDArray) -> NDArray:
+    r"""Return Y (T, n, h) with :math:`YY^\top = e^{ft}z\,(I + z^\top\varphi z)^{-1}z^\top e^{ft}`, φ = ∫e²ᶠᵗ.
+
+    With the columns of :math:`(\sqrt\varphi z; I)` combined by any invertible matrix to C = QR, the columns of
+    :math:`e^{ft}z`, combined in the same way, are YR. Rates are subtracted from each other before they are multiplied by t:
+    where δ is large they differ little. `delta` is |δ|.
+    """
+    (n, h), count, t = modes.z.shape, len(times), times[:, None]
+    size = np.where(modes.terms > 0, modes.terms, 1)
+    rows = np.vstack([modes.z / size[:, None], np.eye(h)])
+    rows = np.repeat(rows[None], count, axis=0)  # (T, n + h, h)
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        size = np.log(size)  # of the parts that a row was summed from: its rounding is EPS
+        half, rest = np.zeros((2, n + h))  # a row of C is exp((half + rest) t + offset) times that of rows
+        half[:n], rest[:n] = np.where(modes.grows, delta / 2, 0.0), np.where(modes.grows, modes.excess, 0.0)
+        offset, above = np.zeros((2, count, n + h))
+        offset[:, :n] = size + np.log(_decayed(delta + 2 * modes.excess, t)) / 2
+        above[:, :n] = size - np.where(modes.grows, 0.0, delta / 2 + modes.excess) * t  # as offset, for a row of YR
+        at = np.arange(count)
+        combined, upper = np.zeros((count, n + h, h)), np.zeros((count, n, h))
+        blur = np.ones(count)  # by how much small pivots have enlarged the rounding of what is left
+        for k in range(h):
+            left = np.hypot.reduce(rows[:, :, k:], axis=-1)
+            there = left > 8 * (n + h) * EPS * blur[:, None]  # not a row that was a pivot, whose entries are zero
+            rows[~there, k:] = 0.0  # rounding, which later would grow
+            fastest = np.lexsort((np.where(there, rest, -1), np.where(there, half, -1)), axis=-1)[:, -1]
+            ahead = (half - half[fastest, None]) * t + (rest - rest[fastest, None]) * t
+            pivot = np.argmax(np.where(there, ahead + offset + np.log(left), -np.inf), axis=1)
+            blur += 1 / left[at, pivot]
+            rows[:, :, k:], entry = _reflected(rows[:, :, k:], rows[at, pivot, k:])
+            rows[at, pivot, k + 1 :] = 0.0
+            column, own = rows[:, :, k] / entry[:, None], offset[at, pivot, None]
+            ahead = (half - half[pivot, None]) * t + (rest - rest[pivot, None]) * t - own
+            combined[:, :, k] = np.where(column == 0, 0, column * np.exp(ahead + offset))
+            upper[:, :, k] = np.where(column == 0, 0, column * np.exp(ahead + above))[:, :n]
+    return np.linalg.solve(np.linalg.qr(combined, mode="r").mT, upper.mT).mT
+
+
+def _reflected(rows: NDArray, pivot: NDArray) -> tuple[NDArray, NDArray]:
+    """Return rows (T, n, m) times the reflection that turns `pivot` (T, m) to the first axis, and its entry there (T,)."""
+    entry = -np.copysign(np.hypot.reduce(pivot, axis=-1), pivot[:, 0])
+    axis = pivot.copy()
+    axis[:, 0] -= entry
+    axis /= np.hypot.reduce(axis, axis=-1)[:, None]
+    return rows - 2 * (rows @ axis[:, :, None]) * axis[:, None, :], entry
 
 
 def _split_roots(sigma: ArrayLike, delta: float) -> tuple[NDArray, NDArray]:
@@ -274,9 +495,21 @@ def _split_roots(sigma: ArrayLike, delta: float) -> tuple[NDArray, NDArray]:
     return (larger, smaller) if delta >= 0 else (smaller, larger)
 
 
-def _of_gram(beta: NDArray, function: Callable[[NDArray], NDArray]) -> NDArray:
-    """Apply a function of the singular values, which are padded by zeros, to ββᵀ: the result is (..., d, d)."""
-    u, sigma, _ = np.linalg.svd(beta)
-    padded = np.zeros(u.shape[:-1])
-    padded[..., : sigma.shape[-1]] = sigma
-    return u * function(padded)[..., None, :] @ u.mT
+def _integrate(velocity: Callable[[float, NDArray], NDArray], start: NDArray, times: NDArray) -> NDArray:
+    """Return the states (T, n) at `times`, which ascend from 0 or later; raise ValueError if they are out of reach."""
+    apart, place = np.unique(times, return_inverse=True)
+    if apart[-1] == 0:
+        return np.tile(start, (len(times), 1))
+    calls = iter(range(EVALUATIONS))
+
+    def counted(t: float, state: NDArray) -> NDArray:
+        found = velocity(t, state)
+        if next(calls, None) is None or not np.all(np.isfinite(found)):
+            raise ValueError(f"the flow can be followed only to {t:.3g} of {apart[-1]:g}: end earlier")
+        return found
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        path = solve_ivp(counted, (0, apart[-1]), start, "LSODA", t_eval=apart, rtol=1e-12, atol=1e-14)
+    if not path.success:
+        raise ValueError(f"the flow cannot be followed to {apart[-1]:g}: {path.message}")
+    return path.y.T[place]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 from lib import theory
-from lib.theory import common, deep_linear, linear_networks, localization, products, two_point
+from lib.theory import common, localization, products, two_point
 
 XTX = np.array([[1.0, 0.3, 0.0], [0.3, 0.5, 0.1], [0.0, 0.1, 0.2]])
 TO_H, TO_Y = np.random.default_rng(0).normal(size=(2, 2, 3)) / 5
@@ -22,8 +22,6 @@ FLOWS = {
     "products, matrices": lambda times: np.concatenate(
         [w.reshape(len(w), -1) for w in products.matrix_flow([TO_H, np.eye(2), TO_Y[:, :2]], XTX[:2], times)], axis=1
     ),
-    "linear_networks": lambda times: linear_networks.flow(TO_Y[:, :2], TO_H, XTX, XTX[:, :2], times),
-    "deep_linear": lambda times: deep_linear.deep_flow([0.5, 0.2, -0.3], [np.eye(3) / 2] * 2, XTX, XTX[0], times),
     "two_point": lambda times: two_point.linear_flow(
         TO_H, TO_Y.T, times, input_difference=[1, 0.5, 0], target_difference=[0.7, 0.3, 0], tau_h=2, tau_y=3
     ),
@@ -124,52 +122,10 @@ def test_a_product_leaves_its_saddle_when_it_must(d):
 # --- slow, and beside saddles
 
 
-def network(modes, targets, delta, times, rotated):
-    """Return the modes of a two-layer network on white data along its flow, and how far it leaves the diagonal at most."""
-    d = len(targets)
-    turns = [common.orthogonal(d, np.random.default_rng(seed)) if rotated else np.eye(d) for seed in range(3)]
-    a, w = linear_networks.isotropic_initialization(np.diag(modes), delta, d, 0)
-    hidden = np.linalg.svd(a)[0] if not rotated else np.eye(d)  # so that each mode has a neuron of its own
-    a, w = hidden.T @ a @ turns[0], hidden.T @ w @ turns[1]
-    path = linear_networks.flow(a, w, np.eye(d), turns[1].T @ np.diag(targets) @ turns[0], times)
-    beta = turns[1] @ np.swapaxes(path.w, 1, 2) @ path.a @ turns[0].T
-    found = np.einsum("tii->ti", beta)
-    return found, np.abs(beta - found[:, :, None] * np.eye(d)).max()
-
-
-@pytest.mark.parametrize("rotated", [False, True])
-@pytest.mark.parametrize("delta", [0, 0.3, -0.3])
-@pytest.mark.parametrize("slow", [0.1, 1e-3, 1e-6, 0])
-@pytest.mark.parametrize("scale", [0.1, 1e-6])
-def test_a_network_waits_as_long_as_its_slowest_mode(scale, slow, delta, rotated):
-    """In closed form: a slow mode learns beside a fast one at rest; balanced and without target it decays as 1/t."""
-    times = np.append(0, np.geomspace(1, 1e9, 28))
-    found, off = network([scale, scale], [1, slow], delta, times, rotated)
-    exact = linear_networks.singular_values([scale, scale], [1, slow], delta, times)
-    np.testing.assert_allclose(found, exact, rtol=0, atol=1e-9)
-    assert off < 1e-9
-
-
-@pytest.mark.parametrize("slow", [0.1, 1e-3, 1e-6])
-@pytest.mark.parametrize("small", [1e-6, 1e-10])
-def test_a_plateau_is_left_in_time(slow, small):
-    """Weights of 1e-6 grow beside a mode at rest to within 1e-14 of it: their error is that share, and grows with them."""
-    half = np.log(slow / small**2) / (2 * slow)
-    times = half * np.array([0.1, 0.5, 0.9, 1, 1.1, 10, 1e9])
-    found, _ = network([small**2] * 2, [1, slow], 0, times, rotated=True)
-    exact = linear_networks.singular_values([small**2] * 2, [1, slow], 0, times)
-    assert exact[0, 1] < 1e-3 * slow and exact[3, 1] == pytest.approx(slow / 2, rel=0.01)
-    np.testing.assert_allclose(found, exact, rtol=0, atol=1e-13 / small * slow + 1e-10)
-
-
 @pytest.mark.parametrize("time", [1e2, 1e4, 1e7, 1e15])
 def test_on_the_way_into_a_saddle_it_stays(time):
-    """Exactly, where rounding cannot help: opposite weights, and a mode that starts at zero."""
+    """Exactly, where rounding cannot help: opposite weights."""
     assert np.abs(products.flow([1, -1], 1, [time])).max() <= 2 * np.exp(-min(time, 700))
-    for other in (0.5, 1):
-        found, off = network([0.1, 0], [1, other], 0, [time], rotated=False)
-        np.testing.assert_allclose(found, [[1, 0]], atol=1e-10)
-        assert off == 0
 
 
 def test_a_degenerate_saddle_holds_for_a_while():

@@ -44,7 +44,7 @@ ASKED = {
     "5.2": r"section 5\.2 ",
     "chapter 4": "chapter 4 ",
     "hyperbolic entropy": "claim .*hyperbolic entropy",
-    "linear_networks/lemma-8": "claim .*linear_networks#linear_networks-lemma-8$",
+    "linear_networks/lemmas": "claim .*linear_networks#linear_networks-lemmas$",
     "exercise grokking": "exercise 8",
     "inverse participation ratio": r"section 6\.1 ",
     "notation": "page .*Notation",

@@ -44,7 +44,7 @@ def error(probe: Probe) -> float:
 
 def probes() -> Iterator[Probe]:
     """Yield all probes."""
-    for family in (of_products, of_neuron, of_wide, of_deep, of_two_points, of_piecewise, of_gaussian, of_rest, of_kernels):
+    for family in (of_products, of_neuron, of_wide, of_two_points, of_piecewise, of_gaussian, of_rest, of_kernels):
         for function, extreme, *rest in family():
             yield Probe(function, extreme, *rest)
 
@@ -229,7 +229,7 @@ def metric(beta, delta):
 
 
 def of_wide():
-    """Singular values, Gram matrices, entropy and initializations of two layers."""
+    """Singular values and initializations of two layers."""
     name, times = "linear_networks.singular_values", [0, 1e-300, 1e-6, 1e-3, 1, 30]
     for delta, target in product((0, 1e-12, -1e-12, 1, -3, 1e6), (0, 1e-12, 1, 1e6)):
         starts = 0, 1e-12, -1e-12, 0.3, -0.7, 1e6, -1e6, 1e50
@@ -262,9 +262,6 @@ def of_wide():
     shapes = {"any": draw, "rank 1": np.outer(draw[:, 0], [1, 2]), "equal": np.eye(3)[:, :2], "zero": np.zeros((3, 2))}
     shapes |= {"1e-150": 1e-150 * draw, "1e-12": 1e-12 * draw, "1e80": 1e80 * draw}
     kept = lambda: [0, 0], 1e-12, 1e-12  # two relative errors
-    for (kind, beta), delta in product(shapes.items(), (0, 1e6, -1e6, 1e-12, -1e-12, 1e80)):
-        value = lambda b=beta, d=delta: relative(wide_grams(b, d), references.grams(b, d))
-        yield "linear_networks.gram_w, gram_a", f"singular values {kind}, δ {delta:g}", EXACT, value, *kept
     for (kind, beta), delta in product(shapes.items(), (0, -1e6, -1, -1e-12)):
         if kind != "1e80":
             value = lambda b=beta, d=delta: remade(b, d)
@@ -273,39 +270,6 @@ def of_wide():
         if scale * 1e16 > 1e-90:
             value = lambda d=delta, s=scale: drawn(d, s)
             yield "linear_networks.unbalanced_initialization", f"δ {delta:g}, scale {scale:g}", "its constraints", value, *kept
-    for x, delta in product(SIZES, (1e6, -1e6, 1e-12, 1e-90, 1e90)):
-        value = lambda x=x, d=delta: [linear_networks.hyperbolic_entropy(x, d), linear_networks.hyperbolic_entropy_gradient(x, d)]
-        yield (
-            "linear_networks.hyperbolic_entropy",
-            f"x {x:g}, δ {delta:g}",
-            EXACT,
-            value,
-            lambda a=(x, delta): references.entropy(*a),
-        )
-    yield (
-        "linear_networks.hyperbolic_entropy",
-        "δ 1e-310",
-        "refused",
-        lambda: linear_networks.hyperbolic_entropy(1, 1e-310),
-        "other than 0",
-    )
-    for mu, delta in [(1e-200, -1), (1e-200, 1), (1e-160, 0), (1e-12, 1e6), (1e-12, -1e6), (1e6, -1), (1e90, -1), (1e90, 1e90)]:
-        value = lambda m=mu, d=delta: np.ravel(linear_networks.mu_phi_velocity([m], [0.5], [[1.0]], [d], 1))
-        reference = lambda m=mu, d=delta: references.size_and_direction(m, 0.5, d, 1)
-        yield "linear_networks.mu_phi_velocity", f"μ {mu:g}, δ {delta:g}", EXACT, value, reference
-    value = lambda: linear_networks.mu_phi_velocity([1e-310], [0.5], [[1.0]], [1.0], 1)[1]
-    yield "linear_networks.mu_phi_velocity", "μ 1e-310, δ 1", "refused", value, "range of floats"
-
-
-def wide_grams(beta, delta):
-    """Return WᵀW and AᵀA, flat."""
-    return np.append(linear_networks.gram_w(beta, delta).ravel(), linear_networks.gram_a(beta, delta).ravel())
-
-
-def relative(value, expected):
-    """Return the errors of WᵀW (9 entries) and AᵀA (4), relative to the largest entry of each."""
-    parts = slice(0, 9), slice(9, 13)
-    return [np.max(np.abs(value[part] - expected[part])) / max(np.max(np.abs(expected[part])), 1e-300) for part in parts]
 
 
 def remade(beta, delta):
@@ -324,46 +288,6 @@ def drawn(delta, scale):
     a, w = linear_networks.unbalanced_initialization(3, 2, 4, delta, scale, 0)
     a, w = np.hypot.reduce(a, axis=1), np.hypot.reduce(w, axis=1)
     return [np.max(np.abs(a * w / scale - 1)), np.max(np.abs((a - w) * (a + w) - delta)) / max(abs(delta), np.max(a) ** 2)]
-
-
-def of_deep():
-    """Deep linear networks: depth, tiny and large maps."""
-    for args in [(1 + 1e-12, 1, 3), (1e90, 0, 2), (1, -1e6, 10), (1e-90, 0, 2), (1, 0, 1000), (1, 1, 5)]:
-        value = lambda a=args: [linear_networks.deep_norm2(*a)]
-        yield "deep_linear.deep_norm2", f"‖a‖², δ, L = {args}", EXACT, value, lambda a=args: references.norm_of_depth(*a)
-    yield (
-        "deep_linear.deep_norm2",
-        "1e50, δ -1e50, L 6",
-        "refused",
-        lambda: linear_networks.deep_norm2(1e50, -1e50, 6),
-        "range of floats",
-    )
-    yield "deep_linear.deep_outer", "1e90, L 4", "refused", lambda: linear_networks.deep_outer([[1e90]], 0, 4), "range of floats"
-    value = lambda: linear_networks.deep_preconditioner(1e90, [[1e90]], 0, 4)
-    yield "deep_linear.deep_preconditioner", "1e90, L 4", "refused", value, "range of floats"
-    value = lambda: linear_networks.deep_preconditioner(1e90, [[1e90, 0], [0, 1]], 0, 5)
-    yield "deep_linear.deep_preconditioner", "1e90 and 1, L 5", "refused", value, "range of floats"
-    for beta, start, depth in product(
-        ([1e-90, 1e-90], [1e-200, 0], [1, 2], [1e90, 1]), ([1, 0.5], [1e-200, 1e-200]), (1, 5, 1e6)
-    ):
-        value = lambda b=beta, s=start, d=depth: rich(b, s, d)
-        reference = lambda a=(beta, start, depth): references.rich_limit(*a)
-        yield (
-            "deep_linear.rich_preconditioner, deep_inductive_bias",
-            f"β {beta}, β₀ {start}, L {depth:g}",
-            EXACT,
-            value,
-            reference,
-            1e-9,
-        )
-    value = lambda: linear_networks.rich_preconditioner_inverse([1e-310, 0], 5)
-    yield "deep_linear.rich_preconditioner_inverse", "β 1e-310", "refused", value, "range of floats"
-
-
-def rich(beta, start, depth):
-    """Return the preconditioner (0, 0), (0, 1) and the potential of the rich limit."""
-    m = linear_networks.rich_preconditioner(beta, depth)
-    return [m[0, 0], m[0, 1], linear_networks.deep_inductive_bias(beta, start, depth)]
 
 
 # --- two points

@@ -132,47 +132,6 @@ def mode(start, target, delta, times):
     return found
 
 
-@digits
-def grams(beta, delta):
-    """Return WᵀW and AᵀA of isotropic parameters, (d, d) and (c, c), flat."""
-    beta, flat = mp.matrix(beta), []
-    for gram, sign in ((beta * beta.T, -1), (beta.T * beta, 1)):
-        values, modes = mp.eigsy(gram)
-        root = modes * mp.diag([mp.sqrt(max(v, 0) + delta**2 / 4) + sign * delta / 2 for v in values]) * modes.T
-        flat += list(root)
-    return flat
-
-
-@digits
-def entropy(x, delta):
-    """Return the hyperbolic entropy and its gradient."""
-    slope = mp.asinh(2 * x / abs(delta)) / 2
-    return [x * slope - (mp.sqrt(4 * x**2 + delta**2) - abs(delta)) / 4, slope]
-
-
-@digits
-def size_and_direction(mu, phi, delta, target):
-    """Return the velocities of μ and φ of a single neuron."""
-    kappa = mp.sqrt(delta**2 + 4 * mu**2)
-    return [kappa * (target * phi - mu), 2 * mu / (kappa - delta) * target * (1 - phi**2)]
-
-
-@digits
-def norm_of_depth(a_norm2, delta, depth):
-    """Return ‖β‖² of a deep network by ‖a‖²."""
-    return [a_norm2 * (a_norm2 - delta) ** depth]
-
-
-@digits
-def rich_limit(beta, beta0, depth):
-    """Return the preconditioner (0, 0), (0, 1) and the potential of the rich limit."""
-    norm, norm0 = (mp.sqrt(sum(v * v for v in vector)) for vector in (beta, beta0))
-    q = 1 / (depth + 1)
-    m = [norm ** (2 * depth * q) * (j == 0) + depth * norm ** (-2 * q) * beta[0] * beta[j] for j in (0, 1)]
-    along = sum(u * v for u, v in zip(beta, beta0, strict=True))
-    return [*m, (depth + 1) / (depth + 2) * norm ** ((depth + 2) * q) - norm0 ** (-depth * q) * along]
-
-
 # --- two points
 
 
