@@ -4,6 +4,7 @@ Eq. 6 is not fitted here but looked at, from record to record of a training netw
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -16,7 +17,8 @@ from lib import data
 from lib.checks import instance, labelled, matrix, numbers, one_of, positive, seed, size, takes
 from lib.experiments.two_point import INPUT_DISTANCE, TABLE_1, TARGET_DISTANCE, Setting
 from lib.networks import ACTIVATIONS, Dense, Observe
-from lib.runs import Run, named
+from lib.runs import Run, grid, named
+from lib.theory import two_point
 
 PAIR = ((0, 1),)
 
@@ -258,9 +260,60 @@ def assessed(found: xr.Dataset, *, input_distance: float = INPUT_DISTANCE) -> xr
     return xr.Dataset(taus | {"share_h": share("h"), "share_y": share("y")})
 
 
+@takes(row=partial(one_of, allowed=TABLE_1), records=size, seed=seed)
+def path(row: str, *, records: int = 600, seed: int = 0, device: str = "cpu") -> xr.Dataset:
+    r"""Train a network and return the exponents with which the factors of ‖dy‖ grow while a tenth to nine tenths of ‖Δy‖² are learned.
+
+    If the decoder is linear between the points, then :math:`\|dy\| = \|dh\|\,\|D_y\|\cos\angle` at each layer, and the
+    exponents of the three factors in ‖dy‖ add up to 1.
+
+    Returns
+    -------
+    Over layer, the weight layers before it: dh and cosine, the exponents, and theory, that of dh in Eq. 7 fitted to the layer; and
+    over weight: squared, the mean squared singular value of each weight matrix at the start (its squared norm for a vector)
+
+    Source: beyond van Rossem & Saxe, Eq. 24.
+    """
+    setting, wanted = TABLE_1[row], TARGET_DISTANCE**2
+    found = assumption(setting, trials=1, records=records, all_layers=True, seed=seed, device=device).isel(trial=0)
+    times, dy2, w = (found[name].values.astype(float) for name in ("step", "dy2", "w"))
+    rising = (dy2 > 0.1 * wanted) & (dy2 < 0.9 * wanted)
+
+    def exponent(values: np.ndarray) -> float:
+        return float(np.polyfit(np.log(dy2[rising]) / 2, np.log(values[rising]), 1)[0])
+
+    seen = {name: found[name].transpose("layer", "step").values.astype(float) for name in ("dh2", "alignment")}
+    lengths = {"input_distance": INPUT_DISTANCE, "target_distance": TARGET_DISTANCE}
+    fits = [two_point.fit(times[::5], dh2[::5], dy2[::5], w[::5], **lengths).pair for dh2 in seen["dh2"]]
+    curves = [two_point.solve(dh2[0], dy2[0], w[0], times, pair) for dh2, pair in zip(seen["dh2"], fits, strict=True)]
+    first = setting.network().initialize(seed, 1, setting.gain)
+    matrices = [value[0] for name, value in first.items() if name.startswith("weight")]
+    return xr.Dataset(
+        {
+            "dh": ("layer", [exponent(np.sqrt(dh2)) for dh2 in seen["dh2"]]),
+            "cosine": ("layer", [exponent(cosine) for cosine in seen["alignment"]]),
+            "theory": ("layer", [_path_of(curve, wanted) for curve in curves]),
+            "squared": ("weight", [float((value**2).sum() / min(value.shape)) for value in matrices]),
+        },
+        {"layer": found.layer.values + 1},
+    )
+
+
+def _path_of(curve: xr.Dataset, wanted: float) -> float:
+    """Return the exponent of ‖dh‖ in ‖dy‖ along a solution of Eq. 7."""
+    rising = (curve.dy2 > 0.1 * wanted) & (curve.dy2 < 0.9 * wanted)
+    return float(np.polyfit(np.log(curve.dy2[rising]), np.log(curve.dh2[rising]), 1)[0])
+
+
 DENSE = [name for name, row in TABLE_1.items() if row.architecture == "dense"]  # those whose decoder `maps` can cut off
-_LAYERED = {name: {"setting": TABLE_1[name], "trials": 1, "all_layers": True} for name in ("default", "linear", "tanh")}
+_SLOW = {name: replace(TABLE_1[name], learning_rate=TABLE_1[name].learning_rate / 5, epochs=30_000) for name in DENSE}
 RUNS = [
-    Run("two_point/assumption", assumption, named("row", {name: {"setting": TABLE_1[name], "trials": 1} for name in DENSE})),
-    Run("two_point/assumption_layers", assumption, named("row", _LAYERED)),
+    Run("two_point/assumption", assumption, named("row", {name: {"setting": TABLE_1[name], "trials": 3} for name in DENSE})),
+    Run("two_point/path", path, grid(row=["linear", "tanh", "default"], seed=range(8))),
+    Run("two_point/assumption_slow", assumption, named("row", {name: {"setting": _SLOW[name], "trials": 1} for name in DENSE})),
+    Run(
+        "two_point/assumption_fine",
+        assumption,
+        named("row", {name: {"setting": TABLE_1[name], "trials": 1, "records": 1200} for name in DENSE}),
+    ),
 ]
