@@ -64,20 +64,16 @@ class Setting:
         trials: int,
         seed: int | Sequence[int],
         device: str,
-        turned: bool = False,
         **options: Any,
     ) -> xr.Dataset:
         """Train initializations of the network, watching the layer half-way through it; `options` of `lib.training.train`.
 
-        `seed` is one number, or one for each trial, which then is as if it were alone. If `turned`, the readout's first weights
-        have the other sign.
+        `seed` is one number, or one for each trial, which then is as if it were alone.
         """
         network = self.network(inputs.shape[-1], targets.shape[-1])
         draws = [(seed, trials)] if np.ndim(seed) == 0 else [(own, 1) for own in seed]
         drawn = [network.initialize(own, count, self.gain, device=device) for own, count in draws]
         parameters = {name: torch.cat([each[name] for each in drawn]) for name in network.shapes()}
-        if turned:
-            parameters[f"weight{network.depth + 1}"].neg_()
         settings = {"learning_rate": self.learning_rate, "steps": self.epochs, "optimizer": self.optimizer, "seed": seed}
         settings |= {"layers": self.hidden_layers // 2, "progress": True} | options
         return training.train(network, parameters, inputs, targets, **settings).rename(member="trial")
@@ -140,7 +136,6 @@ def dynamics(
     trials: int = 1,
     every: int = 10,
     all_layers: bool = False,
-    turned: bool = False,
     input_distance: float = INPUT_DISTANCE,
     target_distance: float = TARGET_DISTANCE,
     seed: int = 0,
@@ -154,7 +149,6 @@ def dynamics(
     trials : initializations
     every : steps between two records
     all_layers : watch every hidden layer instead of the one half-way
-    turned : give the readout's first weights the other sign
 
     Returns
     -------
@@ -165,19 +159,19 @@ def dynamics(
     inputs, targets = data.two_points(input_distance, target_distance)
     layers = None if all_layers else setting.hidden_layers // 2
     record, observe = np.arange(0, setting.epochs + 1, every), measures.two_points(targets)
-    found = setting.train(inputs, targets, trials, seed, device, turned, record=record, observe=observe, layers=layers)
+    found = setting.train(inputs, targets, trials, seed, device, record=record, observe=observe, layers=layers)
     return found.assign_coords(layer=np.arange(found.sizes["layer"])) if all_layers else found.isel(layer=0)
 
 
 @takes(seed=wholes, epochs=size, every=size)
-def convolutional(seed: ArrayLike, *, epochs: int, every: int = 20, turned: bool = False, device: str = "cpu") -> xr.Dataset:
+def convolutional(seed: ArrayLike, *, epochs: int, every: int = 20, device: str = "cpu") -> xr.Dataset:
     """Train the convolutional network of Table 1 on two points, once for each seed, and watch it.
 
     Parameters
     ----------
     seed : (m,), one entry for each network
     epochs : updates; Table 1 has 6000
-    every, turned : as of `dynamics`
+    every : as of `dynamics`
 
     Returns
     -------
@@ -186,8 +180,7 @@ def convolutional(seed: ArrayLike, *, epochs: int, every: int = 20, turned: bool
     Source: Table 1, figure 2.
     """
     setting = replace(TABLE_1["convolutional"], epochs=epochs)
-    options = {"every": every, "turned": turned, "device": device}
-    found = [dynamics(setting, seed=int(own), **options).isel(trial=0, drop=True) for own in np.atleast_1d(seed)]
+    found = [dynamics(setting, every=every, seed=int(own), device=device).isel(trial=0, drop=True) for own in np.atleast_1d(seed)]
     return pictures.single_precision(xr.concat(found, "member"))
 
 
@@ -394,7 +387,7 @@ def digits(
 
 
 _FEW = ("default", "shallow", "narrow", "two layers")
-_DEEP = ["default", "tanh", "relu", "linear", "skip", "elu", "swish"]
+_DEEP = ["default", "tanh", "relu", "linear", "skip"]
 _XOR = {name.removeprefix("xor "): setting for name, setting in TABLE_2.items() if name.startswith("xor")} | {
     "low, text, code's loss": replace(TABLE_2["xor low, text"], learning_rate=0.03),
     "adam low": TABLE_2["xor low"].with_adam(2e-5, 1000),
@@ -441,7 +434,6 @@ RUNS = [
         {"epochs": 12_000},
         {"networks": 1, "epochs": 6000},
     ),
-    Run("two_point/convolutional_turned", convolutional, grid(seed=range(10)), {"epochs": 6000, "turned": True}),
     # The paper's figures 9 and 16 in full. It gives no rate for Adam. A progress bar that was left in the published notebook on
     # structure shows 50 epochs, and a mean loss of .01351 in the nineteenth; Adam has .0136 there at the rate 2e-6.
     Run(

@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr
 
 from lib import checks
 from lib.checks import ascending, broadcastable, matrices, matrix, non_negative, non_negatives, number, positive, positives, takes
@@ -92,38 +91,6 @@ def _larger_root(high: NDArray, low: NDArray) -> NDArray:
     return np.where(high >= 0, outer, low / np.where(outer > 0, outer, 1) * low)[()]
 
 
-def eigenvalues(dh2: ArrayLike, dy2: ArrayLike, pair: Pair) -> NDArray:
-    r"""Return the eigenvalues of (‖dh‖², w) at its stable fixed point,
-
-    .. math:: -\|dh(\infty)\|^2/\tau_y, \qquad -\sqrt{A_{high}^2 + 4A_{low}^2}\,/\,(2\tau_y),
-
-    real and not positive. The arguments, as in `final_distance2`, broadcast to (...).
-
-    Returns (2, ...). Source: new closed form of van Rossem & Saxe, Eqs. 29 to 31.
-    """  # noqa: D400
-    high, low = high_low(dh2, dy2, pair)
-    with np.errstate(over="ignore"):
-        return held("an eigenvalue", -np.stack([_larger_root(high, low), np.hypot(high, 2 * low) / 2]) / pair.tau_y)
-
-
-def saddle(dh2: ArrayLike, dy2: ArrayLike, pair: Pair) -> tuple[NDArray, NDArray]:
-    r"""Return how Eq. 7 leaves and enters merged representations, ‖dh‖² = 0: two rates, and the slopes w/‖dh‖² of the two rays,
-
-    .. math:: \lambda_\pm = \frac{A_{high} \pm \sqrt{A_{high}^2 + 4A_{low}^2}}{2\tau_y}, \qquad
-              \frac{w}{\|dh\|^2} = -\frac{\tau_h}{\|\Delta x\|^2}\,\lambda_\pm .
-
-    The first rate is not negative, the second not positive: a saddle if Δy ≠ 0. On a ray ‖dh‖² goes as exp(λt).
-
-    The arguments, as in `final_distance2`, broadcast to (...). Returns two arrays (2, ...).
-
-    Source: van Rossem & Saxe, Eqs. 34 and 35.
-    """  # noqa: D400
-    high, low = high_low(dh2, dy2, pair)
-    with np.errstate(over="ignore"):
-        rates = np.stack([_larger_root(high, low), -_larger_root(-high, low)]) / pair.tau_y
-        return held("a rate", rates), held("a slope", -pair.tau_h / pair.x**2 * rates)
-
-
 @takes(input_distance=positives, target_distance=non_negatives, before=_counts, layers=_counts)
 def depth_distance(input_distance: ArrayLike, target_distance: ArrayLike, before: ArrayLike, layers: ArrayLike) -> NDArray:
     r"""Return the final ‖dh‖ (not squared) of a balanced network of `layers` weight layers, read after `before` of them,
@@ -159,51 +126,6 @@ def as_product(dh2: float, dy2: float, pair: Pair, *, sign: int = 1) -> Product:
     x2, tau_h, tau_y = pair.x**2, pair.tau_h, pair.tau_y
     first, dy = (tau_h / (tau_y * x2)) ** 0.25 * np.sqrt(dh2), sign * np.sqrt(dy2)
     return Product(np.array([first, dy / first]), float(pair.y), float(np.sqrt(x2 / (tau_h * tau_y)) / 2))
-
-
-# --- random features
-
-
-@takes(h=non_negatives, gain=positive, pair=one)
-def random_feature_probability(h: ArrayLike, gain: float, pair: Pair) -> NDArray:
-    r"""Return the probability that the final ‖dh‖² is at most `h`, from random weights of a given gain.
-
-    With ‖dh‖²/‖Δx‖² and ‖dy‖²/‖dh‖² independent and normal at time 0, both of mean G and standard deviation G, and
-    :math:`\rho = \tau_y/\tau_h`,
-
-    .. math:: P = \Phi\Big(\frac{h - A_{low}^2/h - \|\Delta x\|^2G(1-\rho)}{\|\Delta x\|^2G\sqrt{1+\rho^2}}\Big).
-
-    With equal targets there is an atom at 0, :math:`\Phi((\rho-1)/\sqrt{1+\rho^2})`, which is ½ for equal τ.
-
-    `h` ≥ 0 and the result are (...); `gain` is G > 0, and `pair` is as in `solve`.
-
-    Source: corrects van Rossem & Saxe, Eq. 47, which holds for τ_y = τ_h and Δy ≠ 0.
-    """
-    score, _ = _score(h, gain, pair)
-    return ndtr(score)
-
-
-@takes(h=positives, gain=positive, pair=one)
-def random_feature_density(h: ArrayLike, gain: float, pair: Pair) -> NDArray:
-    r"""Return the density (...) of the final ‖dh‖² at `h` > 0, the derivative of `random_feature_probability`.
-
-    With equal targets it integrates to less than 1: the rest is the atom at 0. Arguments as there.
-
-    Source: corrects van Rossem & Saxe, Eq. 48, which holds for τ_y = τ_h.
-    """
-    score, slope = _score(h, gain, pair)
-    with np.errstate(over="ignore", invalid="ignore"):
-        return held("the density", np.exp(-(score**2) / 2) / np.sqrt(2 * np.pi) * slope)
-
-
-def _score(h: NDArray, gain: float, pair: Pair) -> tuple[NDArray, NDArray]:
-    """Return the standard normal quantile that final distance `h` corresponds to, and its derivative by h."""
-    ratio, x2 = pair.tau_y / pair.tau_h, pair.x**2
-    spread = x2 * gain * np.hypot(1, ratio)
-    with np.errstate(divide="ignore", over="ignore"):
-        low2 = pair.slope * pair.y**2
-        structured = np.divide(low2, h) if low2 > 0 else np.zeros_like(h)
-    return (h - structured - x2 * gain * (1 - ratio)) / spread, (1 + structured / np.where(h > 0, h, 1)) / spread
 
 
 # --- the unreduced flow of Eq. 6

@@ -90,7 +90,15 @@ CALLS = {
         ),
         fit=call(found=FOUND, input_distance=1.0, target_distance=0.5, positive="input_distance", also={"found": (FOUND.dh2,)}),
         final_distance=call(
-            setting=SMALL, input_distances=(1.0,), target_distances=(0.5, 1.0), seed=0, device="cpu", may={"seed": "zero"}
+            row="two layers",
+            input_distances=(1.0,),
+            target_distances=(0.5, 1.0),
+            speed=1.0,
+            epochs=2,
+            seed=0,
+            device="cpu",
+            positive="speed",
+            may={"seed": "zero"},
         ),
         xor=call(setting=SMALL, trials=1, seed=0, device="cpu", may={"seed": "zero"}),
         merging=call(found=DISTANCES, also={"found": (FOUND,)}),
@@ -123,9 +131,7 @@ CALLS = {
             may={"seed": "zero"},
         ),
         motion=call(found=MAPS, also={"found": (FOUND,)}),
-        among=call(
-            setting=SMALL, task="xor", trials=1, records=1, pairs=2, images=64, seed=0, device="cpu", may={"seed": "zero"}
-        ),
+        path=call(row="shallow", records=1, seed=0, device="cpu", may={"seed": "zero"}, untried=TRAINS),
         assessed=call(
             found=WATCHED,
             input_distance=1.0,

@@ -348,8 +348,6 @@ CALLS = {
         "theory.two_point",
         high_low=call(dh2=1.0, dy2=0.1, pair=PAIR, positive="dh2", also=WRONG, broadcast="dh2 dy2"),
         final_distance2=call(dh2=1.0, dy2=0.1, pair=PAIR, positive="dh2", also=WRONG, broadcast="dh2 dy2"),
-        eigenvalues=call(dh2=1.0, dy2=0.1, pair=PAIR, positive="dh2", also=WRONG, broadcast="dh2 dy2"),
-        saddle=call(dh2=1.0, dy2=0.1, pair=PAIR, positive="dh2", also=WRONG, broadcast="dh2 dy2"),
         depth_distance=call(
             input_distance=1.0,
             target_distance=0.5,
@@ -360,8 +358,6 @@ CALLS = {
             broadcast="input_distance target_distance before layers",
         ),
         as_product=call(dh2=1.0, dy2=0.1, pair=PAIR, sign=1, positive="dh2", also=WRONG | MANY, may={"sign": "negative"}),
-        random_feature_probability=call(h=0.5, gain=1.0, pair=PAIR, positive="gain", also=WRONG | MANY),
-        random_feature_density=call(h=0.5, gain=1.0, pair=PAIR, positive="gain h", also=WRONG | MANY),
         linear_flow=call(
             d_h=ROWS,
             d_y=ROWS,
