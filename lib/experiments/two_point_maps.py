@@ -159,6 +159,13 @@ def assumption(
     return found.assign_coords(layer=list(layers)) if all_layers else found.isel(layer=0)
 
 
+@takes(found=labelled("dy2", "between"))
+def rising(found: xr.Dataset) -> xr.Dataset:
+    """Keep the displacements while a tenth to nine tenths of ‖Δy‖² are learned."""
+    share = (found.dy2.values[1:] + found.dy2.values[:-1]) / 2 / TARGET_DISTANCE**2
+    return found.isel(between=np.flatnonzero((share > 0.1) & (share < 0.9)))
+
+
 @takes(found=labelled("between", "speed_h", "along_h", "force_h"), input_distance=positive)
 def assessed(found: xr.Dataset, *, input_distance: float = INPUT_DISTANCE) -> xr.Dataset:
     r"""Return what Eq. 6 explains of a run, moment by moment and in all.
@@ -184,15 +191,15 @@ def assessed(found: xr.Dataset, *, input_distance: float = INPUT_DISTANCE) -> xr
 
 @takes(row=partial(one_of, allowed=TABLE_1), records=size, seed=seed)
 def path(row: str, *, records: int = 200, seed: int = 0, device: str = "cpu") -> xr.Dataset:
-    r"""Train a network and return the exponents with which the factors of ‖dy‖ grow while a tenth to nine tenths of ‖Δy‖² are learned.
+    r"""Train a network and return the exponents with which the factors of ‖dy‖ grow between a tenth and nine tenths of ‖Δy‖².
 
     If the decoder is linear between the points, then :math:`\|dy\| = \|dh\|\,\|D_y\|\cos\angle` at each layer, and the
     exponents of the three factors in ‖dy‖ add up to 1.
 
     Returns
     -------
-    Over layer, the weight layers before it: dh and cosine, the exponents, and theory, that of dh in Eq. 7 fitted to the layer; and
-    over weight: squared, the mean squared singular value of each weight matrix at the start (its squared norm for a vector)
+    Over layer, the weight layers before it: dh and cosine, the exponents, and theory, that of dh in Eq. 7 fitted to the layer.
+    Over weight: squared, the mean squared singular value of each weight matrix at the start (its squared norm for a vector)
 
     Source: beyond van Rossem & Saxe, Eq. 24.
     """
