@@ -7,8 +7,10 @@ it knows the distances' first values only, and is told their last ones or fits t
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
+import torch
 import xarray as xr
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
@@ -126,3 +128,46 @@ def collapse(found: xr.Dataset) -> xr.DataArray:
     first, second = found.spread.isel(context=0), found.spread.isel(context=1)
     kept = first.isel(feature=1) / first.isel(feature=0), second.isel(feature=0) / second.isel(feature=1)
     return sum(kept) / 2
+
+
+@takes(found=labelled("seed", "moment", "digit", "distance2"))
+def digit_matrices(found: xr.Dataset) -> dict[str, NDArray]:
+    """Return matrices (100, 100) over the digits of `lib.experiments.two_point.digits`.
+
+    First what was trained, the mean over networks of ‖dh‖² at the end; then what is said to be near it: Eq. 50 as in the authors'
+    code, Eq. 10 for small weights, up to a constant, and what needs no theory.
+
+    Source: van Rossem & Saxe, Eqs. 10 and 50; `experiments/mnist_structure.ipynb` of the authors.
+    """
+    labels, (i, j) = found.label.values, np.triu_indices(found.sizes["digit"], 1)
+
+    def square(values: NDArray) -> NDArray:
+        matrix = np.zeros((len(labels), len(labels)))
+        matrix[i, j] = matrix[j, i] = values
+        return matrix
+
+    start, end = (square(each) for each in found.distance2.isel(moment=[0, -1]).mean("seed").values)
+    pixels, unequal = np.sqrt(square(found.input2.values)), labels[:, None] != labels
+    return {
+        "trained": end,
+        "Eq. 50": _class_sums()[np.ix_(labels, labels)],
+        "Eq. 10": pixels * np.sqrt(2) * unequal,
+        "labels": 1.0 * unequal,
+        "pixels": pixels,
+        "labels + pixels": unequal + pixels / pixels.max(),
+        "untrained": np.sqrt(start),
+    }
+
+
+@cache
+def _class_sums(count: int = 10_000) -> NDArray:
+    """Return the sums of √2 ‖Δx‖ over the pairs of the first digits that lie in two classes (10, 10), 0 within a class.
+
+    This is what Eq. 50 comes to with pixels from 0 to 255, where exp(-‖Δx‖‖Δy‖) is 1 within a class and nearly 0 elsewhere.
+    """
+    pixels, labels = (torch.from_numpy(values[:count]) for values in data.mnist())
+    sums, classes = torch.zeros(10, 10, dtype=torch.float64), torch.eye(10)[labels.long()]
+    for part in torch.arange(len(labels)).split(1000):
+        apart = torch.cdist(pixels[part], pixels) * 2**0.5
+        sums += (classes[part].T @ apart @ classes).double()
+    return sums.fill_diagonal_(0).numpy()

@@ -35,6 +35,7 @@ CURVE = xr.DataArray([0.1, 0.5, 1.0], {"step": [0, 1, 2]})
 ERRORS = xr.DataArray([0.5, 0.2, 0.1], {"points": [10, 20, 40]})
 
 RECORD = "a record of what a function has found"
+SCORE = "takes what an experiment has returned"
 LEDGER = "reads the records that lib.claims has written into a notebook"
 
 EXEMPT = {
@@ -55,6 +56,11 @@ EXEMPT = {
     "lib.experiments.two_point.Setting.train": "called by experiments, which have checked what comes in",
     "lib.experiments.two_point.Setting.batches": "called by experiments with the number of points that they have",
     "lib.experiments.two_point_maps.maps": "tests/experiments give it a network and points",
+    "lib.experiments.two_point_scores.agreement": SCORE,
+    "lib.experiments.two_point_scores.exponents": SCORE,
+    "lib.experiments.two_point_scores.xor_distances": SCORE,
+    "lib.experiments.two_point_scores.collapse": SCORE,
+    "lib.experiments.two_point_scores.digit_matrices": SCORE,
     "lib.experiments.images.states": "an observer, called by lib.training.train",
 }
 
@@ -132,11 +138,23 @@ CALLS = {
         ),
         motion=call(found=MAPS, also={"found": (FOUND,)}),
         path=call(row="shallow", records=1, seed=0, device="cpu", may={"seed": "zero"}, untried=TRAINS),
+        rising=call(found=WATCHED.assign(dy2=("step", [0.0, 0.2, 0.5])), also={"found": (FOUND,)}),
         assessed=call(
             found=WATCHED,
             input_distance=1.0,
             positive="input_distance",
             also={"found": (FOUND,)},
+        ),
+    ),
+    **room(
+        "experiments.two_point_scores",
+        quality=call(
+            found=FOUND,
+            name="step",
+            input_distance=1.0,
+            target_distance=0.5,
+            positive="input_distance target_distance",
+            also={"found": (FOUND.dh2,)},
         ),
     ),
     "lib.experiments.two_point.Setting.with_adam": call(on=SMALL, learning_rate=0.1, epochs=3, positive="learning_rate"),

@@ -140,7 +140,9 @@ def test_the_factors_of_the_output_difference_grow_with_exponents_that_sum_to_on
     decoder = [np.polyfit(np.log(dy2[rising]) / 2, np.log(norm), 1)[0] for norm in norms.T]
     np.testing.assert_allclose(found.dh + found.cosine + decoder, 1, atol=0.01)
     first = setting.network().initialize(1, 1, 0.7)
-    np.testing.assert_allclose(found.squared[[0, 1]], [(first[f"weight{i}"] ** 2).sum() / (1, 6)[i - 1] for i in (1, 2)], rtol=1e-5)
+    np.testing.assert_allclose(
+        found.squared[[0, 1]], [(first[f"weight{i}"] ** 2).sum() / (1, 6)[i - 1] for i in (1, 2)], rtol=1e-5
+    )
     assert np.all((found.theory > 0) & (found.theory < 0.75))
 
 
