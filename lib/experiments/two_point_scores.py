@@ -17,7 +17,7 @@ from scipy.optimize import least_squares
 
 from lib import data
 from lib.checks import labelled, matrix, one_of, positive, takes
-from lib.experiments.two_point import INPUT_DISTANCE, TARGET_DISTANCE
+from lib.experiments.two_point import INPUT_DISTANCE, TARGET_DISTANCE, fit
 from lib.theory import two_point
 from lib.theory.two_point import CURVES, Pair
 
@@ -79,6 +79,13 @@ def quality(
     return xr.DataArray(scores, dims=("trial", "curve"), coords={"curve": list(CURVES)})
 
 
+@takes(found=labelled("trial", "step", *CURVES, "loss"))
+def ratio(found: xr.Dataset) -> float:
+    """Return τ_y/τ_h from the mean effective learning rates of the networks of `lib.experiments.two_point.dynamics`."""
+    fitted = fit(found)
+    return float((1 / fitted.tau_h).mean() / (1 / fitted.tau_y).mean())
+
+
 @takes(found=labelled("moment", "loss", "dh2", "dy2"), ratio=positive)
 def agreement(found: xr.Dataset, ratio: float, **fixed: float) -> NDArray:
     """Compare Eq. 10 with the networks of `lib.experiments.two_point.final_distance` that learned, where Δy > 0.
@@ -98,6 +105,12 @@ def agreement(found: xr.Dataset, ratio: float, **fixed: float) -> NDArray:
     squared = two_point.final_distance2(start.dh2.values, start.dy2.values, pair)
     used = (end.loss < 1e-3).values & (dy > 0)
     return np.stack([dx, dy, np.sqrt(end.dh2.values), np.sqrt(squared)])[:, used]
+
+
+@takes(compared=matrix)
+def log_error(compared: NDArray) -> float:
+    """Return the root mean square of ln(measured/predicted) of `agreement`."""
+    return float(np.sqrt(np.mean(np.log(compared[2] / compared[3]) ** 2)))
 
 
 @takes(compared=matrix)

@@ -1,5 +1,7 @@
 """The scores of the theory of two points, against curves of a known kind, plain loops and the formulas of the paper."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -43,6 +45,13 @@ def test_quality_is_one_for_curves_of_the_kind_that_is_fitted(found, name, right
     assert (float(quality.min()) > 0.99) == right
 
 
+def test_the_ratio_is_that_of_mean_rates(monkeypatch):
+    found = xr.concat([course(tau_y).assign_coords(trial=[n]) for n, tau_y in enumerate((1.0, 3.0))], "trial")
+    found = found.assign(loss=found.dy2)
+    monkeypatch.setattr(scores, "fit", partial(scores.fit, input_distance=1.0, target_distance=0.7))
+    assert scores.ratio(found) == pytest.approx((1 + 1) / (1 + 1 / 3), rel=1e-3)
+
+
 def test_agreement_and_exponents_of_networks_that_obey_a_power_law():
     rng = np.random.default_rng(0)
     dx, dy = np.array([0.5, 1.0, 1.5]), np.array([0.0, 0.5, 1.0])
@@ -57,6 +66,8 @@ def test_agreement_and_exponents_of_networks_that_obey_a_power_law():
     np.testing.assert_allclose(column[:3], [0.5, 0.5, np.sqrt(dh2[1, 0, 1])])
     np.testing.assert_allclose(column[3] ** 2, two_point.final_distance2(dh2[0, 0, 1], 1e-3, Pair(0.5, 0.5, 1.0, 2.0)))
     assert not np.allclose(scores.agreement(found, 2.0, x=1.0)[3, 0], column[3])
+    compared[3] = compared[2] * np.exp([0.1, -0.1, 0.1, -0.1, 0.1])
+    assert scores.log_error(compared) == pytest.approx(0.1)
     powers, errors = scores.exponents(compared)
     np.testing.assert_allclose(powers, [0.3, 0.7], atol=1e-10)
     assert np.all(errors < 1e-10)
@@ -76,7 +87,8 @@ def test_xor_distances_are_eq_10_pair_by_pair():
             if i != j:
                 pair = Pair(np.linalg.norm(inputs[i] - inputs[j]), abs(float(targets[i, 0] - targets[j, 0])), 1.0, 1.7)
                 ends = [
-                    two_point.final_distance2(distances[t, i, j], (outputs[t, i, 0] - outputs[t, j, 0]) ** 2, pair) for t in (0, 1)
+                    two_point.final_distance2(distances[t, i, j], (outputs[t, i, 0] - outputs[t, j, 0]) ** 2, pair)
+                    for t in (0, 1)
                 ]
                 expected = np.mean(ends)
             np.testing.assert_allclose(found[i, j], expected, rtol=1e-9)
