@@ -402,7 +402,8 @@ _BLOBS = {name.removeprefix("blobs "): setting for name, setting in TABLE_2.item
     "tanh very low": replace(TABLE_2["blobs very low"], activation="tanh"),
     "adam low": TABLE_2["blobs low"].with_adam(1e-4, 200),
     "adam high": TABLE_2["blobs high"].with_adam(1e-4, 200),
-    "adam tanh low": replace(TABLE_2["blobs low"], activation="tanh").with_adam(1e-4, 200),
+    "adam tanh low": replace(TABLE_2["blobs low"], activation="tanh").with_adam(1e-3, 600),
+    "adam tanh low, slow": replace(TABLE_2["blobs low"], activation="tanh").with_adam(3e-4, 1500),
     "adam tanh high": replace(TABLE_2["blobs high"], activation="tanh").with_adam(1e-4, 200),
 }
 _TEXT = {"input_distance": 0.5, "target_distance": 1.0}
