@@ -197,17 +197,6 @@ def two_point_path(h, y, w, x, target, tau_h, tau_y, times):
     return [[a**2 / eta_w, a**2 / eta_w * (u**2 + v**2) / eta_a] for a, u, v in scaled]
 
 
-@digits
-def equal_targets(h, y, tau_h, tau_y, times):
-    """Return ‖dh‖² and ‖dy‖² of two points with equal targets, rows of times."""
-    high, rows = h - tau_y / tau_h * y / h, []
-    for t in times:
-        fall = mp.exp(-high * t / tau_y)
-        end = high / (1 + (high / h - 1) * fall) if high else h / (1 + h * t / tau_y)
-        rows.append([end, y * (end / h) ** 2 * fall])
-    return rows
-
-
 # --- piecewise linear networks
 
 

@@ -81,7 +81,7 @@ def motion(found: xr.Dataset) -> xr.Dataset:
     Returns
     -------
     Over step: dh2, dy2, w as in `lib.measures.two_points`; alignment, ‖D_y dh‖ / ‖D_y‖‖dh‖; bent, ‖dy − D_y dh‖ / ‖dy‖, 0 for a
-    linear decoder; turned and to_go, the cosines between dh and the first dh, the last dh. Over between, the middle of two
+    linear decoder. Over between, the middle of two
     records: speed_h and speed_y, norms of the velocities per step; along_h and along_y, their components along p and q;
     force_h = ‖p‖ and force_y = ‖q‖
 
@@ -95,7 +95,6 @@ def motion(found: xr.Dataset) -> xr.Dataset:
         np.sqrt((dy**2).sum("output")),
         np.sqrt((d_y**2).sum(("output", "unit"))),
     )
-    unit = dh / size_h
     with np.errstate(divide="ignore", invalid="ignore"):
         seen = {
             "dh2": size_h**2,
@@ -103,8 +102,6 @@ def motion(found: xr.Dataset) -> xr.Dataset:
             "w": size_y**2 - (dy * wanted).sum("output"),
             "alignment": np.sqrt((linear**2).sum("output")) / (size_d * size_h),
             "bent": np.sqrt(((dy - linear) ** 2).sum("output")) / size_y,
-            "turned": (unit * unit.isel(step=0)).sum("unit"),
-            "to_go": (unit * unit.isel(step=-1)).sum("unit"),
         }
         between = (found.step.values[1:] + found.step.values[:-1]) / 2
         for name, place, force, over in (("h", dh, p, ["unit"]), ("y", d_y, q, ["output", "unit"])):

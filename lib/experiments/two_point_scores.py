@@ -122,19 +122,6 @@ def exponents(compared: NDArray, row: int = 2) -> tuple[NDArray, NDArray]:
     return powers[:2], np.sqrt(variances[:2])
 
 
-@takes(found=labelled("trial", "moment", "outputs", "distance2"), ratio=positive)
-def xor_distances(found: xr.Dataset, ratio: float) -> NDArray:
-    """Return Eq. 10 for all pairs of points (4, 4) of `lib.experiments.two_point.xor`, the mean over trials of ‖dh‖²."""
-    inputs, targets = data.xor()
-    dx, dy = np.linalg.norm(inputs[:, None] - inputs, axis=-1), np.abs(targets - targets.T)
-    start, apart = found.sel(moment="start"), dx > 0
-    outputs, result = start.outputs.values[..., 0], np.zeros((found.sizes["trial"], 4, 4))
-    dy2 = ((outputs[:, :, None] - outputs[:, None]) ** 2)[:, apart]
-    pair = Pair(dx[apart], dy[apart], tau_h=1.0, tau_y=ratio)
-    result[:, apart] = two_point.final_distance2(start.distance2.values[:, apart], dy2, pair)
-    return result.mean(0)
-
-
 @takes(found=labelled("spread"))
 def collapse(found: xr.Dataset) -> xr.DataArray:
     """Return the variance along the irrelevant feature over that along the relevant one, of `lib.experiments.two_point.blobs`."""

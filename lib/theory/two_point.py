@@ -21,24 +21,14 @@ from lib.theory.two_point_curves import (  # noqa: F401  the curves, under the s
     CURVES,
     Pair,
     dataset,
-    identical_outputs,
     loss,
     one,
     solve,
     velocity,
-    zero_or_positive,
 )
 from lib.theory.two_point_fit import Fit, fit, fit_mean  # noqa: F401  and the fit to them
 
 MAPS = {"d_h": matrix, "d_y": matrix, "input_difference": checks.nonzero}
-
-
-def _counts(name: str, value: ArrayLike) -> NDArray:
-    """Return whole numbers of at least 1."""
-    array = positives(name, value)
-    if np.any(array % 1):
-        raise ValueError(f"{name} is {value}: want whole numbers, at least 1")
-    return array
 
 
 class Product(NamedTuple):
@@ -89,25 +79,6 @@ def _larger_root(high: NDArray, low: NDArray) -> NDArray:
     """Solve h² - high h - low² = 0, for the root that is not negative, without cancellation."""
     outer = (np.abs(high) + np.hypot(high, 2 * low)) / 2
     return np.where(high >= 0, outer, low / np.where(outer > 0, outer, 1) * low)[()]
-
-
-@takes(input_distance=positives, target_distance=non_negatives, before=_counts, layers=_counts)
-def depth_distance(input_distance: ArrayLike, target_distance: ArrayLike, before: ArrayLike, layers: ArrayLike) -> NDArray:
-    r"""Return the final ‖dh‖ (not squared) of a balanced network of `layers` weight layers, read after `before` of them,
-
-    .. math:: \|dh(\infty)\| = \|\Delta x\|^{1-k/L}\,\|\Delta y\|^{k/L},
-
-    for a network without biases that is homogeneous between the two points and starts from weights near zero. No constant is
-    fitted. At half depth, k/L = ½, these are the exponents of :math:`A_{low}` with τ_y = τ_h.
-
-    The arguments, with 1 ≤ k ≤ L, broadcast to (...). Source: new; the balance of layers is that of Du, Hu & Lee (2018).
-    """  # noqa: D400
-    broadcastable(input_distance=input_distance, target_distance=target_distance, before=before, layers=layers)
-    if np.any(before > layers):
-        raise ValueError(f"before is {before}, layers is {layers}: want the layer that is read inside the network")
-    share = before / layers
-    with np.errstate(over="ignore"):
-        return held("a distance", input_distance ** (1 - share) * target_distance**share)
 
 
 @takes(dh2=positive, dy2=non_negative, pair=one, sign=number)
@@ -197,29 +168,6 @@ def conserved(d_h: ArrayLike, d_y: ArrayLike, *, tau_h: float, tau_y: float) -> 
     """
     checks.fit("(..., k, n_in), (..., n_out, k)", d_h=d_h, d_y=d_y)
     return tau_y * d_y.mT @ d_y - tau_h * d_h @ d_h.mT
-
-
-@takes(**MAPS, target_distance=zero_or_positive, tau_h=positive, tau_y=positive)
-def final_distance2_one_output(
-    d_h: ArrayLike, d_y: ArrayLike, *, input_difference: ArrayLike, target_distance: float, tau_h: float, tau_y: float
-) -> float:
-    r"""Return the final ‖dh‖² of `linear_flow` with one output, for any alignment of `d_y` (1, k) with dh.
-
-    It is Eq. 10 with :math:`A_{high} = \|dh\|^2 - \frac{\tau_y}{\tau_h}\|\Delta x\|^2\|D_y\|^2` and
-    :math:`A_{low}^2 = \frac{\tau_y}{\tau_h}\|\Delta x\|^2\,(\|\Delta y\|^2 + \|D_y\|^2\|dh\|^2 - \|dy\|^2)`, of time 0; the
-    last two terms cancel where D_y is parallel to dh.
-
-    Arguments as in `linear_flow`; `target_distance` is ‖Δy‖ ≥ 0.
-
-    Source: new.
-    """
-    checks.fit("(k, n_in), (1, k), (n_in,)", d_h=d_h, d_y=d_y, input_difference=input_difference)
-    _check_apart(d_h, input_difference)
-    x2 = positives("the norm of input_difference", np.linalg.norm(input_difference)) ** 2
-    dh, out, slope = d_h @ input_difference, d_y[0], tau_y / tau_h * x2
-    across = out - (out @ dh) / (dh @ dh) * dh
-    low2 = slope * (target_distance**2 + (across @ across) * (dh @ dh))
-    return float(_larger_root(dh @ dh - slope * (out @ out), np.sqrt(low2)))
 
 
 def _check_apart(d_h: NDArray, dx: NDArray) -> None:

@@ -60,7 +60,6 @@ EXEMPT = {
     "lib.experiments.two_point_scores.exponents": SCORE,
     "lib.experiments.two_point_scores.log_error": SCORE,
     "lib.experiments.two_point_scores.ratio": SCORE,
-    "lib.experiments.two_point_scores.xor_distances": SCORE,
     "lib.experiments.two_point_scores.collapse": SCORE,
     "lib.experiments.two_point_scores.digit_matrices": SCORE,
     "lib.experiments.images.states": "an observer, called by lib.training.train",

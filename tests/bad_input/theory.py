@@ -348,15 +348,6 @@ CALLS = {
         "theory.two_point",
         high_low=call(dh2=1.0, dy2=0.1, pair=PAIR, positive="dh2", also=WRONG, broadcast="dh2 dy2"),
         final_distance2=call(dh2=1.0, dy2=0.1, pair=PAIR, positive="dh2", also=WRONG, broadcast="dh2 dy2"),
-        depth_distance=call(
-            input_distance=1.0,
-            target_distance=0.5,
-            before=2.0,
-            layers=3.0,
-            positive="input_distance before layers",
-            also=WRONG | {"before": (4.0, 1.5)},
-            broadcast="input_distance target_distance before layers",
-        ),
         as_product=call(dh2=1.0, dy2=0.1, pair=PAIR, sign=1, positive="dh2", also=WRONG | MANY, may={"sign": "negative"}),
         linear_flow=call(
             d_h=ROWS,
@@ -369,29 +360,12 @@ CALLS = {
             positive="tau_h tau_y",
         ),
         conserved=call(d_h=ROWS, d_y=ROWS, tau_h=1.0, tau_y=2.0, positive="tau_h tau_y", may={"d_h": "longer"}),
-        final_distance2_one_output=call(
-            d_h=ROWS,
-            d_y=ROWS[:1],
-            input_difference=[1.0, 0.5],
-            target_distance=0.5,
-            tau_h=1.0,
-            tau_y=2.0,
-            positive="tau_h tau_y",
-            also=WRONG,
-        ),
     ),
     **room(
         "theory.two_point_curves",
         Pair=call(x=1.0, y=0.7, tau_h=2.0, tau_y=3.0, positive="x tau_h tau_y", also=WRONG, broadcast="x y tau_h tau_y"),
         velocity=call(dh2=1.0, dy2=0.1, w=0.0, pair=PAIR, positive="dh2", broadcast="dh2 dy2 w", also=WRONG),
         solve=call(dh2=1.0, dy2=0.1, w=0.0, pair=PAIR, **ASCENDING | {"also": WRONG | MANY}, positive="dh2"),
-        identical_outputs=call(
-            dh2=1.0,
-            dy2=0.1,
-            pair=replace(PAIR, y=0),
-            **ASCENDING | {"also": WRONG | {"pair": (PAIR, *MANY["pair"])}},
-            positive="dh2",
-        ),
         loss=call(
             dy2=TIMES, w=TIMES, times=TIMES, target_distance=1.0, tau_mean=1.0, mean_error=0.5, positive="tau_mean", also=WRONG
         ),

@@ -35,7 +35,6 @@ def plain_maps(network, parameters, inputs, layer):
 
 def check_motion(here, plain, steps):
     """Compare what `motion` returns with plain formulas for (dh, D_y, dy, Δy) at each record."""
-    first, last = plain[0][0], plain[-1][0]
     for t, (dh, d_y, dy, wanted) in enumerate(plain):
         expected = {
             "dh2": dh @ dh,
@@ -43,8 +42,6 @@ def check_motion(here, plain, steps):
             "w": dy @ dy - dy @ wanted,
             "alignment": np.linalg.norm(d_y @ dh) / np.linalg.norm(d_y) / np.linalg.norm(dh),
             "bent": np.linalg.norm(dy - d_y @ dh) / np.linalg.norm(dy),
-            "turned": dh @ first / np.linalg.norm(dh) / np.linalg.norm(first),
-            "to_go": dh @ last / np.linalg.norm(dh) / np.linalg.norm(last),
         }
         for name, value in expected.items():
             np.testing.assert_allclose(here[name][t], value, rtol=1e-5, atol=1e-6, err_msg=name)
@@ -116,8 +113,6 @@ def test_assumption_watches_what_dynamics_watches():
     bare = SMALL.train(inputs, targets, 2, 0, "cpu", record=found.step.values, observe=measures.two_points(targets))
     np.testing.assert_allclose(found.dh2, bare.dh2.isel(layer=0), rtol=1e-5)
     np.testing.assert_allclose(found.loss, bare.loss, rtol=1e-6)
-    np.testing.assert_allclose(found.turned.isel(step=0), 1, rtol=1e-5)
-    np.testing.assert_allclose(found.to_go.isel(step=-1), 1, rtol=1e-5)
     deep = experiments.assumption(SMALL, trials=1, records=4, all_layers=True)
     np.testing.assert_allclose(deep.speed_h.sel(layer=2)[0], found.speed_h[0], rtol=1e-3, atol=1e-7)
     centred = experiments.assumption(SMALL, trials=1, records=4, centred=True)

@@ -73,27 +73,6 @@ def test_agreement_and_exponents_of_networks_that_obey_a_power_law():
     assert np.all(errors < 1e-10)
 
 
-def test_xor_distances_are_eq_10_pair_by_pair():
-    rng = np.random.default_rng(0)
-    points, outputs = rng.normal(size=(2, 4, 5)), rng.normal(size=(2, 4, 1))
-    distances = np.sum((points[:, :, None] - points[:, None]) ** 2, axis=-1)
-    seen = {"outputs": (("trial", "moment", "point", "output"), np.stack([outputs] * 2, 1))}
-    seen["distance2"] = (("trial", "moment", "point", "other"), np.stack([distances] * 2, 1))
-    found = scores.xor_distances(xr.Dataset(seen, {"moment": ["start", "end"]}), 1.7)
-    inputs, targets = data.xor()
-    for i in range(4):
-        for j in range(4):
-            expected = 0.0
-            if i != j:
-                pair = Pair(np.linalg.norm(inputs[i] - inputs[j]), abs(float(targets[i, 0] - targets[j, 0])), 1.0, 1.7)
-                ends = [
-                    two_point.final_distance2(distances[t, i, j], (outputs[t, i, 0] - outputs[t, j, 0]) ** 2, pair)
-                    for t in (0, 1)
-                ]
-                expected = np.mean(ends)
-            np.testing.assert_allclose(found[i, j], expected, rtol=1e-9)
-
-
 def test_collapse_is_the_irrelevant_over_the_relevant_variance():
     spread = xr.Dataset({"spread": (("context", "feature"), [[4.0, 1.0], [3.0, 6.0]])})
     assert float(scores.collapse(spread)) == pytest.approx((1 / 4 + 3 / 6) / 2)
