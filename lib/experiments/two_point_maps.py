@@ -4,6 +4,7 @@ Eq. 6 is not fitted here but looked at, from record to record of a training netw
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -13,64 +14,56 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from lib import data
-from lib.checks import instance, labelled, matrix, numbers, one_of, positive, seed, size, takes
+from lib.checks import instance, labelled, matrix, one_of, positive, seed, size, takes
 from lib.experiments.two_point import INPUT_DISTANCE, TABLE_1, TARGET_DISTANCE, Setting
 from lib.networks import ACTIVATIONS, Dense, Observe
-from lib.runs import Run, named
+from lib.runs import Run, grid, named
+from lib.theory import two_point
 
-PAIR = ((0, 1),)
 
-
-@takes(network=instance(Dense), inputs=matrix, targets=matrix, pairs=partial(numbers, ndim=2))
-def maps(network: Dense, inputs: ArrayLike, targets: ArrayLike, layers: Sequence[int], pairs: ArrayLike = PAIR) -> Observe:
+@takes(network=instance(Dense), targets=matrix)
+def maps(network: Dense, targets: ArrayLike, layers: Sequence[int]) -> Observe:
     r"""Observe the two maps of the two-point theory in a network that splits at a hidden layer.
 
     Parameters
     ----------
     network : fully connected, without skip connections: its output must be a function of one hidden layer
-    inputs, targets : (n, d) and (n, c), all points of the training set
+    targets : (2, c), of the two points
     layers : hidden layers, counted from 0, the same as `lib.training.train` is asked for
-    pairs : (P, 2) indices of points
 
     Returns
     -------
-    For `lib.training.train`: dh (pair, layer, unit), the difference of two representations; d_y (pair, layer, output, unit), the
-    decoder's Jacobian halfway between them; dy and wanted (pair, output), the differences of outputs and of targets
+    For `lib.training.train`: dh (layer, unit), the difference of two representations; d_y (layer, output, unit), the decoder's
+    Jacobian halfway between them; dy and wanted (output), the differences of outputs and of targets
 
     Source: van Rossem & Saxe, Eqs. 5 and 8.
     """
     if network.skip:
         raise ValueError("network has skip connections: no single layer determines its output")
-    first, second = torch.as_tensor(pairs, dtype=torch.long).T
-    goals = torch.as_tensor(targets)
-    wanted = goals[second] - goals[first]
+    wanted = torch.as_tensor(targets[1] - targets[0])
 
     def observe(parameters: dict[str, Tensor], outputs: Tensor, hidden: list[Tensor]) -> dict:
-        decoders = [
-            _jacobian(network, layer, parameters, (h[:, first] + h[:, second]) / 2)
-            for layer, h in zip(layers, hidden, strict=True)
-        ]
-        dh = [h[:, second] - h[:, first] for h in hidden]
+        decoders = [_jacobian(network, layer, parameters, h.mean(1)) for layer, h in zip(layers, hidden, strict=True)]
         return {
-            "dh": (("pair", "layer", "unit"), torch.stack(dh, 2)),
-            "d_y": (("pair", "layer", "output", "unit"), torch.stack(decoders, 2)),
-            "dy": (("pair", "output"), outputs[:, second] - outputs[:, first]),
-            "wanted": (("pair", "output"), wanted.to(outputs).expand(len(outputs), -1, -1)),
+            "dh": (("layer", "unit"), torch.stack([h[:, 1] - h[:, 0] for h in hidden], 1)),
+            "d_y": (("layer", "output", "unit"), torch.stack(decoders, 1)),
+            "dy": (("output",), outputs[:, 1] - outputs[:, 0]),
+            "wanted": (("output",), wanted.to(outputs).expand(len(outputs), -1)),
         }
 
     return observe
 
 
 def _jacobian(network: Dense, layer: int, parameters: dict[str, Tensor], h: Tensor) -> Tensor:
-    """Return the derivative (m, P, c, k) of the outputs by the representation `h` (m, P, k) after a hidden layer."""
-    h = h.detach().requires_grad_()
+    """Return the derivative (m, c, k) of the outputs by the representation `h` (m, k) after a hidden layer."""
+    h = h.detach().unsqueeze(-2).requires_grad_()
     with torch.enable_grad():
         z = h
         for i in range(layer + 2, network.depth + 2):
             z = z @ parameters[f"weight{i}"].mT + parameters[f"bias{i}"].unsqueeze(-2)
             z = ACTIVATIONS[network.activation](z) if i <= network.depth else z
         each = [torch.autograd.grad(z[..., which].sum(), h, retain_graph=True)[0] for which in range(network.outputs)]
-    return torch.stack(each, -2)
+    return torch.cat(each, -2)
 
 
 @takes(found=labelled("step", "dh", "d_y", "dy", "wanted"))
@@ -88,7 +81,7 @@ def motion(found: xr.Dataset) -> xr.Dataset:
     Returns
     -------
     Over step: dh2, dy2, w as in `lib.measures.two_points`; alignment, ‖D_y dh‖ / ‖D_y‖‖dh‖; bent, ‖dy − D_y dh‖ / ‖dy‖, 0 for a
-    linear decoder; turned and to_go, the cosines between dh and the first dh, the last dh. Over between, the middle of two
+    linear decoder. Over between, the middle of two
     records: speed_h and speed_y, norms of the velocities per step; along_h and along_y, their components along p and q;
     force_h = ‖p‖ and force_y = ‖q‖
 
@@ -102,7 +95,6 @@ def motion(found: xr.Dataset) -> xr.Dataset:
         np.sqrt((dy**2).sum("output")),
         np.sqrt((d_y**2).sum(("output", "unit"))),
     )
-    unit = dh / size_h
     with np.errstate(divide="ignore", invalid="ignore"):
         seen = {
             "dh2": size_h**2,
@@ -110,8 +102,6 @@ def motion(found: xr.Dataset) -> xr.Dataset:
             "w": size_y**2 - (dy * wanted).sum("output"),
             "alignment": np.sqrt((linear**2).sum("output")) / (size_d * size_h),
             "bent": np.sqrt(((dy - linear) ** 2).sum("output")) / size_y,
-            "turned": (unit * unit.isel(step=0)).sum("unit"),
-            "to_go": (unit * unit.isel(step=-1)).sum("unit"),
         }
         between = (found.step.values[1:] + found.step.values[:-1]) / 2
         for name, place, force, over in (("h", dh, p, ["unit"]), ("y", d_y, q, ["output", "unit"])):
@@ -160,79 +150,17 @@ def assumption(
     inputs, targets = data.two_points(input_distance, target_distance)
     targets = targets - targets.mean() if centred else targets
     layers = tuple(range(setting.hidden_layers)) if all_layers else (setting.hidden_layers // 2,)
-    found = _watch(setting, inputs, targets, PAIR, layers, trials, records, seed, device).isel(pair=0)
+    record = np.unique(np.linspace(0, setting.epochs, records + 1).astype(int))
+    observe = maps(setting.network(), targets, layers)
+    found = motion(setting.train(inputs, targets, trials, seed, device, record=record, observe=observe, layers=layers))
     return found.assign_coords(layer=list(layers)) if all_layers else found.isel(layer=0)
 
 
-@takes(setting=instance(Setting), trials=size, records=size, pairs=size, images=size, seed=seed)
-def among(
-    setting: Setting,
-    task: str,
-    *,
-    trials: int = 2,
-    records: int = 30,
-    pairs: int = 24,
-    images: int = 60000,
-    seed: int = 0,
-    device: str = "cpu",
-) -> xr.Dataset:
-    """Watch the two maps of pairs of points that learn among others.
-
-    Parameters
-    ----------
-    task : "xor", all six pairs; "blobs" or "digits", half of the pairs with equal targets, half with different ones, at random
-    images : of the digits, how many
-
-    Returns
-    -------
-    (trial, step) loss; (trial, step or between, pair) what `motion` returns half-way; (pair) target_distance and input_distance
-    """
-    inputs, targets = _task(one_of("task", task, ("xor", "blobs", "digits")), images)
-    chosen = np.array([(i, j) for i in range(4) for j in range(i)]) if task == "xor" else _some_pairs(targets, pairs, seed)
-    batches = {} if task == "xor" else setting.batches(len(inputs))
-    layers = (setting.hidden_layers // 2,)
-    found = _watch(setting, inputs, targets, chosen, layers, trials, records, seed, device, **batches).isel(layer=0)
-    given = {"input_distance": inputs, "target_distance": targets}
-    apart = {name: np.linalg.norm(np.subtract(*values[chosen.T]), axis=-1) for name, values in given.items()}
-    return found.assign_coords({name: ("pair", values) for name, values in apart.items()})
-
-
-def _task(task: str, images: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return inputs (n, d) and targets (n, c)."""
-    if task == "digits":
-        inputs, labels = data.mnist()
-        return inputs[:images], np.eye(10, dtype=np.float32)[labels[:images]]
-    return data.xor() if task == "xor" else data.blobs()[:2]
-
-
-def _some_pairs(targets: np.ndarray, count: int, seed: int) -> np.ndarray:
-    """Draw pairs (count, 2), the first half with equal targets."""
-    rng, drawn = np.random.default_rng(seed), {True: [], False: []}
-    while min(len(found) for found in drawn.values()) < count // 2:
-        i, j = rng.integers(len(targets), size=2)
-        if i != j:
-            drawn[bool(np.allclose(targets[i], targets[j]))].append((i, j))
-    return np.array(drawn[True][: count // 2] + drawn[False][: count // 2])
-
-
-def _watch(
-    setting: Setting,
-    inputs: np.ndarray,
-    targets: np.ndarray,
-    pairs: ArrayLike,
-    layers: tuple[int, ...],
-    trials: int,
-    records: int,
-    seed: int,
-    device: str,
-    **batches: int,
-) -> xr.Dataset:
-    """Train, observe `maps`, and return `motion`."""
-    steps = batches.get("steps", setting.epochs)
-    record = np.unique(np.linspace(0, steps, records + 1).astype(int))
-    observe = maps(setting.network(inputs.shape[-1], targets.shape[-1]), inputs, targets, layers, pairs)
-    options = {"record": record, "observe": observe, "layers": layers, **batches}
-    return motion(setting.train(inputs, targets, trials, seed, device, **options))
+@takes(found=labelled("dy2", "between"))
+def rising(found: xr.Dataset) -> xr.Dataset:
+    """Keep the displacements while a tenth to nine tenths of ‖Δy‖² are learned."""
+    share = (found.dy2.values[1:] + found.dy2.values[:-1]) / 2 / TARGET_DISTANCE**2
+    return found.isel(between=np.flatnonzero((share > 0.1) & (share < 0.9)))
 
 
 @takes(found=labelled("between", "speed_h", "along_h", "force_h"), input_distance=positive)
@@ -258,9 +186,61 @@ def assessed(found: xr.Dataset, *, input_distance: float = INPUT_DISTANCE) -> xr
     return xr.Dataset(taus | {"share_h": share("h"), "share_y": share("y")})
 
 
+@takes(row=partial(one_of, allowed=TABLE_1), records=size, seed=seed)
+def path(row: str, *, records: int = 200, seed: int = 0, device: str = "cpu") -> xr.Dataset:
+    r"""Train a network and return the exponents with which the factors of ‖dy‖ grow between a tenth and nine tenths of ‖Δy‖².
+
+    If the decoder is linear between the points, then :math:`\|dy\| = \|dh\|\,\|D_y\|\cos\angle` at each layer, and the
+    exponents of the three factors in ‖dy‖ add up to 1.
+
+    Returns
+    -------
+    Over layer, the weight layers before it: dh and cosine, the exponents, and theory, that of dh in Eq. 7 fitted to the layer.
+    Over weight: squared, the mean squared singular value of each weight matrix at the start (its squared norm for a vector)
+
+    Source: beyond van Rossem & Saxe, Eq. 24.
+    """
+    setting, wanted = TABLE_1[row], TARGET_DISTANCE**2
+    found = assumption(setting, trials=1, records=records, all_layers=True, seed=seed, device=device).isel(trial=0)
+    times, dy2, w = (found[name].values.astype(float) for name in ("step", "dy2", "w"))
+    rising = (dy2 > 0.1 * wanted) & (dy2 < 0.9 * wanted)
+
+    def exponent(values: np.ndarray) -> float:
+        return float(np.polyfit(np.log(dy2[rising]) / 2, np.log(values[rising]), 1)[0])
+
+    seen = {name: found[name].transpose("layer", "step").values.astype(float) for name in ("dh2", "alignment")}
+    lengths = {"input_distance": INPUT_DISTANCE, "target_distance": TARGET_DISTANCE}
+    fits = [two_point.fit(times, dh2, dy2, w, **lengths).pair for dh2 in seen["dh2"]]
+    curves = [two_point.solve(dh2[0], dy2[0], w[0], times, pair) for dh2, pair in zip(seen["dh2"], fits, strict=True)]
+    first = setting.network().initialize(seed, 1, setting.gain)
+    matrices = [value[0] for name, value in first.items() if name.startswith("weight")]
+    return xr.Dataset(
+        {
+            "dh": ("layer", [exponent(np.sqrt(dh2)) for dh2 in seen["dh2"]]),
+            "cosine": ("layer", [exponent(cosine) for cosine in seen["alignment"]]),
+            "theory": ("layer", [_path_of(curve, wanted) for curve in curves]),
+            "squared": ("weight", [float((value**2).sum() / min(value.shape)) for value in matrices]),
+        },
+        {"layer": found.layer.values + 1},
+    )
+
+
+def _path_of(curve: xr.Dataset, wanted: float) -> float:
+    """Return the exponent of ‖dh‖ in ‖dy‖ along a solution of Eq. 7."""
+    rising = (curve.dy2 > 0.1 * wanted) & (curve.dy2 < 0.9 * wanted)
+    return float(np.polyfit(np.log(curve.dy2[rising]), np.log(curve.dh2[rising]), 1)[0])
+
+
 DENSE = [name for name, row in TABLE_1.items() if row.architecture == "dense"]  # those whose decoder `maps` can cut off
-_LAYERED = {name: {"setting": TABLE_1[name], "trials": 1, "all_layers": True} for name in ("default", "linear", "tanh")}
+SOME = ["default", "shallow", "narrow", "linear"]  # of which the learning rate and the records are varied
+_SLOW = {name: replace(TABLE_1[name], learning_rate=TABLE_1[name].learning_rate / 5, epochs=30_000) for name in SOME}
 RUNS = [
-    Run("two_point/assumption", assumption, named("row", {name: {"setting": TABLE_1[name], "trials": 1} for name in DENSE})),
-    Run("two_point/assumption_layers", assumption, named("row", _LAYERED)),
+    Run("two_point/assumption", assumption, named("row", {name: {"setting": TABLE_1[name], "trials": 3} for name in DENSE})),
+    Run("two_point/path", path, grid(row=["linear", "tanh", "default"], seed=range(8))),
+    Run("two_point/assumption_slow", assumption, named("row", {name: {"setting": _SLOW[name], "trials": 1} for name in SOME})),
+    Run(
+        "two_point/assumption_fine",
+        assumption,
+        named("row", {name: {"setting": TABLE_1[name], "trials": 1, "records": 1200} for name in SOME}),
+    ),
 ]

@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr
 
 from lib import checks
 from lib.checks import ascending, broadcastable, matrices, matrix, non_negative, non_negatives, number, positive, positives, takes
@@ -22,24 +21,14 @@ from lib.theory.two_point_curves import (  # noqa: F401  the curves, under the s
     CURVES,
     Pair,
     dataset,
-    identical_outputs,
     loss,
     one,
     solve,
     velocity,
-    zero_or_positive,
 )
 from lib.theory.two_point_fit import Fit, fit, fit_mean  # noqa: F401  and the fit to them
 
 MAPS = {"d_h": matrix, "d_y": matrix, "input_difference": checks.nonzero}
-
-
-def _counts(name: str, value: ArrayLike) -> NDArray:
-    """Return whole numbers of at least 1."""
-    array = positives(name, value)
-    if np.any(array % 1):
-        raise ValueError(f"{name} is {value}: want whole numbers, at least 1")
-    return array
 
 
 class Product(NamedTuple):
@@ -92,57 +81,6 @@ def _larger_root(high: NDArray, low: NDArray) -> NDArray:
     return np.where(high >= 0, outer, low / np.where(outer > 0, outer, 1) * low)[()]
 
 
-def eigenvalues(dh2: ArrayLike, dy2: ArrayLike, pair: Pair) -> NDArray:
-    r"""Return the eigenvalues of (‖dh‖², w) at its stable fixed point,
-
-    .. math:: -\|dh(\infty)\|^2/\tau_y, \qquad -\sqrt{A_{high}^2 + 4A_{low}^2}\,/\,(2\tau_y),
-
-    real and not positive. The arguments, as in `final_distance2`, broadcast to (...).
-
-    Returns (2, ...). Source: new closed form of van Rossem & Saxe, Eqs. 29 to 31.
-    """  # noqa: D400
-    high, low = high_low(dh2, dy2, pair)
-    with np.errstate(over="ignore"):
-        return held("an eigenvalue", -np.stack([_larger_root(high, low), np.hypot(high, 2 * low) / 2]) / pair.tau_y)
-
-
-def saddle(dh2: ArrayLike, dy2: ArrayLike, pair: Pair) -> tuple[NDArray, NDArray]:
-    r"""Return how Eq. 7 leaves and enters merged representations, ‖dh‖² = 0: two rates, and the slopes w/‖dh‖² of the two rays,
-
-    .. math:: \lambda_\pm = \frac{A_{high} \pm \sqrt{A_{high}^2 + 4A_{low}^2}}{2\tau_y}, \qquad
-              \frac{w}{\|dh\|^2} = -\frac{\tau_h}{\|\Delta x\|^2}\,\lambda_\pm .
-
-    The first rate is not negative, the second not positive: a saddle if Δy ≠ 0. On a ray ‖dh‖² goes as exp(λt).
-
-    The arguments, as in `final_distance2`, broadcast to (...). Returns two arrays (2, ...).
-
-    Source: van Rossem & Saxe, Eqs. 34 and 35.
-    """  # noqa: D400
-    high, low = high_low(dh2, dy2, pair)
-    with np.errstate(over="ignore"):
-        rates = np.stack([_larger_root(high, low), -_larger_root(-high, low)]) / pair.tau_y
-        return held("a rate", rates), held("a slope", -pair.tau_h / pair.x**2 * rates)
-
-
-@takes(input_distance=positives, target_distance=non_negatives, before=_counts, layers=_counts)
-def depth_distance(input_distance: ArrayLike, target_distance: ArrayLike, before: ArrayLike, layers: ArrayLike) -> NDArray:
-    r"""Return the final ‖dh‖ (not squared) of a balanced network of `layers` weight layers, read after `before` of them,
-
-    .. math:: \|dh(\infty)\| = \|\Delta x\|^{1-k/L}\,\|\Delta y\|^{k/L},
-
-    for a network without biases that is homogeneous between the two points and starts from weights near zero. No constant is
-    fitted. At half depth, k/L = ½, these are the exponents of :math:`A_{low}` with τ_y = τ_h.
-
-    The arguments, with 1 ≤ k ≤ L, broadcast to (...). Source: new; the balance of layers is that of Du, Hu & Lee (2018).
-    """  # noqa: D400
-    broadcastable(input_distance=input_distance, target_distance=target_distance, before=before, layers=layers)
-    if np.any(before > layers):
-        raise ValueError(f"before is {before}, layers is {layers}: want the layer that is read inside the network")
-    share = before / layers
-    with np.errstate(over="ignore"):
-        return held("a distance", input_distance ** (1 - share) * target_distance**share)
-
-
 @takes(dh2=positive, dy2=non_negative, pair=one, sign=number)
 def as_product(dh2: float, dy2: float, pair: Pair, *, sign: int = 1) -> Product:
     r"""Map Eq. 7 with one output to the product of two weights, :math:`dy = w_1w_2`, in the clock :math:`t/(2c)`.
@@ -159,51 +97,6 @@ def as_product(dh2: float, dy2: float, pair: Pair, *, sign: int = 1) -> Product:
     x2, tau_h, tau_y = pair.x**2, pair.tau_h, pair.tau_y
     first, dy = (tau_h / (tau_y * x2)) ** 0.25 * np.sqrt(dh2), sign * np.sqrt(dy2)
     return Product(np.array([first, dy / first]), float(pair.y), float(np.sqrt(x2 / (tau_h * tau_y)) / 2))
-
-
-# --- random features
-
-
-@takes(h=non_negatives, gain=positive, pair=one)
-def random_feature_probability(h: ArrayLike, gain: float, pair: Pair) -> NDArray:
-    r"""Return the probability that the final ‖dh‖² is at most `h`, from random weights of a given gain.
-
-    With ‖dh‖²/‖Δx‖² and ‖dy‖²/‖dh‖² independent and normal at time 0, both of mean G and standard deviation G, and
-    :math:`\rho = \tau_y/\tau_h`,
-
-    .. math:: P = \Phi\Big(\frac{h - A_{low}^2/h - \|\Delta x\|^2G(1-\rho)}{\|\Delta x\|^2G\sqrt{1+\rho^2}}\Big).
-
-    With equal targets there is an atom at 0, :math:`\Phi((\rho-1)/\sqrt{1+\rho^2})`, which is ½ for equal τ.
-
-    `h` ≥ 0 and the result are (...); `gain` is G > 0, and `pair` is as in `solve`.
-
-    Source: corrects van Rossem & Saxe, Eq. 47, which holds for τ_y = τ_h and Δy ≠ 0.
-    """
-    score, _ = _score(h, gain, pair)
-    return ndtr(score)
-
-
-@takes(h=positives, gain=positive, pair=one)
-def random_feature_density(h: ArrayLike, gain: float, pair: Pair) -> NDArray:
-    r"""Return the density (...) of the final ‖dh‖² at `h` > 0, the derivative of `random_feature_probability`.
-
-    With equal targets it integrates to less than 1: the rest is the atom at 0. Arguments as there.
-
-    Source: corrects van Rossem & Saxe, Eq. 48, which holds for τ_y = τ_h.
-    """
-    score, slope = _score(h, gain, pair)
-    with np.errstate(over="ignore", invalid="ignore"):
-        return held("the density", np.exp(-(score**2) / 2) / np.sqrt(2 * np.pi) * slope)
-
-
-def _score(h: NDArray, gain: float, pair: Pair) -> tuple[NDArray, NDArray]:
-    """Return the standard normal quantile that final distance `h` corresponds to, and its derivative by h."""
-    ratio, x2 = pair.tau_y / pair.tau_h, pair.x**2
-    spread = x2 * gain * np.hypot(1, ratio)
-    with np.errstate(divide="ignore", over="ignore"):
-        low2 = pair.slope * pair.y**2
-        structured = np.divide(low2, h) if low2 > 0 else np.zeros_like(h)
-    return (h - structured - x2 * gain * (1 - ratio)) / spread, (1 + structured / np.where(h > 0, h, 1)) / spread
 
 
 # --- the unreduced flow of Eq. 6
@@ -275,29 +168,6 @@ def conserved(d_h: ArrayLike, d_y: ArrayLike, *, tau_h: float, tau_y: float) -> 
     """
     checks.fit("(..., k, n_in), (..., n_out, k)", d_h=d_h, d_y=d_y)
     return tau_y * d_y.mT @ d_y - tau_h * d_h @ d_h.mT
-
-
-@takes(**MAPS, target_distance=zero_or_positive, tau_h=positive, tau_y=positive)
-def final_distance2_one_output(
-    d_h: ArrayLike, d_y: ArrayLike, *, input_difference: ArrayLike, target_distance: float, tau_h: float, tau_y: float
-) -> float:
-    r"""Return the final ‖dh‖² of `linear_flow` with one output, for any alignment of `d_y` (1, k) with dh.
-
-    It is Eq. 10 with :math:`A_{high} = \|dh\|^2 - \frac{\tau_y}{\tau_h}\|\Delta x\|^2\|D_y\|^2` and
-    :math:`A_{low}^2 = \frac{\tau_y}{\tau_h}\|\Delta x\|^2\,(\|\Delta y\|^2 + \|D_y\|^2\|dh\|^2 - \|dy\|^2)`, of time 0; the
-    last two terms cancel where D_y is parallel to dh.
-
-    Arguments as in `linear_flow`; `target_distance` is ‖Δy‖ ≥ 0.
-
-    Source: new.
-    """
-    checks.fit("(k, n_in), (1, k), (n_in,)", d_h=d_h, d_y=d_y, input_difference=input_difference)
-    _check_apart(d_h, input_difference)
-    x2 = positives("the norm of input_difference", np.linalg.norm(input_difference)) ** 2
-    dh, out, slope = d_h @ input_difference, d_y[0], tau_y / tau_h * x2
-    across = out - (out @ dh) / (dh @ dh) * dh
-    low2 = slope * (target_distance**2 + (across @ across) * (dh @ dh))
-    return float(_larger_root(dh @ dh - slope * (out @ out), np.sqrt(low2)))
 
 
 def _check_apart(d_h: NDArray, dx: NDArray) -> None:

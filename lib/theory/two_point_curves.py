@@ -143,26 +143,14 @@ def path(start: tuple[float, float, float], times: NDArray, x2: float, target2: 
     return np.stack([neuron.a**2, y, y - dy[:, 0] * target])
 
 
-@takes(dh2=positive, dy2=non_negative, times=ascending, pair=one)
-def identical_outputs(dh2: float, dy2: float, times: ArrayLike, pair: Pair) -> xr.Dataset:
-    r"""Solve Eq. 7 for equal targets, Δy = 0, where w = ‖dy‖²:
+def _identical(h: float, y: float, times: NDArray, x2: float, tau_h: float, tau_y: float) -> tuple[NDArray, NDArray]:
+    r"""Solve Eq. 7 for equal targets, Δy = 0, where w = ‖dy‖², without overflow at long times:
 
     .. math:: \|dh\|^2 = \frac{A_{high}}{1 + (\frac{A_{high}}{\|dh(0)\|^2} - 1)\,e^{-A_{high}t/\tau_y}}, \qquad
-              \|dy\|^2 = \|dy(0)\|^2\,\frac{\|dh\|^4}{\|dh(0)\|^4}\,e^{-A_{high}t/\tau_y},
-
-    and :math:`\|dh\|^2 = \|dh(0)\|^2/(1 + \|dh(0)\|^2t/\tau_y)` where :math:`A_{high} = 0`. Nothing overflows at long times.
-
-    Arguments as in `solve`, with `pair.y` = 0; dh2 and dy2 over the coordinate time are returned.
+              \|dy\|^2 = \|dy(0)\|^2\,\frac{\|dh\|^4}{\|dh(0)\|^4}\,e^{-A_{high}t/\tau_y}.
 
     Source: corrects van Rossem & Saxe, Eqs. 39 and 40, whose exponents lack 1/τ_y.
     """  # noqa: D400
-    if pair.y:
-        raise ValueError(f"pair has y = {pair.y:g}: want 0, equal targets")
-    h, y = _identical(dh2, dy2, times, pair.x**2, pair.tau_h, pair.tau_y)
-    return xr.Dataset({"dh2": ("time", h), "dy2": ("time", y)}, {"time": times})
-
-
-def _identical(h: float, y: float, times: NDArray, x2: float, tau_h: float, tau_y: float) -> tuple[NDArray, NDArray]:
     high = h - tau_y / tau_h * x2 * y / h
     size = np.abs(high)
     with np.errstate(over="ignore"):  # t/τ = ∞ is the end

@@ -15,16 +15,15 @@ from lib.networks import Dense
 SMALL = Setting(units=6, hidden_layers=4, epochs=40, learning_rate=0.02)
 
 
-def seen(network, parameters, inputs, targets, layers, pairs):
-    tensors = torch.as_tensor(inputs)
-    outputs, hidden = network(parameters, tensors, layers)
-    observed = experiments.maps(network, inputs, targets, layers, pairs)(parameters, outputs, hidden)
+def seen(network, parameters, inputs, targets, layers):
+    outputs, hidden = network(parameters, torch.as_tensor(inputs), layers)
+    observed = experiments.maps(network, targets, layers)(parameters, outputs, hidden)
     return {name: value.numpy() for name, (_, value) in observed.items()}
 
 
-def plain_maps(network, parameters, inputs, layer, pair):
+def plain_maps(network, parameters, inputs, layer):
     """Return dh and D_y (c, k) of one member by loops: the encoder cut off, the decoder differentiated output by output."""
-    _, (h,) = network(parameters, torch.as_tensor(inputs[list(pair)]), (layer,))
+    _, (h,) = network(parameters, torch.as_tensor(inputs), (layer,))
     middle = h.mean(0).clone().requires_grad_()
     z = middle
     for i in range(layer + 2, network.depth + 2):
@@ -34,56 +33,54 @@ def plain_maps(network, parameters, inputs, layer, pair):
     return (h[1] - h[0]).detach().numpy(), torch.stack(rows).numpy()
 
 
+def check_motion(here, plain, steps):
+    """Compare what `motion` returns with plain formulas for (dh, D_y, dy, Δy) at each record."""
+    for t, (dh, d_y, dy, wanted) in enumerate(plain):
+        expected = {
+            "dh2": dh @ dh,
+            "dy2": dy @ dy,
+            "w": dy @ dy - dy @ wanted,
+            "alignment": np.linalg.norm(d_y @ dh) / np.linalg.norm(d_y) / np.linalg.norm(dh),
+            "bent": np.linalg.norm(dy - d_y @ dh) / np.linalg.norm(dy),
+        }
+        for name, value in expected.items():
+            np.testing.assert_allclose(here[name][t], value, rtol=1e-5, atol=1e-6, err_msg=name)
+    for t, apart in enumerate(steps):
+        forces = [(d_y.T @ (wanted - dy), np.outer(wanted - dy, dh)) for dh, d_y, dy, wanted in plain[t : t + 2]]
+        for which, name in enumerate("hy"):
+            force = (forces[0][which] + forces[1][which]).ravel() / 2
+            velocity = (plain[t + 1][which] - plain[t][which]).ravel() / apart
+            size = np.linalg.norm(force)
+            expected = {"speed": np.linalg.norm(velocity), "along": velocity @ force / size, "force": size}
+            for part, value in expected.items():
+                np.testing.assert_allclose(here[f"{part}_{name}"][t], value, rtol=1e-5, err_msg=part)
+
+
 @pytest.mark.parametrize("activation", ["tanh", "linear", "leaky_relu"])
 def test_maps_and_motion_are_those_of_plain_loops(activation):
     rng = np.random.default_rng(0)
-    network = Dense((3, 5, 5, 5, 2), activation)
-    inputs, targets, pairs, layers = rng.normal(size=(4, 3)), rng.normal(size=(4, 2)), ((0, 1), (3, 1)), (0, 2)
+    network, layers = Dense((3, 5, 5, 5, 2), activation), (0, 2)
+    inputs, targets = rng.normal(size=(2, 3)), rng.normal(size=(2, 2))
     path = []
     for _ in range(3):
         parameters = network.initialize(len(path), 2, 1.3, torch.float64)
         path.append({name: value + 0.1 * torch.as_tensor(rng.normal(size=value.shape)) for name, value in parameters.items()})
-    frames = [seen(network, parameters, inputs, targets, layers, pairs) for parameters in path]
-    dims = {"dh": ("pair", "layer", "unit"), "d_y": ("pair", "layer", "output", "unit"), "dy": ("pair", "output")}
-    dims["wanted"] = dims["dy"]
+    frames = [seen(network, parameters, inputs, targets, layers) for parameters in path]
+    dims = {"dh": ("layer", "unit"), "d_y": ("layer", "output", "unit"), "dy": ("output",), "wanted": ("output",)}
     found = xr.Dataset(
         {name: (("step", "trial", *those), np.stack([frame[name] for frame in frames])) for name, those in dims.items()},
         {"step": [0, 10, 30]},
     )
     moved = experiments.motion(found)
     for member in range(2):
-        for p, pair in enumerate(pairs):
-            i, j = pair
-            for k, layer in enumerate(layers):
-                here = moved.isel(trial=member, pair=p, layer=k)
-                plain = []
-                for parameters in path:
-                    own = {name: value[member] for name, value in parameters.items()}
-                    outputs, _ = network(own, torch.as_tensor(inputs), ())
-                    dy, wanted = (outputs[j] - outputs[i]).numpy(), targets[j] - targets[i]
-                    plain.append((*plain_maps(network, own, inputs, layer, pair), dy, wanted))
-                for t, (dh, d_y, dy, wanted) in enumerate(plain):
-                    first, last = plain[0][0], plain[-1][0]
-                    expected = {
-                        "dh2": dh @ dh,
-                        "dy2": dy @ dy,
-                        "w": dy @ dy - dy @ wanted,
-                        "alignment": np.linalg.norm(d_y @ dh) / np.linalg.norm(d_y) / np.linalg.norm(dh),
-                        "bent": np.linalg.norm(dy - d_y @ dh) / np.linalg.norm(dy),
-                        "turned": dh @ first / np.linalg.norm(dh) / np.linalg.norm(first),
-                        "to_go": dh @ last / np.linalg.norm(dh) / np.linalg.norm(last),
-                    }
-                    for name, value in expected.items():
-                        np.testing.assert_allclose(here[name][t], value, rtol=1e-5, atol=1e-6, err_msg=name)
-                for t, steps in enumerate((10, 20)):
-                    forces = [(d_y.T @ (wanted - dy), np.outer(wanted - dy, dh)) for dh, d_y, dy, wanted in plain[t : t + 2]]
-                    for which, name in enumerate("hy"):
-                        force = (forces[0][which] + forces[1][which]).ravel() / 2
-                        velocity = (plain[t + 1][which] - plain[t][which]).ravel() / steps
-                        size = np.linalg.norm(force)
-                        expected = {"speed": np.linalg.norm(velocity), "along": velocity @ force / size, "force": size}
-                        for part, value in expected.items():
-                            np.testing.assert_allclose(here[f"{part}_{name}"][t], value, rtol=1e-5, err_msg=part)
+        for k, layer in enumerate(layers):
+            plain = []
+            for parameters in path:
+                own = {name: value[member] for name, value in parameters.items()}
+                outputs, _ = network(own, torch.as_tensor(inputs), ())
+                dy = (outputs[1] - outputs[0]).numpy()
+                plain.append((*plain_maps(network, own, inputs, layer), dy, targets[1] - targets[0]))
+            check_motion(moved.isel(trial=member, layer=k), plain, (10, 20))
     assert moved.between.values.tolist() == [5, 20]
 
 
@@ -91,7 +88,8 @@ def test_a_network_that_obeys_eq_6_is_explained_in_full_with_its_constants():
     """Two linear layers and two points balanced about 0: this network is Eq. 6, with τ_h = τ_y = 2/η."""
     inputs, targets = np.array([[-0.4], [0.4]]), np.array([[-0.3], [0.3]])
     setting = Setting(activation="linear", units=5, hidden_layers=1, gain=0.8, epochs=1500, learning_rate=0.02)
-    found = experiments._watch(setting, inputs, targets, ((0, 1),), (0,), 2, 150, 0, "cpu").isel(pair=0, layer=0)
+    options = {"record": np.arange(0, 1501, 10), "observe": experiments.maps(setting.network(), targets, (0,)), "layers": (0,)}
+    found = experiments.motion(setting.train(inputs, targets, 2, 0, "cpu", **options)).isel(layer=0)
     assessed = experiments.assessed(found.isel(between=slice(10, 100)), input_distance=0.8)
     for name in ("share_h", "share_y"):
         np.testing.assert_allclose(assessed[name], 1, rtol=1e-3)
@@ -115,28 +113,35 @@ def test_assumption_watches_what_dynamics_watches():
     bare = SMALL.train(inputs, targets, 2, 0, "cpu", record=found.step.values, observe=measures.two_points(targets))
     np.testing.assert_allclose(found.dh2, bare.dh2.isel(layer=0), rtol=1e-5)
     np.testing.assert_allclose(found.loss, bare.loss, rtol=1e-6)
-    np.testing.assert_allclose(found.turned.isel(step=0), 1, rtol=1e-5)
-    np.testing.assert_allclose(found.to_go.isel(step=-1), 1, rtol=1e-5)
     deep = experiments.assumption(SMALL, trials=1, records=4, all_layers=True)
     np.testing.assert_allclose(deep.speed_h.sel(layer=2)[0], found.speed_h[0], rtol=1e-3, atol=1e-7)
     centred = experiments.assumption(SMALL, trials=1, records=4, centred=True)
     assert float(centred.loss[0, 0]) < float(found.loss[0, 0])
 
 
-@pytest.mark.parametrize("task, pairs", [("xor", 6), ("blobs", 4), ("digits", 4)])
-def test_among_watches_pairs(task, pairs, monkeypatch):
-    rng = np.random.default_rng(0)
-    monkeypatch.setattr(data, "mnist", lambda: (rng.random((150, 784), dtype=np.float32), np.arange(150) % 10))
-    setting = replace(SMALL, epochs=2)
-    found = experiments.among(setting, task, trials=1, records=1, pairs=4, images=100)
-    assert found.sizes["pair"] == pairs and np.isfinite(found.speed_h).all()
-    if task == "xor":
-        assert found.target_distance.values.tolist() == [1, 1, 0, 0, 1, 1]
-    else:
-        assert found.target_distance[:2].max() < 1e-6 < found.target_distance[2:].min()
+def test_the_factors_of_the_output_difference_grow_with_exponents_that_sum_to_one(monkeypatch):
+    """‖dy‖ = ‖dh‖ ‖D_y‖ cos, in a linear network, whose D_y is a product of its last weights."""
+    setting = replace(SMALL, activation="linear", gain=0.7, epochs=1500)
+    monkeypatch.setitem(TABLE_1, "small", setting)
+    found = experiments.path("small", seed=1)
+    assert found.layer.values.tolist() == [1, 2, 3, 4] and found.squared.shape == (5,)
+    inputs, targets = data.two_points(1.0, 0.5**0.5)
+    options = {"record": np.arange(0, 1501), "observe": experiments.maps(setting.network(), targets, range(4)), "layers": None}
+    seen = setting.train(inputs, targets, 1, 1, "cpu", **options).isel(trial=0)
+    dy2 = (seen.dy**2).sum("output").values
+    rising = (dy2 > 0.05) & (dy2 < 0.45)
+    assert rising.any() and dy2[-1] > 0.45
+    norms = np.sqrt((seen.d_y**2).sum(("output", "unit"))).values[rising]
+    decoder = [np.polyfit(np.log(dy2[rising]) / 2, np.log(norm), 1)[0] for norm in norms.T]
+    np.testing.assert_allclose(found.dh + found.cosine + decoder, 1, atol=0.01)
+    first = setting.network().initialize(1, 1, 0.7)
+    np.testing.assert_allclose(
+        found.squared[[0, 1]], [(first[f"weight{i}"] ** 2).sum() / (1, 6)[i - 1] for i in (1, 2)], rtol=1e-5
+    )
+    assert np.all((found.theory > 0) & (found.theory < 0.75))
 
 
 def test_skip_connections_are_refused():
     network = TABLE_1["skip"].network()
     with pytest.raises(ValueError, match="no single layer determines its output"):
-        experiments.maps(network, np.ones((2, 1)), np.ones((2, 1)), (3,))
+        experiments.maps(network, np.ones((2, 1)), (3,))

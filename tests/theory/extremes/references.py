@@ -137,11 +137,11 @@ def mode(start, target, delta, times):
 
 @digits
 def settled(h, y, x, target, tau_h, tau_y):
-    """Return A_high, A_low, the final distance and both eigenvalues."""
+    """Return A_high, A_low and the final distance."""
     slope = tau_y / tau_h * x**2
     high, low2 = h - slope * y / h, slope * target**2
     end = high / 2 + mp.sqrt(high**2 / 4 + low2)
-    return [high, mp.sqrt(low2), end, -end / tau_y, -mp.sqrt(high**2 + 4 * low2) / (2 * tau_y)]
+    return [high, mp.sqrt(low2), end]
 
 
 @digits
@@ -154,27 +154,6 @@ def two_point_path(h, y, w, x, target, tau_h, tau_y, times):
         a * mp.sqrt(eta_w), [v / a * mp.sqrt(eta_a) for v in (along, across)], [target * mp.sqrt(eta_a * eta_w), mpf(0)], times
     )
     return [[a**2 / eta_w, a**2 / eta_w * (u**2 + v**2) / eta_a] for a, u, v in scaled]
-
-
-@digits
-def equal_targets(h, y, tau_h, tau_y, times):
-    """Return ‖dh‖² and ‖dy‖² of two points with equal targets, rows of times."""
-    high, rows = h - tau_y / tau_h * y / h, []
-    for t in times:
-        fall = mp.exp(-high * t / tau_y)
-        end = high / (1 + (high / h - 1) * fall) if high else h / (1 + h * t / tau_y)
-        rows.append([end, y * (end / h) ** 2 * fall])
-    return rows
-
-
-@digits
-def random_features(h, gain, target, tau_h, tau_y):
-    """Return the probability and the density, ‖Δx‖ = 1."""
-    ratio = tau_y / tau_h
-    structured, spread = ratio * target**2 / h, gain * mp.sqrt(1 + ratio**2)
-    score = (h - structured - gain * (1 - ratio)) / spread
-    with mp.workdps(60):
-        return [mp.erfc(-score / mp.sqrt(2)) / 2, mp.npdf(score) * (1 + structured / h) / spread]
 
 
 # --- piecewise linear networks
