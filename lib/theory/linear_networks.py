@@ -5,18 +5,8 @@ Two layers compute :math:`f(x) = A^\top W x` with A (h, c), W (h, d) and :math:`
 :math:`G = X^\top X\beta - X^\top Y`. Functions without learning rates have :math:`\eta_a = \eta_w = 1`; others reduce to this by
 :math:`A \to \sqrt{\eta_w}\,A`, :math:`W \to \sqrt{\eta_a}\,W`, and :math:`\beta` and Y times :math:`\sqrt{\eta_a\eta_w}`.
 
-The exact course: where :math:`AA^\top - WW^\top = \delta I` and the data are white, the stacked layers
-:math:`Z = (W^\top; A^\top)`, (d + c, h), obey
-
-.. math:: \dot Z = FZ - \tfrac12 ZZ^\top Z, \qquad
-          F = \begin{pmatrix}-\tfrac\delta2 I_d & \beta_*\\ \beta_*^\top & \tfrac\delta2 I_c\end{pmatrix},
-
-so that :math:`ZZ^\top = e^{Ft}Z_0\,(I + Z_0^\top\!\int_0^t\!e^{2Fs}ds\,Z_0)^{-1}Z_0^\top e^{Ft}`; its blocks are
-:math:`W^\top W`, :math:`\beta` and :math:`A^\top A`.
-
-Sources: Kunin et al. (2024), "Get rich quick", section 4 and appendix B. The course: Braun et al. (2022), after Fukumizu (1998),
-for δ = 0 and many starts; Dominé et al. (2025), with this F, for δ ≠ 0, h = min(d, c) and an invertible block of the start. Ours:
-no inverse of F or of the start, so every rank and width; the program.
+Sources: Kunin et al. (2024), "Get rich quick", section 4 and appendix B; for `course` Braun et al. (2022), Dominé et al.
+(2025).
 """
 
 from collections.abc import Callable
@@ -28,26 +18,11 @@ from scipy.integrate import solve_ivp
 from scipy.special import exprel
 
 from lib import checks
-from lib.checks import (
-    ascending,
-    fit,
-    gram,
-    matrices,
-    matrix,
-    moments,
-    non_negative,
-    nonzero,
-    number,
-    numbers,
-    positive,
-    takes,
-    vector,
-    whole,
-)
+from lib.checks import fit, takes
 from lib.theory.common import interpolators, orthogonal
 
 EPS = np.finfo(float).eps
-EVALUATIONS = 200_000  # of a velocity before a flow is given up
+EVALUATIONS = 50_000  # of a velocity before a flow is given up
 
 
 class Flow(NamedTuple):
@@ -63,7 +38,7 @@ class Flow(NamedTuple):
         return self.w.mT @ self.a
 
 
-@takes(a=matrices, w=matrices, eta_a=positive, eta_w=positive)
+@takes(a=checks.matrices, w=checks.matrices, eta_a=checks.positive, eta_w=checks.positive)
 def conserved(a: ArrayLike, w: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0) -> NDArray:
     r"""Return :math:`\Delta = \eta_w AA^\top - \eta_a WW^\top`, (..., h, h), for `a` (..., h, c) and `w` (..., h, d).
 
@@ -73,7 +48,15 @@ def conserved(a: ArrayLike, w: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0
     return eta_w * a @ a.mT - eta_a * w @ w.mT
 
 
-@takes(a=matrix, w=matrix, xtx=gram, xty=matrix, times=ascending, eta_a=positive, eta_w=positive)
+@takes(
+    a=checks.matrix,
+    w=checks.matrix,
+    xtx=checks.gram,
+    xty=checks.matrix,
+    times=checks.ascending,
+    eta_a=checks.positive,
+    eta_w=checks.positive,
+)
 def flow(
     a: ArrayLike, w: ArrayLike, xtx: ArrayLike, xty: ArrayLike, times: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0
 ) -> Flow:
@@ -100,7 +83,7 @@ def flow(
     return Flow(times, path[:, : h * c].reshape(-1, h, c), path[:, h * c :].reshape(-1, h, d))
 
 
-@takes(a=matrices, w=matrices, eta_a=positive, eta_w=positive)
+@takes(a=checks.matrices, w=checks.matrices, eta_a=checks.positive, eta_w=checks.positive)
 def preconditioner(a: ArrayLike, w: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0) -> NDArray:
     r"""Return M with :math:`\mathrm{vec}(\dot\beta) = -M\,\mathrm{vec}(G)`, the tangent kernel on white data:
 
@@ -112,7 +95,7 @@ def preconditioner(a: ArrayLike, w: ArrayLike, eta_a: float = 1.0, eta_w: float 
     return _kronecker_sum(eta_w * a.mT @ a, eta_a * w.mT @ w)
 
 
-@takes(beta0=matrix, delta=number, hidden=whole, seed=checks.seed)
+@takes(beta0=checks.matrix, delta=checks.number, hidden=checks.whole, seed=checks.seed)
 def isotropic_initialization(beta0: ArrayLike, delta: float, hidden: int, seed: int) -> tuple[NDArray, NDArray]:
     r"""Draw parameters that compute :math:`\beta_0 = U\Sigma V^\top` and conserve :math:`\Delta = \delta I_h`.
 
@@ -122,14 +105,11 @@ def isotropic_initialization(beta0: ArrayLike, delta: float, hidden: int, seed: 
     Parameters
     ----------
     beta0 : (d, c) the map at time 0
-    delta : the conserved quantity
-    hidden : the width h
+    delta, hidden : the conserved quantity and the width h
     seed : draws R
 
     Returns a (h, c) and w (h, d). Raises ValueError if no such parameters exist: δ > 0 and h > c, or δ < 0 and h > d, or the rank
-    of `beta0` exceeds h.
-
-    Source: Assumption 7 and the remark after it.
+    of `beta0` exceeds h. Source: Assumption 7 and the remark after it.
     """
     (d, c), h = beta0.shape, hidden
     if delta > 0 and h > c:
@@ -147,15 +127,14 @@ def isotropic_initialization(beta0: ArrayLike, delta: float, hidden: int, seed: 
     return r[:, :ka] * root_a[:ka] @ vt[:ka], r[:, :kw] * root_w[:kw] @ u.T[:kw]
 
 
-@takes(d=whole, c=whole, h=whole, delta=number, scale=positive, seed=checks.seed)
+@takes(d=checks.whole, c=checks.whole, h=checks.whole, delta=checks.number, scale=checks.positive, seed=checks.seed)
 def unbalanced_initialization(d: int, c: int, h: int, delta: float, scale: float, seed: int) -> tuple[NDArray, NDArray]:
     r"""Draw neurons in random directions, with :math:`\|a_k\|^2 - \|w_k\|^2 = \delta` and :math:`\|a_k\|\|w_k\|` = `scale`.
 
     Parameters
     ----------
     d, c, h : numbers of inputs, outputs and hidden neurons
-    delta : the conserved quantity of every neuron, of any sign
-    scale : the norm of every :math:`\beta_k = w_k a_k^\top`, positive
+    delta, scale : the conserved quantity and the norm of :math:`\beta_k = w_k a_k^\top`, of every neuron
     seed : draws the directions
 
     Returns a (h, c) and w (h, d). Source: the setting of Theorems 2 and 6.
@@ -165,9 +144,6 @@ def unbalanced_initialization(d: int, c: int, h: int, delta: float, scale: float
     a, w = rng.normal(size=(h, c)), rng.normal(size=(h, d))
     unit_a, unit_w = (v / np.linalg.norm(v, axis=1, keepdims=True) for v in (a, w))
     return root_a * unit_a, root_w * unit_w
-
-
-# --- the exact course on white data
 
 
 class Course(NamedTuple):
@@ -184,23 +160,15 @@ class Course(NamedTuple):
         return _kronecker_sum(self.gram_a, self.gram_w)
 
 
-class _Modes(NamedTuple):
-    """Z in the eigenvectors of F, whose eigenvalues are ±(|δ|/2 + excess)."""
-
-    z: NDArray  # (n, h)
-    terms: NDArray  # (n,), the sizes of what its rows were summed from
-    grows: NDArray  # (n,) booleans
-    excess: NDArray  # (n,), of at least 0
-
-
-@takes(a=matrix, w=matrix, beta_star=matrix, times=moments)
+@takes(a=checks.matrix, w=checks.matrix, beta_star=checks.matrix, times=checks.moments)
 def course(a: ArrayLike, w: ArrayLike, beta_star: ArrayLike, times: ArrayLike) -> Course:
     r"""Solve the flow of two isotropic layers on white data exactly, aligned with the target or not.
 
-    In the eigenvectors of F a row of Z either grows or decays. Columns of Z are combined so that the row that has grown most has
-    one entry, the next row two, and so on, each divided by its own growth: nothing overflows, at any time. A start that lies in
-    the basin of a saddle up to the rounding of its numbers counts as in it, and singular values of `beta_star` that are zero up
-    to rounding as zero.
+    The stacked layers :math:`Z = (W^\top; A^\top)`, (d + c, h), and :math:`F = (-\tfrac\delta2I, \beta_*; \beta_*^\top,
+    \tfrac\delta2I)` have :math:`ZZ^\top = e^{Ft}Z_0\,(I + Z_0^\top\!\int_0^t\!e^{2Fs}ds\,Z_0)^{-1}Z_0^\top e^{Ft}`. In the
+    eigenvectors of F a row of Z either grows or decays. Columns of Z are combined so that the row that has grown most has one
+    entry, the next row two, and so on, each divided by its own growth: nothing overflows, at any time. A start that lies in the
+    basin of a saddle up to the rounding of its numbers counts as in it.
 
     Parameters
     ----------
@@ -208,10 +176,8 @@ def course(a: ArrayLike, w: ArrayLike, beta_star: ArrayLike, times: ArrayLike) -
     beta_star : (d, c) the least-squares solution, of any rank
     times : (T,) non-negative
 
-    Raises ValueError if the layers are not isotropic to 1e-8 of their size. This bounds Δ, not the map: near a saddle,
-    layers that are isotropic to 1e-9 only may leave it at another time than the answer for Δ = δI does.
-
-    Source: see the module.
+    Raises ValueError if the layers are not isotropic to 1e-8 of their size. Source: see the module; ours is that F and the start
+    need no inverse, hence every rank and width.
     """
     fit("(h, c), (h, d), (d, c)", a=a, w=w, beta_star=beta_star)
     delta = _isotropic_delta(a, w)
@@ -224,43 +190,32 @@ def course(a: ArrayLike, w: ArrayLike, beta_star: ArrayLike, times: ArrayLike) -
     larger = np.sqrt(0.5 + np.divide(np.abs(delta), 2 * kappa, out=np.full(r, 0.5), where=kappa > 0))
     smaller = np.divide(s, kappa * larger, out=np.zeros(r), where=kappa > 0)
     low, high = (smaller, larger) if delta >= 0 else (larger, smaller)
-    into = np.block(
-        [
-            [low[:, None] * u.T[:r], high[:, None] * vt[:r]],
-            [high[:, None] * u.T[:r], -low[:, None] * vt[:r]],
-            [u.T[r:], np.zeros((d - r, c))],
-            [np.zeros((c - r, d)), vt[r:]],
-        ]
-    )
+    growing, decaying = [low[:, None] * u.T[:r], high[:, None] * vt[:r]], [high[:, None] * u.T[:r], -low[:, None] * vt[:r]]
+    into = np.block([growing, decaying, [u.T[r:], np.zeros((d - r, c))], [np.zeros((c - r, d)), vt[r:]]])
     stacked = np.vstack([w.T, a.T])
     terms = np.abs(into) @ np.hypot.reduce(stacked, axis=1)
     grows = np.repeat([True, False, delta <= 0, delta >= 0], [r, r, d - r, c - r])
-    modes = _Modes(into @ stacked, terms, grows, np.concatenate([excess, excess, np.zeros(d + c - 2 * r)]))
-    y = into.T @ _grown(modes, np.abs(delta), times)
+    excess = np.concatenate([excess, excess, np.zeros(d + c - 2 * r)])
+    y = into.T @ _grown(into @ stacked, terms, grows, excess, np.abs(delta), times)
     of_w, of_a = y[:, :d], y[:, d:]
     return Course(times, of_w @ of_a.mT, of_w @ of_w.mT, of_a @ of_a.mT)
 
 
-@takes(a=matrix, w=matrix, beta_star=matrix, times=moments)
+@takes(a=checks.matrix, w=checks.matrix, beta_star=checks.matrix, times=checks.moments)
 def solve(a: ArrayLike, w: ArrayLike, beta_star: ArrayLike, times: ArrayLike) -> NDArray:
     r"""Return the map :math:`\beta(t) = W^\top A` on white data, exactly, (T, d, c); see `course` for arguments and errors.
 
-    >>> solve([[1.0], [0.0]], [[0.0], [1.0]], [[2.0]], [0, 1, 30]).ravel().round(3)  # AAᵀ - WWᵀ is not δI: refused
-    Traceback (most recent call last):
-    ValueError: a aᵀ - w wᵀ is 1 away from 0 I: want isotropic layers, as from isotropic_initialization
     >>> solve([[1.0]], [[0.5]], [[2.0]], [0, 1, 30]).ravel().round(3)
     array([0.5  , 1.916, 2.   ])
     """
     return course(a, w, beta_star, times).beta
 
 
-@takes(beta0_values=vector, target_values=vector, delta=number, times=moments)
+@takes(beta0_values=checks.vector, target_values=checks.vector, delta=checks.number, times=checks.moments)
 def singular_values(beta0_values: ArrayLike, target_values: ArrayLike, delta: float, times: ArrayLike) -> NDArray:
     r"""Solve :math:`\dot\lambda = \sqrt{\delta^2+4\lambda^2}\,(s-\lambda)`, the aligned modes on white data, exactly.
 
-    Each mode is `solve` for h = d = c = 1, that is, a single neuron of one input: :math:`(w, a) = e^{Ft}(w_0, a_0)/\sqrt D` with
-    :math:`D = 1 + \int_0^t\|e^{Fs}(w_0, a_0)\|^2ds`, and :math:`\lambda = wa`. Here δ is given and :math:`e^{Ft}` written so that
-    small λ keep their digits, also close to the saddle.
+    Each mode is `solve` for h = d = c = 1, written so that small λ keep their digits, also close to the saddle.
 
     >>> singular_values([0.001, 0.001], [2, 1], delta=0, times=[0, 3, 8]).round(2)  # the strong mode is learned first
     array([[0.  , 0.  ],
@@ -303,9 +258,6 @@ def singular_values(beta0_values: ArrayLike, target_values: ArrayLike, delta: fl
     return flip * w * np.divide(a, d, out=np.zeros_like(d), where=d > 0)
 
 
-# --- depth
-
-
 class DeepFlow(NamedTuple):
     """Parameters of a deep network with one output along the flow."""
 
@@ -322,16 +274,11 @@ class DeepFlow(NamedTuple):
         return beta
 
 
-@takes(a=vector, ws=numbers, xtx=gram, xty=vector, times=ascending)
+@takes(a=checks.vector, ws=checks.numbers, xtx=checks.gram, xty=checks.vector, times=checks.ascending)
 def deep_flow(a: ArrayLike, ws: ArrayLike, xtx: ArrayLike, xty: ArrayLike, times: ArrayLike) -> DeepFlow:
     r"""Integrate the flow of :math:`f(x) = a^\top W_L\cdots W_1 x`, of depth L + 1 and width d throughout, numerically.
 
-    Parameters
-    ----------
-    a, ws : (d,) and (L, d, d) at time 0, W_1 first
-    xtx, xty : XᵀX (d, d), symmetric and positive semidefinite, and Xᵀy (d,)
-    times : (T,) non-negative and ascending
-
+    The layers at time 0 are `a` (d,) and `ws` (L, d, d), W_1 first; the other arguments are those of `flow`, with `xty` (d,).
     Source: appendix B, "Deep linear networks".
     """
     fit("(d,), (L, d, d), (d, d), (d,)", a=a, ws=ws, xtx=xtx, xty=xty)
@@ -351,7 +298,7 @@ def deep_flow(a: ArrayLike, ws: ArrayLike, xtx: ArrayLike, xty: ArrayLike, times
     return DeepFlow(times, path[:, :d], path[:, d:].reshape(-1, len(ws), d, d))
 
 
-@takes(d=whole, depth=whole, a_norm=non_negative, delta=number, seed=checks.seed)
+@takes(d=checks.whole, depth=checks.whole, a_norm=checks.non_negative, delta=checks.number, seed=checks.seed)
 def deep_isotropic_initialization(d: int, depth: int, a_norm: float, delta: float, seed: int) -> tuple[NDArray, NDArray]:
     r"""Draw parameters with :math:`aa^\top - W_LW_L^\top = \delta I` and :math:`W_{l+1}^\top W_{l+1} = W_lW_l^\top`.
 
@@ -360,16 +307,11 @@ def deep_isotropic_initialization(d: int, depth: int, a_norm: float, delta: floa
 
     Parameters
     ----------
-    d : width of every layer
-    depth : L, the number of matrices
+    d, depth : the width of every layer, and L, the number of matrices
     a_norm : ‖a‖, non-negative; the direction of a is random
-    delta : the conserved quantity, not positive unless d = 1
-    seed : draws a and the R_l
+    delta, seed : the conserved quantity, not positive unless d = 1; the seed draws a and the R_l
 
-    Returns a (d,) and ws (L, d, d). Raises ValueError if no such parameters exist: δ > 0 and d > 1, where aaᵀ is singular, or δ >
-    ‖a‖².
-
-    Source: Definition 12, there with a = 0 as the example.
+    Returns a (d,) and ws (L, d, d). Raises ValueError if no such parameters exist. Source: Definition 12.
     """
     if delta > a_norm**2:
         raise ValueError(f"delta {delta:g} must be at most the square of a_norm {a_norm:g}")
@@ -383,25 +325,19 @@ def deep_isotropic_initialization(d: int, depth: int, a_norm: float, delta: floa
     return a_norm * direction, np.array([r[layer + 1].T @ root @ r[layer] for layer in range(depth)])
 
 
-@takes(xtx=gram, xty=vector, beta0=nonzero, depth=whole)
+@takes(xtx=checks.gram, xty=checks.vector, beta0=checks.nonzero, depth=checks.whole)
 def deep_interpolator(xtx: ArrayLike, xty: ArrayLike, beta0: ArrayLike, depth: int) -> NDArray:
-    r"""Return where the rich limit ends: the interpolator that minimizes `deep_inductive_bias`, (d,).
+    r"""Return where the rich limit ends: the interpolator of Theorem 15, in closed form, (d,).
 
-    In the limit every layer has rank one, and gradients never enter the null space of the data, whose projector is P: thus
-    :math:`W_1P` is conserved, and with it :math:`P\beta/\|\beta\|^{L/(L+1)}`. With the shortest interpolator :math:`\beta_*`
+    .. math:: \beta_\infty = \beta_* + (\|\beta_\infty\|/\|\beta_0\|)^{L/(L+1)} P\beta_0
 
-    .. math:: \beta_\infty = \beta_* + \Bigl(\frac{\|\beta_\infty\|}{\|\beta_0\|}\Bigr)^{L/(L+1)} P\beta_0 .
-
-    Its squared norm u follows from :math:`u = \|\beta_*\|^2 + u^{L/(L+1)}\,\|P\beta_0\|^2/\|\beta_0\|^{2L/(L+1)}`, which has one
-    positive root.
+    with the shortest interpolator :math:`\beta_*` and the projector P on the null space of the data. Its squared norm u is the
+    positive root of :math:`u = \|\beta_*\|^2 + u^{L/(L+1)}\,\|P\beta_0\|^2/\|\beta_0\|^{2L/(L+1)}`.
 
     Parameters
     ----------
     xtx, xty : XᵀX (d, d), symmetric and positive semidefinite, and Xᵀy (d,), in its range
-    beta0 : (d,) the function at time 0, not zero
-    depth : L, the number of matrices
-
-    Source: Theorem 15, in closed form.
+    beta0, depth : (d,) the function at time 0, not zero; and L, the number of matrices
     """
     fit("(d, d), (d,), (d,)", xtx=xtx, xty=xty, beta0=beta0)
     shortest, null, _ = interpolators(xtx, xty)
@@ -429,9 +365,7 @@ def _isotropic_delta(a: NDArray, w: NDArray) -> float:
     delta = float((of_a - of_w) / len(a))
     gap = np.abs(a @ a.T - w @ w.T - delta * np.eye(len(a))).max()
     if gap > 1e-8 * float(of_a + of_w):
-        raise ValueError(
-            f"a aᵀ - w wᵀ is {gap:.3g} away from {delta:.3g} I: want isotropic layers, as from isotropic_initialization"
-        )
+        raise ValueError(f"a aᵀ - w wᵀ is {gap:.3g} away from {delta:.3g} I: want layers as from isotropic_initialization")
     return delta
 
 
@@ -441,24 +375,25 @@ def _decayed(rate: NDArray, times: NDArray) -> NDArray:
     return np.where(past > 1, -np.expm1(-past) / np.where(rate > 0, rate, 1.0), times * exprel(-past))
 
 
-def _grown(modes: _Modes, delta: float, times: NDArray) -> NDArray:
+def _grown(z: NDArray, terms: NDArray, grows: NDArray, excess: NDArray, delta: float, times: NDArray) -> NDArray:
     r"""Return Y (T, n, h) with :math:`YY^\top = e^{ft}z\,(I + z^\top\varphi z)^{-1}z^\top e^{ft}`, φ = ∫e²ᶠᵗ.
 
-    With the columns of :math:`(\sqrt\varphi z; I)` combined by any invertible matrix to C = QR, the columns of
-    :math:`e^{ft}z`, combined in the same way, are YR. Rates are subtracted from each other before they are multiplied by t:
-    where δ is large they differ little. `delta` is |δ|.
+    Here f are the eigenvalues ±(|δ|/2 + excess) of F, `z` (n, h) is Z in its eigenvectors, and `terms` (n,) the sizes of what
+    its rows were summed from. With the columns of :math:`(\sqrt\varphi z; I)` combined by any invertible matrix to C = QR, the
+    columns of :math:`e^{ft}z`, combined in the same way, are YR. Rates are subtracted from each other before they are multiplied
+    by t: where δ is large they differ little. `delta` is |δ|.
     """
-    (n, h), count, t = modes.z.shape, len(times), times[:, None]
-    size = np.where(modes.terms > 0, modes.terms, 1)
-    rows = np.vstack([modes.z / size[:, None], np.eye(h)])
+    (n, h), count, t = z.shape, len(times), times[:, None]
+    size = np.where(terms > 0, terms, 1)
+    rows = np.vstack([z / size[:, None], np.eye(h)])
     rows = np.repeat(rows[None], count, axis=0)  # (T, n + h, h)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         size = np.log(size)  # of the parts that a row was summed from: its rounding is EPS
         half, rest = np.zeros((2, n + h))  # a row of C is exp((half + rest) t + offset) times that of rows
-        half[:n], rest[:n] = np.where(modes.grows, delta / 2, 0.0), np.where(modes.grows, modes.excess, 0.0)
+        half[:n], rest[:n] = np.where(grows, delta / 2, 0.0), np.where(grows, excess, 0.0)
         offset, above = np.zeros((2, count, n + h))
-        offset[:, :n] = size + np.log(_decayed(delta + 2 * modes.excess, t)) / 2
-        above[:, :n] = size - np.where(modes.grows, 0.0, delta / 2 + modes.excess) * t  # as offset, for a row of YR
+        offset[:, :n] = size + np.log(_decayed(delta + 2 * excess, t)) / 2
+        above[:, :n] = size - np.where(grows, 0.0, delta / 2 + excess) * t  # as offset, for a row of YR
         at = np.arange(count)
         combined, upper = np.zeros((count, n + h, h)), np.zeros((count, n, h))
         blur = np.ones(count)  # by how much small pivots have enlarged the rounding of what is left
