@@ -100,7 +100,8 @@ def isotropic_initialization(beta0: ArrayLike, delta: float, hidden: int, seed: 
     r"""Draw parameters that compute :math:`\beta_0 = U\Sigma V^\top` and conserve :math:`\Delta = \delta I_h`.
 
     They are :math:`A = R S_A V^\top`, :math:`W = R S_W U^\top` with a random orthogonal R (h, h),
-    :math:`S_A^2 - S_W^2 = \delta` and :math:`S_A S_W = \Sigma`. For δ = 0 they have the rank of β₀, and keep it.
+    :math:`S_A^2 - S_W^2 = \delta` and :math:`S_A S_W = \Sigma`. For δ = 0 they have the rank of β₀, and keep it;
+    singular values of β₀ that are zero up to rounding count as zero.
 
     Parameters
     ----------
@@ -117,7 +118,8 @@ def isotropic_initialization(beta0: ArrayLike, delta: float, hidden: int, seed: 
     if delta < 0 and h > d:
         raise ValueError(f"delta {delta:g} < 0 asks that W Wᵀ (h, h) be invertible: hidden {h} must not exceed d = {d}")
     u, sigma, vt = np.linalg.svd(beta0)
-    if np.any(sigma[h:] > max(d, c) * np.finfo(float).eps * sigma[0]):
+    sigma = np.where(sigma > max(d, c) * EPS * sigma[0], sigma, 0.0)  # for δ = 0 the root of a rounded zero is not small
+    if np.any(sigma[h:]):
         raise ValueError(f"beta0 has a rank above hidden {h}: widen the network or lower the rank")
     padded = np.zeros(h)
     padded[: len(sigma)] = sigma[:h]

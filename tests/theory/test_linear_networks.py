@@ -144,6 +144,15 @@ def test_isotropic_initialization_is_isotropic_and_computes_beta0(case):
     np.testing.assert_allclose(a @ a.T - w @ w.T, delta * np.eye(h), atol=1e-12)
 
 
+@pytest.mark.parametrize("d, c, h, rank", [(5, 5, 4, 1), (3, 6, 3, 2), (6, 3, 5, 1), (4, 4, 6, 0)])
+def test_balanced_starts_have_the_rank_of_beta0_and_keep_it(d, c, h, rank):
+    rng = np.random.default_rng(0)
+    a, w = linear.isotropic_initialization(rng.normal(size=(d, rank)) @ rng.normal(size=(rank, c)), 0.0, h, 1)
+    late = linear.solve(a, w, rng.normal(size=(d, c)), [12.0, 40.0, 1e6])
+    for matrix in (a, w, *late):
+        assert np.linalg.matrix_rank(matrix, tol=1e-9) == rank
+
+
 def test_the_random_rotations_are_uniform():
     """The first entry of a uniform rotation has mean 0 and mean square 1/n, and its diagonal no preferred sign."""
     a = np.array([linear.isotropic_initialization(np.zeros((3, 3)), 1.0, 3, seed)[0] for seed in range(400)])
