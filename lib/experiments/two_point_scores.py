@@ -45,10 +45,17 @@ def _free_step(curves: NDArray, times: NDArray, lengths: Lengths, middle: float,
     return _step_to(ends * curves[:2].max(axis=1), curves, times, lengths, middle, width)
 
 
-def _step_to(ends: Sequence, curves: NDArray, times: NDArray, lengths: Lengths, middle: float, width: float) -> NDArray:
+def _step_with_path(curves: NDArray, times: NDArray, lengths: Lengths, middle: float, width: float) -> NDArray:
+    """Return a logistic step of ‖dy‖², with ‖dh‖² along the theory's path from small balanced maps, ‖dh‖² ∝ ‖dy‖."""
+    return _step_to(curves[:2, -1], curves, times, lengths, middle, width, powers=(0.5, 1))
+
+
+def _step_to(
+    ends: Sequence, curves: NDArray, times: NDArray, lengths: Lengths, middle: float, width: float, powers: Sequence = (1, 1)
+) -> NDArray:
     rise = 1 / (1 + np.exp(np.clip((middle - times) / np.exp(width), -500, 500)))
     rise = (rise - rise[0]) / max(np.ptp(rise), 1e-100)
-    dh2, dy2 = (curve[0] + (end - curve[0]) * rise for curve, end in zip(curves, ends, strict=False))
+    dh2, dy2 = (curve[0] + (end - curve[0]) * rise**power for curve, end, power in zip(curves, ends, powers, strict=False))
     return np.stack([dh2, dy2, dy2 - lengths[1] * np.sqrt(np.maximum(dy2, 0))])
 
 
@@ -57,6 +64,7 @@ COURSES: dict[str, tuple[Callable[..., NDArray], list[tuple]]] = {  # and where 
     "Eq. 7": (_eq_7, [(log_tau, log_tau) for log_tau in (-3, -1, 1)]),
     "one clock": (_one_clock, [(log_tau,) for log_tau in range(-9, 2, 2)]),
     "step": (_step, [(middle, -3.0) for middle in _MIDDLES]),
+    "step with path": (_step_with_path, [(middle, -3.0) for middle in _MIDDLES]),
     "free step": (_free_step, [(middle, width, 1.0, 1.0) for middle in _MIDDLES for width in (-6.0, -3.0)]),
 }
 

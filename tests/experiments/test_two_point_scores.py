@@ -21,10 +21,10 @@ def course(tau_y=1.0):
     return found.rename(time="step").expand_dims("trial")
 
 
-def logistic():
+def logistic(power=1.0):
     rise = 1 / (1 + np.exp(-(TIMES - 5)))
     dy2 = 1e-3 + 0.49 * rise
-    curves = {"dh2": 0.01 + 0.3 * rise, "dy2": dy2, "w": dy2 - 0.7 * np.sqrt(dy2)}
+    curves = {"dh2": 0.01 + 0.3 * rise**power, "dy2": dy2, "w": dy2 - 0.7 * np.sqrt(dy2)}
     return xr.Dataset({name: (("trial", "step"), curve[None]) for name, curve in curves.items()}, {"step": TIMES})
 
 
@@ -36,6 +36,8 @@ def logistic():
         (course(4.0), "Eq. 7", True),
         (logistic(), "step", True),
         (logistic(), "free step", True),
+        (logistic(0.5), "step with path", True),
+        (logistic(0.5), "step", False),
         (logistic(), "one clock", False),
     ],
 )
