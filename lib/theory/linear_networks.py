@@ -100,8 +100,7 @@ def isotropic_initialization(beta0: ArrayLike, delta: float, hidden: int, seed: 
     r"""Draw parameters that compute :math:`\beta_0 = U\Sigma V^\top` and conserve :math:`\Delta = \delta I_h`.
 
     They are :math:`A = R S_A V^\top`, :math:`W = R S_W U^\top` with a random orthogonal R (h, h),
-    :math:`S_A^2 - S_W^2 = \delta` and :math:`S_A S_W = \Sigma`. For δ = 0 they have the rank of β₀, and keep it;
-    singular values of β₀ that are zero up to rounding count as zero.
+    :math:`S_A^2 - S_W^2 = \delta` and :math:`S_A S_W = \Sigma`. For δ = 0 they keep the rank that β₀ has up to rounding.
 
     Parameters
     ----------
@@ -121,9 +120,7 @@ def isotropic_initialization(beta0: ArrayLike, delta: float, hidden: int, seed: 
     sigma = np.where(sigma > max(d, c) * EPS * sigma[0], sigma, 0.0)  # for δ = 0 the root of a rounded zero is not small
     if np.any(sigma[h:]):
         raise ValueError(f"beta0 has a rank above hidden {h}: widen the network or lower the rank")
-    padded = np.zeros(h)
-    padded[: len(sigma)] = sigma[:h]
-    root_a, root_w = _split_roots(padded, delta)
+    root_a, root_w = _split_roots(np.pad(sigma[:h], (0, max(0, h - len(sigma)))), delta)
     r = orthogonal(h, np.random.default_rng(seed))
     ka, kw = min(h, c), min(h, d)  # beyond these, the hidden directions are silent
     return r[:, :ka] * root_a[:ka] @ vt[:ka], r[:, :kw] * root_w[:kw] @ u.T[:kw]
