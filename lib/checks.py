@@ -82,14 +82,6 @@ def slope(name: str, value: float) -> float:
     return found
 
 
-def divisor(name: str, value: float) -> float:
-    """Return one finite number of either sign that is not zero, nor so small that it cannot divide."""
-    found = number(name, value)
-    if abs(found) < 1 / LARGEST:
-        raise ValueError(f"{name} is {found:g}: want a number other than 0, at least {1 / LARGEST:g} in size")
-    return found
-
-
 def whole(name: str, value: int, least: int = 1, most: float = np.inf) -> int:
     """Return a whole number from `least` to `most` as an integer; 3.0 is one, too."""
     wanted = "a positive integer" if (least, most) == (1, np.inf) else f"an integer of at least {least}"

@@ -35,7 +35,7 @@ from lib.checks import (
 )
 from lib.theory import single_neuron
 from lib.theory.common import held
-from lib.theory.two_point import Pair, Product, one
+from lib.theory.two_point import Pair, one
 
 GENERATORS, RATES = partial(arrays, check=checks.squares), partial(positives, ndim=1)
 PART = partial(number, low=0, high=np.nextafter(1, 0))
@@ -51,6 +51,14 @@ class Neuron(NamedTuple):
     beta_star: NDArray  # (d,)
     eta_a: float
     eta_w: float
+
+
+class Product(NamedTuple):
+    """Two weights whose product learns a target, to be given to `lib.theory.products.flow`."""
+
+    weights: NDArray  # (2,)
+    target: float
+    clock: float  # time of the product per time of the neuron
 
 
 class Coordinates(NamedTuple):

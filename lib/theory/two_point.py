@@ -8,14 +8,12 @@ Eq. 7 follows from Eq. 17, where the mean over the two points is counted once: e
 τ by 2: `linear_flow` descends the loss of Eq. 2 as it stands and moves as `solve` does with τ → 2τ. We keep the clock of Eq. 7.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from lib import checks
-from lib.checks import ascending, broadcastable, matrices, matrix, non_negative, non_negatives, number, positive, positives, takes
+from lib.checks import ascending, broadcastable, matrices, matrix, non_negatives, positive, positives, takes
 from lib.theory.common import held, integrate
 from lib.theory.two_point_curves import (  # noqa: F401  the curves, under the same name
     CURVES,
@@ -29,14 +27,6 @@ from lib.theory.two_point_curves import (  # noqa: F401  the curves, under the s
 from lib.theory.two_point_fit import Fit, fit, fit_mean  # noqa: F401  and the fit to them
 
 MAPS = {"d_h": matrix, "d_y": matrix, "input_difference": checks.nonzero}
-
-
-class Product(NamedTuple):
-    """Two weights whose product is dy, to be given to `lib.theory.products.flow`."""
-
-    weights: NDArray  # (2,)
-    target: float
-    clock: float  # time of the product per time of Eq. 7
 
 
 # --- where it ends
@@ -79,24 +69,6 @@ def _larger_root(high: NDArray, low: NDArray) -> NDArray:
     """Solve h² - high h - low² = 0, for the root that is not negative, without cancellation."""
     outer = (np.abs(high) + np.hypot(high, 2 * low)) / 2
     return np.where(high >= 0, outer, low / np.where(outer > 0, outer, 1) * low)[()]
-
-
-@takes(dh2=positive, dy2=non_negative, pair=one, sign=number)
-def as_product(dh2: float, dy2: float, pair: Pair, *, sign: int = 1) -> Product:
-    r"""Map Eq. 7 with one output to the product of two weights, :math:`dy = w_1w_2`, in the clock :math:`t/(2c)`.
-
-    .. math:: w_1 = \alpha\|dh\|, \quad w_2 = \frac{dy}{\alpha\|dh\|}, \quad \alpha^4 = \frac{\tau_h}{\tau_y\|\Delta x\|^2},
-              \quad c = \frac{\sqrt{\tau_h\tau_y}}{\|\Delta x\|},
-
-    so that :math:`\dot{dy} = (\|\Delta y\| - dy)\sqrt{4dy^2 + C^2}\,/(2c)` with :math:`C = w_1^2 - w_2^2 = \alpha^2A_{high}`.
-
-    Arguments as in `solve`; `sign` is 1 if dy points along Δy at time 0, -1 if against it. Source: new.
-    """
-    if sign not in (1, -1):
-        raise ValueError(f"sign is {sign:g}: want 1 or -1")
-    x2, tau_h, tau_y = pair.x**2, pair.tau_h, pair.tau_y
-    first, dy = (tau_h / (tau_y * x2)) ** 0.25 * np.sqrt(dh2), sign * np.sqrt(dy2)
-    return Product(np.array([first, dy / first]), float(pair.y), float(np.sqrt(x2 / (tau_h * tau_y)) / 2))
 
 
 # --- the unreduced flow of Eq. 6

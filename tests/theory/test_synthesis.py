@@ -340,17 +340,6 @@ def test_two_points_are_a_neuron(seed, cosine, still):
     assert np.isclose(synthesis.coordinates(neuron).balance, high / (2 * low), atol=1e-12)
 
 
-@given(seed=seeds, sign=signs)
-def test_two_points_with_one_output_are_a_pair(seed, sign):
-    rng = np.random.default_rng(seed)
-    constants, h2, size = draw_two_points(rng), rng.uniform(0.1, 2), rng.uniform(0, 1)
-    w = size**2 - sign * size * constants.y
-    pair = synthesis.neuron_as_pair(synthesis.two_points_as_neuron(h2, size**2, w, constants))
-    known = two_point.as_product(h2, size**2, constants, sign=sign)
-    np.testing.assert_allclose(pair.weights, known.weights, atol=1e-12)
-    assert np.isclose(pair.target, known.target) and np.isclose(pair.clock, known.clock)
-
-
 @settings(max_examples=40, deadline=None)
 @given(seed=seeds, d=st.integers(1, 5), eta_a=rates, eta_w=rates, sign=signs)
 def test_balance_size_and_cosine_decide_the_course(seed, d, eta_a, eta_w, sign):

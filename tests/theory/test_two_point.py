@@ -9,7 +9,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
-from lib.theory import products
 from lib.theory import two_point as theory
 from lib.theory.two_point import Pair
 
@@ -297,25 +296,6 @@ def test_final_distance_is_stable_and_broadcasts():
     assert grid.shape == (2, 3)
     np.testing.assert_allclose(grid, (0.3 + np.sqrt(0.3**2 + 4)) / 2)
     assert isinstance(theory.final_distance2(0.5, 0.1, unit), float)
-
-
-@settings(max_examples=20)
-@given(seed=seeds, sign=signs)
-def test_one_output_is_a_product_of_two_weights(seed, sign):
-    rng = np.random.default_rng(seed)
-    (h, y, cosine), constants = draw_start(rng, sign), draw_constants(rng)
-    weights, target, clock = theory.as_product(h, y, constants, sign=sign)
-    times = np.array([0, 0.5, 2, 8])
-    path = products.flow(weights, target, clock * times)
-    dy = path.prod(axis=1)
-    curves = theory.solve(h, y, w_of(y, cosine, constants.y), times, constants)
-    np.testing.assert_allclose(dy[0], sign * np.sqrt(y))
-    np.testing.assert_allclose(curves.dy2, dy**2, rtol=1e-6, atol=1e-8)
-    np.testing.assert_allclose(curves.w, dy**2 - dy * constants.y, rtol=1e-6, atol=1e-8)
-    np.testing.assert_allclose(curves.dh2 / h, path[:, 0] ** 2 / weights[0] ** 2, rtol=1e-6, atol=1e-8)
-    kappa = constants.tau_h / (constants.tau_y * constants.x**2)
-    high, _ = theory.high_low(h, y, constants)
-    np.testing.assert_allclose(products.conserved(weights), np.sqrt(kappa) * high, rtol=1e-8, atol=1e-10)
 
 
 # --- the loss
