@@ -1,43 +1,80 @@
-// The ledger's filter: by chapter, verdict and words; without JavaScript the whole table stands there.
+// The ledger: filtered by chapter, verdict and words, sorted by a column, 25 rows a page. Without JavaScript it is a plain table.
+const PER_PAGE = 25;
 const form = document.querySelector(".ledger-filter");
 const { chapter, verdict, words } = form.elements;
+const pages = document.querySelector(".ledger-pages");
+const heads = [...document.querySelectorAll(".all-claims thead th")];
+const body = document.querySelector(".all-claims tbody");
 const plain = (text) => text.toLowerCase().replaceAll("’", "'"); // as it is typed
-const ledger = [...document.querySelectorAll(".bd-article section section")].filter((part) => part.querySelector("table"));
-const rows = ledger.flatMap((part) =>
-  [...part.querySelectorAll("tbody tr")].map((row) => ({
-    row,
-    chapter: part.querySelector("h2").textContent.replace(/#$/, ""), // the sign is the heading's own link
-    verdict: row.lastElementChild.textContent.trim(),
-    words: plain(row.textContent),
-  })),
-);
+const rows = [...body.rows].map((row, number) => {
+  const cells = [...row.cells].map((cell) => cell.textContent.trim());
+  return { row, cells, number, chapter: cells.at(-2), verdict: cells.at(-1), words: plain(row.textContent) };
+});
 for (const [choice, name] of [[chapter, "chapter"], [verdict, "verdict"]]) {
   for (const value of new Set(rows.map((entry) => entry[name]))) choice.add(new Option(value));
 }
-const show = () => {
-  let shown = 0;
-  for (const entry of rows) {
-    const fits =
-      ["", entry.chapter].includes(chapter.value) &&
-      ["", entry.verdict].includes(verdict.value) &&
-      entry.words.includes(plain(words.value));
-    entry.row.hidden = !fits;
-    shown += fits;
-  }
-  for (const part of ledger) part.hidden = !part.querySelector("tbody tr:not([hidden])");
-  form.querySelector("output").textContent = `${shown} of ${rows.length} claims`;
-};
 const asked = new URLSearchParams(location.search);
-for (const choice of [chapter, verdict, words]) choice.value = asked.get(choice.name) ?? "";
-form.addEventListener("input", () => {
+let page = Number(asked.get("page") ?? 1);
+let order = asked.get("order") ?? ""; // a column's name, behind a minus if the last comes first
+
+const isVerdict = (found) => ["", found].includes(verdict.value) || (verdict.value === "errata" && /^(corrected|slip)$/.test(found));
+const chosen = () =>
+  rows.filter(
+    (entry) => ["", entry.chapter].includes(chapter.value) && isVerdict(entry.verdict) && entry.words.includes(plain(words.value)),
+  );
+const sorted = (entries) => {
+  const column = heads.findIndex((head) => head.textContent.trim() === order.replace("-", ""));
+  const compare = new Intl.Collator("en", { numeric: true }).compare;
+  const sign = order.startsWith("-") ? -1 : 1;
+  return column < 0 ? entries : entries.sort((a, b) => sign * compare(a.cells[column], b.cells[column]) || a.number - b.number);
+};
+const show = () => {
+  const fit = sorted(chosen());
+  const last = Math.max(1, Math.ceil(fit.length / PER_PAGE));
+  page = Math.min(Math.max(1, page), last);
+  body.replaceChildren(...fit.slice((page - 1) * PER_PAGE, page * PER_PAGE).map((entry) => entry.row));
+  form.querySelector("output").textContent = `${fit.length} of ${rows.length} claims`;
+  pages.hidden = last === 1;
+  pages.querySelector("output").textContent = `page ${page} of ${last}`;
+  for (const button of pages.querySelectorAll("button")) button.disabled = page + Number(button.value) < 1 || page + Number(button.value) > last;
+  for (const head of heads) {
+    const own = order.replace("-", "") === head.textContent.trim();
+    head.ariaSort = own ? (order.startsWith("-") ? "descending" : "ascending") : null;
+  }
+};
+const change = (to) => {
+  page = to;
   show();
   const address = new URL(location);
-  for (const choice of [chapter, verdict, words]) {
-    if (choice.value) address.searchParams.set(choice.name, choice.value);
-    else address.searchParams.delete(choice.name);
+  address.hash = "";
+  const state = { chapter: chapter.value, verdict: verdict.value, words: words.value, order, page: page > 1 ? page : "" };
+  for (const [name, value] of Object.entries(state)) {
+    if (value) address.searchParams.set(name, value);
+    else address.searchParams.delete(name);
   }
   history.replaceState(history.state, "", address); // so that what is shown can be linked to, and is there after "back"
+};
+
+for (const choice of [chapter, verdict, words]) choice.value = asked.get(choice.name) ?? "";
+const wanted = location.hash && rows.findIndex((entry) => entry.row.querySelector(`[id="${location.hash.slice(1)}"]`));
+if (wanted > 0 && !location.search) page = 1 + Math.floor(wanted / PER_PAGE);
+for (const head of heads) {
+  const button = document.createElement("button");
+  button.append(...head.querySelector("p").childNodes);
+  head.querySelector("p").append(button);
+  button.addEventListener("click", () => {
+    const name = head.textContent.trim();
+    order = order === name ? `-${name}` : name;
+    change(1);
+  });
+}
+form.addEventListener("input", () => change(1));
+form.addEventListener("reset", () => {
+  order = "";
+  setTimeout(() => change(1)); // when the fields are empty
 });
 form.addEventListener("submit", (event) => event.preventDefault());
+pages.addEventListener("click", (event) => event.target.value && change(page + Number(event.target.value)));
 form.hidden = false;
 show();
+if (wanted > 0) rows[wanted].row.scrollIntoView({ block: "center" });

@@ -8,10 +8,8 @@ from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from lib import claims
-from lib.claims import CORRECTED, SLIP
 from lib.markdown import FORMULA, sentence
 
-PAGES = {"what_replicates": "ledger", "errata": "errata"}  # on which a claim stands, too
 FOLD = '<details class="claim-fold"><summary>details</summary>'
 
 
@@ -44,8 +42,7 @@ def box(record: dict) -> nodes.container:
     details = nodes.container(classes=["claim-details"])
     rivals = f"Rivals that fail: {claims.rivals_text(record)}" if record["rivals"] else ""
     details += [nodes.paragraph("", "", *typeset(words)) for words in (record["why"], rivals, record["source"]) if words]
-    pages = ["what_replicates"] + ["errata"] * (verdict in (CORRECTED, SLIP))
-    details["links"] = {"link to this claim": f"#{name}"} | {PAGES[page]: f"{page}.html#{page}-{name}" for page in pages}
+    details["links"] = {"link to this claim": f"#{name}", "ledger": f"what_replicates.html#what_replicates-{name}"}
     whole += [line, nodes.raw("", FOLD, format="html"), details, nodes.raw("", "</details>", format="html")]
     return whole
 

@@ -20,7 +20,7 @@ from lib.markdown import plain, sentence
 # What a place is, by the class of its element. Each is a place of its own, and not part of the text around it.
 KINDS = {"claim": "claim", "math": "equation", "exercise": "exercise", "solution": "solution", "proof": "theorem"}
 KINDS |= {"citation": "reference"}
-LISTS_OF_CLAIMS = ("what_replicates", "errata", "margins", "changes")  # pages whose tables repeat what is a place already
+LISTS_OF_CLAIMS = ("what_replicates", "margins")  # pages whose tables repeat what is a place already
 THINGS = "div.math[id], div.claim[id], figure[id]"  # that may stand within other things
 SPOKEN = ("p", "ul", "ol", "dl", "table")
 FORMULA = re.compile(r'<math data-tex="(.*?)".*?</math>', re.DOTALL)

@@ -152,6 +152,7 @@ def _delivered(
                 raise ComputationFailed(f"the scheduler {client.scheduler.address} is gone; what was finished is kept")
             elif (found := future.result()) is not None:
                 yield number, found
+            future.release()  # not in its __del__, which would swallow a Ctrl-C
     finally:
         client.cancel(list(numbers))
 

@@ -15,7 +15,6 @@ Words = dict[str, str]
 FROM_CLAIMS: dict[str, Callable[[Path, list[dict]], Words]] = {
     "index": front.front,
     "what_replicates": ledger.what_replicates,
-    "errata": ledger.errata,
 }
 FROM_FILES: dict[str, Callable[[Path], Words]] = {
     "course": course.course,

@@ -1,57 +1,33 @@
-"""What the ledger and the errata take from the claims."""
+"""What the ledger takes from the claims."""
 
 from collections import Counter
 from pathlib import Path
 
 from lib import claims
-from lib.book import myst
+from lib.book.pages import margins
 from lib.book.toc import chapters, title
-from lib.claims import CORRECTED, NEW, SLIP, VERDICTS
-from lib.markdown import escape, sentence, table
+from lib.claims import NEW, VERDICTS
+from lib.markdown import table
 
-HEADS = ("claim", "statement", "measured", "verdict")
+HEADS = ("claim", "statement", "measured", "seeds", "chapter", "verdict")
 
 
 def what_replicates(root: Path, records: list[dict]) -> dict[str, str]:
-    """Return the counts and a table for each chapter, in which each row is linked to its cell."""
-    sections = [f"## {title(root, chapter)}\n\n{table(HEADS, map(_row, rows))}" for chapter, rows in by_chapter(records).items()]
-    return counts(records) | {"chapters": "\n\n".join(sections)}
+    """Return the counts and the table of all claims, in which each row is linked to its cell."""
+    names = {chapter: f"{number}. {title(root, chapter)}" for number, chapter in enumerate(chapters(root), 1)}
+    seeds = {row["id"]: margins.summary(row) for row in margins.current(root)}
+    rows = [_row(record, seeds.get(record["id"], ""), names[record["chapter"]]) for record in records]
+    return counts(records) | {"claims": table(HEADS, rows)}
 
 
-def _row(record: dict) -> list[str]:
+def _row(record: dict, seeds: str, title: str) -> list[str]:
     """Link the claim's name to its cell, colour the verdict, and say what was seen instead or what would decide."""
     chapter, name = record["id"].split("/")
     why = f". {record['verdict'].capitalize()}: {record['why']}" if record["why"] else ""
     _, statement, measured, expected, rivals, verdict = claims.cells(record | {"statement": record["statement"] + why})
     numbers = f"{measured}, expected {expected}" + (f". Rivals: {rivals}" if rivals else "")
     place = f'<span id="what_replicates-{chapter}-{name}"></span>{{ref}}`{name} <{chapter}-{name}>`'
-    return [place, statement, numbers, f"[{verdict}]{{.{verdict.replace(' ', '-')}}}"]
-
-
-def errata(root: Path, records: list[dict]) -> dict[str, str]:
-    """Return how many statements are corrected or slips, and by chapter what is wrong, as printed and as it should be."""
-    mended = by_chapter([record for record in records if record["verdict"] in (CORRECTED, SLIP)])
-    sections = []
-    for chapter in chapters(root):
-        notes = [note for note in myst.directives(root, chapter, "admonition") if note.argument.startswith("Printed")]
-        rows = mended.get(chapter, [])
-        if notes or rows:
-            sections.append(f"## {title(root, chapter)}")
-        for note in notes:
-            lead = "" if note.argument == "Printed and true" else f"**{note.argument}** "
-            sections.append("> " + (lead + note.body).replace("\n", "\n> "))
-        if rows:
-            sections.append(table(["place", "what holds", "verdict", "bound", "as printed", "measured"], map(_erratum, rows)))
-    count = counts(records)
-    return {"corrected": count[CORRECTED], "slip": count[SLIP], "chapters": "\n\n".join(sections)}
-
-
-def _erratum(row: dict) -> list[str]:
-    bound = claims.bound(row)
-    numbers = [bound.shown(float(row[name])) for name in ("printed", "measured")]
-    name = row["id"].replace("/", "-")
-    place = f'<span id="errata-{name}"></span>{{ref}}`{sentence(row["source"])} <{name}>`'
-    return [place, escape(row["statement"]), row["verdict"], str(bound), *numbers]
+    return [place, statement, numbers, seeds, title, f"[{verdict}]{{.{verdict.replace(' ', '-')}}}"]
 
 
 def counts(records: list[dict]) -> dict[str, str]:

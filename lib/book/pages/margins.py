@@ -26,11 +26,7 @@ def margins(root: Path) -> dict[str, str]:
     ValueError
         If the table is missing or not whole.
     """
-    all_rows = table(root)
-    if not all_rows:
-        raise ValueError(f"{root / TABLE} has no claims: make it with `make seeds`")
-    codes = {digest(root, name) for name in notebooks(root)}
-    rows = [row for row in all_rows if row["code"] in codes]
+    rows = current(root)
     moving = [row for row in rows if len(set(row["measured"])) > 1]
     hanging = [row for row in rows if len(set(row["verdict"])) > 1 or passing(row)]
     inside = [row for row in moving if row["verdict"][0] not in (NOT_REPRODUCED, NOT_DECIDED) and used(row) is not None]
@@ -46,6 +42,20 @@ def margins(root: Path) -> dict[str, str]:
         "closest": _shown(closest, "{0}: {1}"),
         "chapters": "\n\n".join(_chapter(root, name, rows) for name in chapters(root)),
     }
+
+
+def current(root: Path) -> list[dict]:
+    """Return the rows of the table that were made with the code of today."""
+    codes = {digest(root, name) for name in notebooks(root)}
+    return [row for row in table(root) if row["code"] in codes]
+
+
+def summary(row: dict) -> str:
+    """Say in a few words how firm a verdict is: the seeds, and the share of the bound that the worst of them uses."""
+    times, seeds, share = row["verdict"].count(row["verdict"][0]), len(row["verdict"]), used(row)
+    if times < seeds:
+        return f"{times} of {seeds}"
+    return f"{seeds}" if share is None or len(set(row["measured"])) == 1 else f"{seeds}; {_share_text(share)}"
 
 
 def _chapter(root: Path, chapter: str, rows: list[dict]) -> str:
