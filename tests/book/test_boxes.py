@@ -42,7 +42,7 @@ def test_a_claim_is_a_line_with_its_details_folded():
 
 
 @pytest.mark.parametrize("page, up", [("book/products", ""), ("book/evidence/products", "../")])
-def test_the_details_lead_to_the_claim_the_ledger_and_the_errata(page, up):
+def test_the_details_lead_to_the_claim_and_the_ledger(page, up):
     document = new_document("page")
     document.settings.env = SimpleNamespace(docname=page)
     document += render(replace(CLAIM, verdict="slip", printed=0.5))
@@ -50,7 +50,6 @@ def test_the_details_lead_to_the_claim_the_ledger_and_the_errata(page, up):
     assert [(link.astext(), link["refuri"]) for link in document.findall(nodes.reference)] == [
         ("link to this claim", "#products-rate"),
         ("ledger", f"{up}what_replicates.html#what_replicates-products-rate"),
-        ("errata", f"{up}errata.html#errata-products-rate"),
     ]
 
 

@@ -70,7 +70,7 @@ def test_code_output_and_drawings_are_not_searched():
 
 
 def test_a_list_of_claims_is_one_place():
-    (whole,) = [place for place in read("book/errata.html", "page") if place.kind in ("page", "section")]
+    (whole,) = [place for place in read("book/what_replicates.html", "page") if place.kind in ("page", "section")]
     assert whole.title == "Two neurons"
     assert "output weight" not in whole.text
 

@@ -135,7 +135,6 @@ RATE = r"e^{-2\lambda t}"  # in the statement of a claim that is corrected
         (NAME, f"#{NAME}-loss-rate"),
         (NAME, "table.ledger tr:nth-child(4)"),
         ("what_replicates", f"tr:has(#what_replicates-{NAME}-loss-rate)"),
-        ("errata", f"tr:has(#errata-{NAME}-loss-rate)"),
     ],
 )
 def test_the_formulas_of_a_statement_are_typeset_wherever_it_stands(site, page, place):

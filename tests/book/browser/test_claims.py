@@ -31,7 +31,7 @@ def test_a_claim_is_a_line_with_its_details_and_the_check_folded(visit, name):
     assert [claim["name"] for claim in shown] == [record["id"].replace("/", "-") for record in records]
     for claim, record in zip(shown, records, strict=True):
         assert claim["verdict"] == record["verdict"].capitalize()
-        assert claim["pages"] == ["ledger"] + ["errata"] * (record["verdict"] in (CORRECTED, SLIP))
+        assert claim["pages"] == ["ledger"]
         assert claim["checked"] and not claim["open"]
     first = page.locator("details.claim-fold:not(details.further *)").first
     first.locator("summary").press("Enter")
@@ -40,8 +40,8 @@ def test_a_claim_is_a_line_with_its_details_and_the_check_folded(visit, name):
 
 @pytest.mark.parametrize("viewport", [LAPTOP, PHONE], ids=["laptop", "phone"])
 def test_a_link_to_a_claim_leads_to_its_box_clear_of_the_header(visit, viewport):
-    page = visit("book/errata.html", viewport)
-    link = page.locator("td a").nth(6)
+    page = visit("book/what_replicates.html?verdict=errata", viewport)
+    link = page.locator("td:first-child a").nth(6)
     name = link.get_attribute("href").partition("#")[2]
     link.click()
     page.wait_for_url(f"**#{name}")
@@ -60,41 +60,71 @@ def test_a_link_to_a_claim_leads_to_its_box_clear_of_the_header(visit, viewport)
     page.wait_for_function(below, arg="tr:has(:target)")
     colours = [
         page.locator(f"{row} > td").first.evaluate("cell => getComputedStyle(cell).backgroundColor")
-        for row in ("tr:has(:target)", "tbody tr:nth-child(1):not(:has(:target))")
+        for row in ("tr:has(:target)", "tbody tr:not(:has(:target))")
     ]
     assert colours[0] != colours[1]
+
+
+def said(page):
+    return page.locator(".ledger-filter output").inner_text()
 
 
 def test_the_ledger_is_filtered_by_chapter_verdict_and_words(visit):
     records = ledger.read(ROOT)
     page = visit("book/what_replicates.html")
-    said = page.locator(".ledger-filter output")
-    assert rows(page).count() == len(records)
+    assert rows(page).count() == 25
     for verdict in VERDICTS:
         page.get_by_label("Verdict").select_option(verdict)
         expected = sum(record["verdict"] == verdict for record in records)
-        assert rows(page).count() == expected
-        assert said.inner_text() == f"{expected} of {len(records)} claims"
-    page.get_by_label("Verdict").select_option("")
+        assert rows(page).count() == min(expected, 25)
+        assert said(page) == f"{expected} of {len(records)} claims"
+    page.get_by_label("Verdict").select_option("errata")
+    assert said(page).startswith(f"{sum(record['verdict'] in (CORRECTED, SLIP) for record in records)} of")
+    page.get_by_role("button", name="Reset").click()
+    page.wait_for_function(
+        "rows => document.querySelector('.ledger-filter output').textContent.startsWith(rows)", arg=f"{len(records)} "
+    )
     chapter = toc.chapters(ROOT)[1]
-    page.get_by_label("Chapter").select_option(toc.title(ROOT, chapter))
-    assert rows(page).count() == sum(record["chapter"] == chapter for record in records)
-    page.get_by_label("Words").fill(records[-1]["statement"][:30].upper())
+    page.get_by_label("Chapter").select_option(f"2. {toc.title(ROOT, chapter)}")
+    assert said(page).startswith(f"{sum(record['chapter'] == chapter for record in records)} of")
+    page.get_by_label("Filter", exact=True).fill(records[-1]["statement"][:30].upper())
     page.get_by_label("Chapter").select_option("")
     assert rows(page).count() >= 1
-    page.get_by_label("Words").fill("no claim says this")
-    assert said.inner_text() == f"0 of {len(records)} claims"
+    page.get_by_label("Filter", exact=True).fill("no claim says this")
+    assert said(page) == f"0 of {len(records)} claims"
+
+
+def test_the_ledger_is_sorted_and_has_pages(visit):
+    names = sorted((record["id"].split("/")[1] for record in ledger.read(ROOT)), key=str.casefold)
+    page = visit("book/what_replicates.html")
+    head = page.get_by_role("columnheader", name="claim")
+    head.get_by_role("button").press("Enter")
+    assert head.get_attribute("aria-sort") == "ascending"
+    first = rows(page).first.locator("a").first
+    assert first.inner_text() == names[0]
+    page.get_by_role("button", name="Next").click()
+    assert page.locator(".ledger-pages output").inner_text() == f"page 2 of {-(-len(names) // 25)}"
+    page.reload()
+    assert page.locator(".ledger-pages output").inner_text().startswith("page 2 of") and first.inner_text() != names[0]
+    head.get_by_role("button").click()
+    assert head.get_attribute("aria-sort") == "descending" and first.inner_text() == names[-1]
+
+
+def test_without_a_script_the_ledger_is_a_plain_table(visit):
+    page = visit("book/what_replicates.html", java_script_enabled=False)
+    assert rows(page).count() == len(ledger.read(ROOT))
+    assert not page.locator(".ledger-filter").is_visible() and not page.locator(".ledger-pages").is_visible()
 
 
 def test_what_the_ledger_shows_is_in_the_address(visit):
     page = visit("book/what_replicates.html?verdict=not+reproduced")
-    chapter = toc.title(ROOT, toc.chapters(ROOT)[0])
+    chapter = f"1. {toc.title(ROOT, toc.chapters(ROOT)[0])}"
     page.get_by_label("Verdict").select_option("corrected")
     page.get_by_label("Chapter").select_option(chapter)
-    page.get_by_label("Words").fill("rate & ratio")
+    page.get_by_label("Filter", exact=True).fill("rate & ratio")
     asked = parse_qs(urlsplit(page.evaluate("location.href")).query)
     assert asked == {"verdict": ["corrected"], "chapter": [chapter], "words": ["rate & ratio"]}
-    page.get_by_label("Words").fill("")
+    page.get_by_label("Filter", exact=True).fill("")
     shown = rows(page).count()
     assert 0 < shown < len(ledger.read(ROOT))
     page.goto(page.evaluate("location.href"))  # as who gets the link sees it
@@ -107,7 +137,7 @@ def test_what_the_ledger_shows_is_in_the_address(visit):
 
 def test_on_a_phone_a_row_of_the_ledger_shows_its_verdict(visit):
     page = visit("book/what_replicates.html?verdict=corrected", PHONE)
-    assert rows(page).count() == sum(record["verdict"] == CORRECTED for record in ledger.read(ROOT))
+    assert said(page).startswith(f"{sum(record['verdict'] == CORRECTED for record in ledger.read(ROOT))} of")
     for row in rows(page).all()[:10]:
         name, verdict = row.locator("td").first.bounding_box(), row.locator("td").last.bounding_box()
         assert row.locator("td").last.inner_text() == "corrected"
@@ -133,14 +163,14 @@ def test_the_front_page_counts_as_the_ledger_does_and_leads_there(visit):
         assert tile.locator(".sd-card-title").inner_text() == str(expected)
         tile.locator("a").press("Enter")
         page.wait_for_url("**/what_replicates.html?*")
-        assert rows(page).count() == expected
+        assert said(page).startswith(f"{expected} of")
         page.go_back()
 
 
 def test_a_row_of_the_ledger_leads_to_its_claim(visit):
     record = ledger.read(ROOT)[-1]
-    page = visit("book/what_replicates.html")
-    page.locator("table tbody tr").last.locator("a").first.click()
+    page = visit(f"book/what_replicates.html#what_replicates-{record['id'].replace('/', '-')}")
+    page.locator("tr:has(:target) a").first.click()
     page.wait_for_url(f"**/{record['chapter']}.html#*")
     box = page.locator(page.evaluate("location.hash"))
     assert "claim" in box.get_attribute("class").split()

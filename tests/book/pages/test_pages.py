@@ -1,10 +1,12 @@
 """What the pages take: on a small book with made-up claims."""
 
+import json
+
 import pytest
 import yaml
 
 from lib.book import pages
-from lib.book.pages import cite, course, front, ledger
+from lib.book.pages import cite, course, front, ledger, margins
 
 CFF = """\
 cff-version: 1.2.0
@@ -17,22 +19,6 @@ date-released: "2026-05-04"
 """
 CHAPTER = """\
 # Chapter one
-
-:::{admonition} Printed and true
-:class: warning
-Printed: $a$. True:
-$b$.
-:::
-
-```{admonition} Printed: 2. Correct: 3.
-:class: warning
-
-One was added.
-```
-
-```{admonition} A remark
-Not an error.
-```
 
 ```{exercise} First
 :label: one-ex-first
@@ -89,7 +75,7 @@ def counts(words):
 
 @pytest.fixture
 def root(tmp_path):
-    names = ["what_replicates", "errata", "course", "cite", "other"]
+    names = ["what_replicates", "course", "cite", "other"]
     chapters = [{"file": f"book/{name}.ipynb"} for name in ("one", "two", "three")]
     files = chapters + [{"file": f"book/{name}"} for name in names]
     (tmp_path / "_toc.yml").write_text(yaml.safe_dump({"root": "book/index", "chapters": files}))
@@ -103,48 +89,42 @@ def root(tmp_path):
 
 
 def test_only_pages_that_the_contents_name_take_something(root):
-    assert set(pages.substitutions(root, RECORDS)) == {"index", "what_replicates", "errata", "course", "cite"}
-    (root / "_toc.yml").write_text("root: book/other\nchapters:\n  - file: book/one.ipynb\n  - file: book/errata\n")
-    assert list(pages.substitutions(root, RECORDS)) == ["errata"]
+    assert set(pages.substitutions(root, RECORDS)) == {"index", "what_replicates", "course", "cite"}
+    (root / "_toc.yml").write_text("root: book/other\nchapters:\n  - file: book/one.ipynb\n  - file: book/cite\n")
+    assert list(pages.substitutions(root, RECORDS)) == ["cite"]
 
 
 def test_the_ledger_counts_and_links(root):
     words = ledger.what_replicates(root, RECORDS)
     assert counts(words) == ["6", "1", "2", "1", "2", "1", "1", "1", "1"]
-    text = words["chapters"]
-    assert text.index("## Chapter one") < text.index("one-worse") < text.index("## Chapter two") < text.index("two-lost")
+    text = words["claims"]
+    assert len(text.splitlines()) == 2 + len(RECORDS)
     assert (
-        "{ref}`right <one-right>` | a \\| b *(Eq. 1)* | 0.988, expected at least 0.9. Rivals: chance: 0.5; none: -inf |" in text
-    )
+        "{ref}`right <one-right>` | a \\| b *(Eq. 1)* | 0.988, expected at least 0.9. Rivals: chance: 0.5; none: -inf |  | "
+        "1. Chapter one | [reproduced]{.reproduced} |"
+    ) in text
     assert "{ref}`wrong <one-wrong>` | a \\| b *(Eq. 1)* | 0.988 (as printed: 0.123), expected at least 0.9 |" in text
     assert text.count("[corrected]{.corrected}") == 2
     assert (
-        "| a \\| b. Not reproduced: it fell *(Eq. 1)* | 0.988, expected at least 0.9 | [not reproduced]{.not-reproduced} |"
-        in text
-    )
+        "| a \\| b. Not reproduced: it fell *(Eq. 1)* | 0.988, expected at least 0.9 |  | "
+        "2. Chapter two | [not reproduced]{.not-reproduced} |"
+    ) in text
     assert "| a \\| b. Not decided: a night would tell *(Eq. 1)* | 0.988, expected at least 0.9 |" in text
 
 
-def test_the_errata_hold_what_is_corrected_and_nothing_else(root):
-    words = ledger.errata(root, RECORDS)
-    assert (words["corrected"], words["slip"]) == ("2", "1")
-    text = words["chapters"]
-    assert (
-        '<span id="errata-one-wrong"></span>{ref}`Eq. 1 <one-wrong>` | a \\| b | corrected | at least 0.9 | 0.123 | 0.988 |'
-        in text
-    )
-    assert "{ref}`Eq. 2 <one-worse>` | a \\| b | corrected | at least 0.9 | inf | 0.988 |" in text
-    assert "{ref}`Eq. 3 <one-typo>` | a \\| b | slip | at least 0.9 | 0.123 | 0.988 |" in text
-    assert "right" not in text
-    assert "lost" not in text
-    assert "## Chapter two" not in text
-
-
-def test_the_errata_quote_the_chapter(root):
-    text = ledger.errata(root, RECORDS)["chapters"]
-    assert "> Printed: $a$. True:\n> $b$." in text
-    assert "> **Printed: 2. Correct: 3.** One was added." in text
-    assert "Not an error" not in text
+def test_the_ledger_tells_the_seeds_of_todays_code(root):
+    (root / "book" / "quality").mkdir()
+    code = {"code": margins.digest(root, "one"), "date": "2026-01-02", "versions": "numpy 1", "rivals": {}, "printed": [None] * 2}
+    edges = {"low": ["-inf"] * 2, "high": [2, 2]}
+    rows = [
+        {"id": "one/right", "measured": [1, 1.5], "verdict": ["reproduced"] * 2, **edges, **code},
+        {"id": "one/wrong", "measured": [1, 3], "verdict": ["corrected", "not reproduced"], **edges, **code},
+        {"id": "one/typo", "measured": [1, 1.5], "verdict": ["slip"] * 2, **edges, **code, "code": "older"},
+    ]
+    (root / margins.TABLE).write_text("\n".join(map(json.dumps, rows)))
+    text = ledger.what_replicates(root, RECORDS)["claims"]
+    assert "| 2; 75% | 1. Chapter one | [reproduced]" in text and "| 1 of 2 | 1. Chapter one | [corrected]" in text
+    assert "|  | 1. Chapter one | [slip]" in text
 
 
 def test_the_course_guide_leaves_out_what_is_not_in_the_book(root):
