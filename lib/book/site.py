@@ -23,7 +23,6 @@ from lib.book import (
     search,
     slides,
     teaching,
-    thumbnails,
     toc,
 )
 
@@ -53,22 +52,6 @@ class MovingFigure(SphinxDirective):
         raise self.error(f"no figure {name} in the chapter {chapter}")
 
 
-class ClaimBox(SphinxDirective):
-    """Show a claim of a chapter on another page: `{claim-box} ID`. It has no anchor there, so its place stays the chapter."""
-
-    required_arguments = 1
-
-    def run(self) -> list[nodes.Node]:
-        """Return the claim's box, from the record in the executed notebook."""
-        (name,) = self.arguments
-        for record in ledger.read(Path(self.env.srcdir)):
-            if record["id"] == name:
-                whole = boxes.box(record)
-                whole["ids"].clear()
-                return [whole]
-        raise self.error(f"no chapter has the claim {name}")
-
-
 def mend(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
     """Repair what the theme leaves: no Thebe (it needs a server elsewhere), tables that scroll by keyboard, honest roles."""
     context["script_files"] = [script for script in context["script_files"] if not _is_thebe(script)]
@@ -85,7 +68,6 @@ def _is_thebe(script: Any) -> bool:
 def setup(app: Sphinx) -> dict:
     """Register with Sphinx."""
     app.add_directive("moving-figure", MovingFigure)
-    app.add_directive("claim-box", ClaimBox)
     boxes.setup(app)
     coverage.setup(app)
     search.setup(app)
@@ -95,7 +77,6 @@ def setup(app: Sphinx) -> dict:
     pictures.setup(app)
     downloads.setup(app)
     citing.setup(app)
-    thumbnails.setup(app)
     slides.setup(app)
     teaching.setup(app)
     app.connect("config-inited", fill)

@@ -1,18 +1,22 @@
-"""What the front page takes: counts and findings from the claims, cards and a line for each chapter."""
+"""What the front page takes: counts and findings from the claims, and a card for each chapter."""
 
-from collections import Counter
 from pathlib import Path
 
 import yaml
 
-from lib.book import thumbnails
-from lib.book.pages.ledger import by_chapter, counts
-from lib.book.toc import chapters
-from lib.claims import VERDICTS
+from lib.book.pages.ledger import counts
+from lib.book.toc import chapters, title
+
+CARD = """\
+::::{{grid-item-card}} {number}. {title}
+:link: {name}
+:link-type: doc
+{about}
+::::"""
 
 
 def front(root: Path, records: list[dict]) -> dict[str, str]:
-    """Return the counts, the findings and the claim of the first, the first chapter, the cards, and what came of each chapter.
+    """Return the counts, the findings, and a card of sphinx-design for each chapter.
 
     Raises
     ------
@@ -21,25 +25,16 @@ def front(root: Path, records: list[dict]) -> dict[str, str]:
     """
     guide = root / "book" / "course.yml"
     entries = yaml.safe_load(guide.read_text(encoding="utf-8"))["chapters"] if guide.is_file() else {}
-    lines = []
-    for chapter, rows in by_chapter(records).items():
-        tally = Counter(row["verdict"] for row in rows)
-        verdicts = ", ".join(f"{tally[verdict]} {verdict}" for verdict in VERDICTS if tally[verdict])
-        about = entries.get(chapter, {}).get("about", "").strip()
-        lines.append(f"- {{doc}}`/book/{chapter}`. {about} *{verdicts}.*")
-    return (
-        counts(records)
-        | findings(root, records)
-        | {
-            "start": f"[{{doc}}`Start reading </book/{chapters(root)[0]}>`]{{.start}}",
-            "cards": f"```{{raw}} html\n{thumbnails.cards(root)}\n```",
-            "chapters": "\n".join(lines),
-        }
-    )
+    cards = []
+    for number, name in enumerate(chapters(root), 1):
+        about = entries.get(name, {}).get("about", "").strip()
+        cards.append(CARD.format(number=number, title=title(root, name).split(":")[0], name=name, about=about))
+    grid = ":::::{grid} 1 2 3 3\n:gutter: 2\n:class-container: chapter-cards\n\n" + "\n\n".join(cards) + "\n:::::"
+    return counts(records) | {"findings": findings(root, records), "cards": grid}
 
 
-def findings(root: Path, records: list[dict]) -> dict[str, str]:
-    """Return the findings of `book/findings.yml`, each with the number of its claim and a link, and the first one's claim."""
+def findings(root: Path, records: list[dict]) -> str:
+    """Return the findings of `book/findings.yml`, each with the number of its claim and a link."""
     path = root / "book" / "findings.yml"
     found = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else []
     known = {record["id"]: record for record in records}
@@ -57,5 +52,4 @@ def findings(root: Path, records: list[dict]) -> dict[str, str]:
         verdict = record["verdict"]
         link = f"[{{ref}}`{verdict.capitalize()} <{name.replace('/', '-')}>`]{{.{verdict.replace(' ', '-')}}}"
         lines.append(f"- {said} {link}")
-    box = f"```{{claim-box}} {found[0]['claim']}\n```" if found else ""
-    return {"findings": "\n".join(lines), "claim": box}
+    return "\n".join(lines)

@@ -16,11 +16,9 @@ def bottom(locator):
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_front_page_fits_a_screen(visit, theme):
     page = visit("book/index.html", color_scheme=theme)
-    for part in (".verdict-tiles", ".start a", ".front-findings", ".front-findings .claim", ".chapter-cards"):
-        assert bottom(page.locator(part)) < LAPTOP["height"], part
-    lines = page.locator(".front-findings li")
-    assert lines.count() == 3
-    assert all(line.bounding_box()["height"] < 32 for line in lines.all())  # one line each
+    for part in ("h1", ".moving-slider", ".doors"):
+        assert bottom(page.locator(part).first) < LAPTOP["height"], part
+    assert page.locator(".front-findings li").count() == 3
 
 
 @pytest.mark.parametrize("viewport", [LAPTOP, PHONE], ids=["laptop", "phone"])
@@ -29,11 +27,6 @@ def test_the_cards_show_the_chapters_and_lead_there(visit, viewport):
     cards = page.locator(".chapter-cards a")
     names = toc.chapters(ROOT)
     assert cards.evaluate_all("all => all.map(one => one.getAttribute('href'))") == [f"{name}.html" for name in names]
-    for card in cards.all():
-        card.scroll_into_view_if_needed()
-        picture = card.locator("img")
-        picture.evaluate("image => image.decode()")
-        assert picture.bounding_box()["width"] >= 90
     cards.last.click()
     page.wait_for_url(f"**/{names[-1]}.html")
 
@@ -45,7 +38,7 @@ def test_start_reading_and_the_findings_lead_into_the_chapters(visit):
     box = page.locator(page.evaluate("location.hash"))
     assert box.inner_text().startswith("Corrected")
     page.go_back()
-    page.get_by_text("Start reading").click()
+    page.locator(".doors a").first.click()
     page.wait_for_url(f"**/{toc.chapters(ROOT)[0]}.html")
 
 
