@@ -16,7 +16,7 @@ from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 from sphinx.writers.html5 import HTML5Translator
 
-from lib.book import fonts
+FONT = "fonts/formulas.js"  # in book/_static
 
 # What the converter does not know, in words that it knows; both are drawn alike, or nearly.
 SPLIT = re.compile(r"\\(begin|end)\{split\}")
@@ -84,7 +84,7 @@ def visit_math_block(translator: HTML5Translator, node: nodes.math_block) -> NoR
 def bring(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
     """Let the formulas' font come with a page that has some, before it is drawn; search results may have some."""
     if page == "search" or "<math" in context.get("body", ""):
-        app.add_js_file(fonts.FORMULAS.relative_to(fonts.STATIC).as_posix(), priority=100)
+        app.add_js_file(FONT, priority=100)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

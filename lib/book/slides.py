@@ -26,7 +26,7 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 from lib import files
-from lib.book import fonts, formulas, ledger
+from lib.book import formulas, ledger
 from lib.book.toc import chapters, notebooks, title
 
 NUMBER = re.compile(r'class="(?:eqno|caption-number)">\s*([^<]*\w\)?)')
@@ -185,9 +185,8 @@ def page(heading: str, chapter: str, written: list[str], planned: bool) -> str:
     links = " · ".join(f'<a href="{address}">{words}</a>' for words, address in places.items())
     first = f'<h1>{escape(heading)}</h1>\n{written[0]}\n<p class="deck-links">{links}<span> · → next, Esc all slides</span></p>'
     styles = "\n".join(f'<link rel="stylesheet" href="../_static/{name}">' for name in STYLES)
-    font = fonts.FORMULAS.relative_to(fonts.STATIC).as_posix()
     scripts = "\n".join(f'<script defer src="../_static/{name}"></script>' for name in SCRIPTS)
-    head = f'{styles}\n<script src="../_static/{font}"></script>\n{scripts}'
+    head = f'{styles}\n<script src="../_static/{formulas.FONT}"></script>\n{scripts}'
     sections = [f'<section class="title-slide">\n{first}\n</section>', *(f"<section>\n{one}\n</section>" for one in written[1:])]
     return PAGE.format(title=escape(heading), head=head, slides="\n".join(sections))
 

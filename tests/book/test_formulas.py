@@ -2,12 +2,14 @@
 
 import html
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
+import pydata_sphinx_theme
 import pytest
 from docutils import nodes
 
-from lib.book import fonts, formulas
+from lib.book import formulas
 
 
 def plain(latex, block=False):
@@ -86,11 +88,9 @@ def test_long_formulas_scroll_by_keyboard_and_short_ones_are_no_stop():
         assert "".join(page.body).count('tabindex="0"') == stops
 
 
-def test_code_points_are_read():
-    assert fonts.points("41 43-45") == {0x41, 0x43, 0x44, 0x45}
-
-
 def test_the_fonts_are_small():
-    assert fonts.FORMULAS.stat().st_size < 90_000
-    assert (fonts.STATIC / fonts.AWESOME).stat().st_size < 10_000
-    assert (fonts.THEME / fonts.AWESOME).is_file()  # or the book's would not stand in its place
+    static, icons = Path(__file__).parents[2] / "book" / "_static", "vendor/fontawesome/webfonts/fa-solid-900.woff2"
+    assert (static / formulas.FONT).stat().st_size < 90_000
+    assert (static / icons).stat().st_size < 10_000
+    theme = Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_theme" / "static"
+    assert (theme / icons).is_file()  # or the book's would not stand in its place
