@@ -5,7 +5,7 @@ the product of two small kernels, and its Jacobian is never formed. A convolutio
 is the sum over places. Source: Novak et al. (2022), "Fast finite width neural tangent kernel".
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -13,7 +13,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
-from torch.utils._pytree import tree_leaves
 
 VIEWS = [(Tensor.mT.__get__, ["own"]), (Tensor.unsqueeze, ["own", ""])]  # of weights before a product, of biases before a sum
 Factor = Callable[[Tensor], "Outer | Whole"]  # what slopes (n, c, ...) of the outputs in what leaves a layer make of it
@@ -63,8 +62,9 @@ def factors(network: Callable, parameters: Mapping[str, Tensor], points: Tensor)
         with Watch(leaves) as watch:
             outputs = network(leaves, points, ())[0]
         left, made = zip(*watch.layers, strict=True)
-        slopes = [torch.autograd.grad(out.sum(), left, retain_graph=True, materialize_grads=True) for out in outputs.unbind(1)]
-    return [factor(torch.stack(of, 1)) for factor, of in zip(made, zip(*slopes, strict=True), strict=True)]
+        one_each = torch.eye(outputs.shape[1]).to(outputs)[:, None].expand(-1, *outputs.shape)  # (c, n, c)
+        slopes = torch.autograd.grad(outputs, left, one_each, is_grads_batched=True, materialize_grads=True)
+    return [factor(of.transpose(0, 1).contiguous()) for factor, of in zip(made, slopes, strict=True)]
 
 
 class Watch(TorchFunctionMode):
@@ -80,7 +80,7 @@ class Watch(TorchFunctionMode):
         """Carry out a function of torch; if parameters are among its arguments, note what they do."""
         kwargs = kwargs or {}
         found = func(*args, **kwargs)
-        names = {self.known[id(value)][0] for value in tree_leaves((args, kwargs)) if id(value) in self.known}
+        names = {self.known[id(value)][0] for value in _leaves((*args, *kwargs.values())) if id(value) in self.known}
         if names:
             roles = [self.known.get(id(value), (None, "", None))[1] for value in args]
             if (func, roles) in VIEWS:
@@ -91,6 +91,15 @@ class Watch(TorchFunctionMode):
                 self.acted |= names
                 self.layers.append((found, _factor(func, roles, args, kwargs)))
         return found
+
+
+def _leaves(values: Iterable) -> Iterator[Any]:
+    """Yield arguments of a function, and what lists and tuples among them hold."""
+    for value in values:
+        if isinstance(value, list | tuple):
+            yield from _leaves(value)
+        else:
+            yield value
 
 
 def _factor(func: Callable, roles: list[str], args: tuple, kwargs: dict[str, Any]) -> Factor:

@@ -82,26 +82,25 @@ def ntk(
         return network(one, point[None], ())[0][0]
 
     jacobian = vmap(jacrev(outputs), in_dims=(None, 0))  # by name, (points, c, ...)
+    by_layer = getattr(network, "points_apart", False)
 
-    def written_out(one: dict[str, "Tensor"], points: "Tensor") -> list[layers.Whole]:
-        parts = jacobian(one, points).values()
-        return [layers.Whole(part if part.ndim > 2 else part[..., None]) for part in parts]
+    def factors(one: dict[str, "Tensor"], points: "Tensor") -> list:
+        """Return the derivatives at some points, by layer if the network is made of layers, else written out."""
+        nonlocal by_layer
+        if by_layer:
+            try:
+                return layers.factors(network, one, points)
+            except layers.UnknownUse:
+                by_layer = False
+        return [layers.Whole(part if part.ndim > 2 else part[..., None]) for part in jacobian(one, points).values()]
 
-    def way(one: dict[str, "Tensor"], point: "Tensor") -> Callable:
-        """Return how factors are found: by layer, if the network is made of layers."""
-        if not getattr(network, "points_apart", False):
-            return written_out
-        try:
-            layers.factors(network, one, point)
-        except layers.UnknownUse:
-            return written_out
-        return partial(layers.factors, network)
-
+    each = [{name: value[m] for name, value in parameters.items()} for m in range(members)]
+    written_out = getattr(network, "outputs", np.inf) * sum(value.nbytes for value in each[0].values())  # bytes of a point
+    if block is None and inputs.shape[1] * written_out > BLOCK_BYTES:
+        block = max(1, BLOCK_BYTES // sum(part.nbytes for factor in factors(each[0], inputs[0, :1]) for part in factor))
     kernels = []
-    for one, points in zip(({name: value[m] for name, value in parameters.items()} for m in range(members)), inputs, strict=True):
-        factors = way(one, points[:1])
-        bytes_each = sum(part.nbytes for factor in factors(one, points[:1]) for part in factor)
-        blocks = points.split(block or max(1, BLOCK_BYTES // bytes_each))
+    for one, points in zip(each, inputs, strict=True):
+        blocks = points.split(block or len(points))
         tiles = [[None] * len(blocks) for _ in blocks]
         for i, these in enumerate(blocks):
             left = factors(one, these)
