@@ -16,7 +16,6 @@ from tqdm import tqdm
 from evidence import table
 from evidence.speed import measure
 from evidence.speed.workloads import WORKLOADS
-from lib.book.pages import speed as page
 from lib.provenance import versions
 
 SAME = ("processor", "cores", "gpu", "threads", "versions")  # of all rows of a table
@@ -62,7 +61,6 @@ def run(names: Sequence[str]) -> int:
     if whole:
         made |= {"seconds": round(time.perf_counter() - start), "load": os.getloadavg()[2]}
     table.keep("speed", {"provenance": made, **found})
-    print("\n\n".join(page.comparison(rows) for rows in found.values()))
     return 0
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lib.book import coverage, toc
-from lib.book.pages import cite, course, front, ledger, margins, mutants, speed
+from lib.book.pages import cite, course, front, ledger, margins, tested
 
 Words = dict[str, str]
 
@@ -20,10 +20,9 @@ FROM_FILES: dict[str, Callable[[Path], Words]] = {
     "course": course.course,
     "syllabus": course.syllabus,
     "cite": cite.cite,
-    "speed": speed.speed,
     "where": coverage.where,
     "margins": margins.margins,
-    "mutants": mutants.mutants,
+    "tested": tested.tested,
 }
 
 

@@ -67,7 +67,7 @@ def test_without_javascript_details_are_in_a_fold(visit):
         assert fold.locator("pre").is_visible()
 
 
-@pytest.mark.parametrize("name", ["index", "speed", toc.chapters(ROOT)[0]])
+@pytest.mark.parametrize("name", ["index", "tested", toc.chapters(ROOT)[0]])
 def test_each_page_ends_with_the_version(visit, name):
     page = visit(f"book/{name}.html")
     assert f"Version {citing.read(ROOT).version}" in page.locator(".citing").inner_text()
