@@ -48,11 +48,11 @@ pdf: setup  ## print the built site into one file, _build/book.pdf; needs Chromi
 course: setup  ## write the problem sets into _build/course, and with their solutions into _build/solutions
 	$(BIN)/python -m lib course
 
-# The pages of "Speed and trust", each from its table in book/quality/; `python -m evidence --help` says how to renew a part of one.
+# The tables in book/quality/, from which "How this book is tested" and the ledger take their numbers.
 
 bench: export OMP_NUM_THREADS := 1
 bench: setup  ## the engine beside the plain loop and the machine's limit; some minutes
-	$(BIN)/python -m evidence speed
+	$(BIN)/python -m tests.tools.bench
 
 seeds: setup  ## every claim with 20 seeds; hours on two cores, and goes on where it stopped
 	$(BIN)/python -m lib seeds
@@ -60,7 +60,7 @@ seeds: setup  ## every claim with 20 seeds; hours on two cores, and goes on wher
 mutate: export OMP_NUM_THREADS := 1
 mutate: setup  ## change formulas, one at a time, and see whether a test fails; tries again only what has changed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check mutmut==3.8.1 libcst==1.9.0 setproctitle==1.3.8 textual==8.2.8
-	$(BIN)/python -m evidence mutants
+	$(BIN)/python -m tests.tools.mutants
 
 audit:  ## ask whether a pinned package has a known vulnerability; needs the network
 	$(PYTHON) -m venv _build/audit

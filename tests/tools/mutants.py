@@ -7,6 +7,7 @@ again only if its module is named, or if its function, or a file with a test tha
 `equivalent_mutants.toml` does not have it.
 """
 
+import argparse
 import ast
 import hashlib
 import importlib
@@ -36,10 +37,10 @@ from types import FunctionType
 import pytest
 from hypothesis import Phase, settings
 
-from evidence import Refusal, table
-from evidence.quiet import run_tests, silence
 from lib import files
+from lib.book.pages import tables
 
+ROOT = Path(__file__).parents[2]
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.toml")
 TESTS = ["tests/theory", "tests/test_kernels.py", "tests/test_measures.py", "tests/test_checks.py"]
 BUDGET = 30  # mutants in each module
@@ -69,30 +70,34 @@ class Change:
 
 def modules() -> list[str]:
     """Return the files with formulas."""
-    theory = sorted(path.relative_to(table.ROOT).as_posix() for path in (table.ROOT / "lib/theory").glob("[!_]*.py"))
+    theory = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "lib/theory").glob("[!_]*.py"))
     return [*theory, "lib/kernels/tangent.py", "lib/kernels/layers.py", "lib/measures.py"]
 
 
-def rows() -> dict[str, str]:
-    """Name the modules."""
-    drawn = Counter(mutant["module"] for mutant in table.known("mutants").get("mutants", []))
-    return {Path(module).stem: f"mutants: {drawn[module]}" for module in modules()}
-
-
-def seconds(names: Sequence[str]) -> float | None:
-    """Say how long it took the last time to run the tests, and then to try the mutants of modules."""
-    before = table.known("mutants")
-    lines = [line for line in before.get("mutants", []) if Path(line["module"]).stem in names]
-    tried = table.total(line.get("seconds") for line in lines)
-    return None if tried is None or "seconds" not in before else before["seconds"] + tried / CORES
-
-
-def run(names: Sequence[str]) -> int:
+def main() -> int:
     """Try the mutants of modules; return 1 if tests cannot be run or fail without a mutant."""
+    parser = argparse.ArgumentParser(prog="python -m tests.tools.mutants", description=__doc__.split("\n")[0])
+    names = [Path(module).stem for module in modules()]
+    parser.add_argument(
+        "names", nargs="*", choices=[[], *names], metavar="MODULE", help="try these whole (default: what has changed)"
+    )
+    chosen = parser.parse_args().names or names
     if find_spec("mutmut") is None:
-        raise Refusal("mutmut is not installed: `make mutate` brings it")
-    paths = [str(table.ROOT / path) for path in TESTS]
-    return int(run_tests(["-p", "no:cacheprovider", "--capture=no", *paths], Runner(names)) != 0)
+        parser.error("mutmut is not installed: `make mutate` brings it")
+    return int(
+        pytest.main(["-p", "no:cacheprovider", "--capture=no", *(str(ROOT / path) for path in TESTS)], [Runner(chosen)]) != 0
+    )
+
+
+def silence() -> None:
+    """Send what this process prints nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def known_table() -> dict:
+    """Read the table; where there is none, it is empty."""
+    path = tables.place(ROOT, "mutants")
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 def proposals(module: str) -> tuple[dict[Change, str], int]:
@@ -103,7 +108,7 @@ def proposals(module: str) -> tuple[dict[Change, str], int]:
     import libcst as cst
     from mutmut.mutation.file_mutation import create_mutations
 
-    tree, mutations, *_ = create_mutations(module, without_checks((table.ROOT / module).read_text(encoding="utf-8")))
+    tree, mutations, *_ = create_mutations(module, without_checks((ROOT / module).read_text(encoding="utf-8")))
     names = {}
     for node in tree.body:
         parts, prefix = (node.body.body, f"{node.name.value}.") if isinstance(node, cst.ClassDef) else ([node], "")
@@ -250,7 +255,7 @@ class Runner:
         """Run all tests without a mutant, then those that reach the function on each mutant of the draw."""
         if session.testsfailed:
             raise session.Interrupted("not all tests could be collected")
-        before = table.known("mutants")
+        before = known_table()
         known = {change_of(line): {name: line[name] for name in FOUND if name in line} for line in before.get("mutants", [])}
         with self.fork.Pool(CORES, signal.signal, (signal.SIGINT, signal.SIG_DFL)) as pool:
             found = dict(zip(self.modules, pool.map(proposals, self.modules), strict=True))
@@ -328,4 +333,8 @@ def write(head: dict, lines: dict[Change, dict]) -> None:
         if line:
             texts.append(json.dumps(asdict(change) | line | reason, ensure_ascii=False))
     text = json.dumps(head, indent=1)[:-2] + ',\n "mutants": [\n  ' + ",\n  ".join(texts) + "\n ]\n}\n"
-    files.write(table.place("mutants"), text)
+    files.write(tables.place(ROOT, "mutants"), text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

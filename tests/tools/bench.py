@@ -1,0 +1,191 @@
+"""Time the library beside the loop that a reader would write and the machine's limit, on one core, and on a GPU where there is one.
+
+`python -m tests.tools.bench [WORKLOAD ...]` prints what it finds; without names it measures all and writes
+`book/quality/speed.json`, from which the page "How this book is tested" takes its table. It wants a machine of its own.
+"""
+
+import argparse
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from datetime import UTC, datetime
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+import torch
+from numba import njit
+
+from lib import files
+from lib.book.pages import tables
+from lib.provenance import versions
+from tests.tools.workloads import WORKLOADS, Case
+
+Loop = Callable[[int], object]  # takes a number of steps
+
+ROOT = Path(__file__).parents[2]
+ROUNDS, LEAST = 7, 0.4  # rounds, and seconds of a loop in each
+SIDE = {"cpu": 1024, "cuda": 8192}  # of the large square matrices
+CLOSE = 1e-3  # relative distance of the two results after three steps, in single precision
+
+
+def main() -> None:
+    """Measure workloads, each in a process of its own."""
+    parser = argparse.ArgumentParser(prog="python -m tests.tools.bench", description=__doc__.split("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="WORKLOAD", help=f"by default all: {', '.join(WORKLOADS)}")
+    names = parser.parse_args().names
+    if unknown := sorted({*names} - {*WORKLOADS}):
+        parser.error(f"there is no workload {', '.join(unknown)}; there are {', '.join(WORKLOADS)}")
+    start, found = time.perf_counter(), {}
+    for device in ("cpu", "cuda") if torch.cuda.is_available() else ("cpu",):
+        for name in names or WORKLOADS:
+            with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+                row = pool.submit(measure, name, device).result()
+            found.setdefault(device, {})[name] = row
+            ratios = (
+                f"{row['plain over ours']['median']:.2f} × the plain loop, {row['limit over ours']['median']:.1%} of the limit"
+            )
+            print(f"{device}, {name}: {ratios}", flush=True)
+    if not names:
+        made = provenance() | {"seconds": round(time.perf_counter() - start), "load": os.getloadavg()[2]}
+        files.write(tables.place(ROOT, "speed"), json.dumps({"provenance": made, **found}, indent=1, ensure_ascii=False) + "\n")
+
+
+def provenance() -> dict:
+    """Say on what is measured, with what and when."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
+    models = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
+    return {
+        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "processor": models[0] if models else platform.processor() or platform.machine(),
+        "cores": os.cpu_count(),
+        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+        "threads": 1,
+        "versions": f"Python {platform.python_version()}, {versions()}",
+    }
+
+
+def measure(name: str, device: str) -> dict:
+    """Return how long a step takes by our code and by the plain loop, and the limit.
+
+    Raises
+    ------
+    ValueError
+        If the two do not come to the same.
+    """
+    torch.set_num_threads(1)
+    torch.set_flush_denormal(True)  # as lib.training does
+    workload = WORKLOADS[name]
+    sizes = {**workload.sizes, **((workload.cuda or {}) if device == "cuda" else {})}
+    case = workload.build(device, **sizes)
+    compare(name, case)
+    large, traffic = large_products(device, case.dtype), passes(device, case)
+    seconds = in_turn({"ours": case.ours().advance, "plain": case.plain().advance, "large": large, "traffic": traffic}, device)
+    by_products = seconds["large"] * case.operations / (2 * SIDE[device] ** 3)
+    products_bind = np.median(by_products) >= np.median(seconds["traffic"])
+    limit = by_products if products_bind else seconds["traffic"]
+    plain = seconds["plain"] * sizes["members"] / case.plain_members
+    return {
+        "title": workload.title,
+        "step": workload.step,
+        "sizes": sizes,
+        "ours": _spread(seconds["ours"] / sizes["members"]),
+        "plain": _spread(plain / sizes["members"]),
+        "limit": _spread(limit / sizes["members"]),
+        "binds": "products" if products_bind else "memory",
+        "plain over ours": _spread(plain / seconds["ours"]),
+        "limit over ours": _spread(limit / seconds["ours"]),
+    }
+
+
+def compare(name: str, case: Case) -> None:
+    """Take three steps with our code and with the plain loop, and see that they come to the same."""
+    ours, plain = case.ours(), case.plain()
+    ours.advance(3)
+    plain.advance(3)
+    own, other = ours.state(), plain.state()
+    apart = max(np.linalg.norm(own[part] - other[part]) / np.linalg.norm(other[part]) for part in other)
+    if not apart < CLOSE:
+        raise ValueError(f"{name}: ours and the plain loop differ by {apart:.1e}")
+
+
+def large_products(device: str, dtype: torch.dtype) -> Loop:
+    """Return a loop of products of large square matrices, the most that the machine does."""
+    left, right = torch.randn(2, SIDE[device], SIDE[device], device=device, dtype=dtype)
+    out = left @ right
+
+    def loop(steps: int) -> None:
+        for _ in range(steps):
+            torch.mm(left, right, out=out)
+
+    return loop
+
+
+@njit(fastmath=True)
+def _read(values):
+    total = values[0]
+    for j in range(values.size):
+        total += values[j]
+    return total
+
+
+@njit(fastmath=True)
+def _change(values, factor):
+    for j in range(values.size):
+        values[j] *= factor
+
+
+def passes(device: str, case: Case) -> Loop:
+    """Return a loop that reads, and changes, as many numbers as a step must."""
+    read, updated = -(-case.read // case.apart), -(-case.updated // case.apart)
+    numbers = torch.ones(max(read, updated), device=device, dtype=case.dtype)
+    looked, changed = numbers[:read], numbers[:updated]
+    here = device == "cpu"
+    if here:
+        looked, changed, one = looked.numpy(), changed.numpy(), numbers.numpy()[0]
+
+    def loop(steps: int) -> None:
+        for _ in range(case.apart * steps):
+            if here:
+                _read(looked)
+                _change(changed, one)
+            else:
+                looked.sum()
+                changed.mul_(1)
+
+    return loop
+
+
+def in_turn(loops: Mapping[str, Loop], device: str) -> dict[str, np.ndarray]:
+    """Time loops round by round; return the seconds of a step, (rounds,), by name."""
+    clock = time.perf_counter if device == "cuda" else time.process_time
+
+    def seconds(loop: Loop, steps: int) -> float:
+        start = clock()
+        loop(steps)
+        if device == "cuda":
+            torch.cuda.synchronize()
+        return clock() - start
+
+    def enough(loop: Loop) -> int:
+        loop(1)  # may load and compile
+        steps = 1
+        while (taken := seconds(loop, steps)) < LEAST / 2:
+            steps *= 2
+        return max(1, round(steps * min(LEAST / taken, 4)))
+
+    steps = {name: enough(loop) for name, loop in loops.items()}
+    rounds = [{name: seconds(loop, steps[name]) / steps[name] for name, loop in loops.items()} for _ in range(ROUNDS)]
+    return {name: np.array([one[name] for one in rounds]) for name in loops}
+
+
+def _spread(values: np.ndarray) -> Mapping[str, float]:
+    return {"median": float(np.median(values)), "least": float(values.min()), "greatest": float(values.max())}
+
+
+if __name__ == "__main__":
+    main()
