@@ -78,15 +78,14 @@ def main() -> int:
     """Try the mutants of modules; return 1 if tests cannot be run or fail without a mutant."""
     parser = argparse.ArgumentParser(prog="python -m tests.tools.mutants", description=__doc__.split("\n")[0])
     names = [Path(module).stem for module in modules()]
-    parser.add_argument(
-        "names", nargs="*", choices=[[], *names], metavar="MODULE", help="try these whole (default: what has changed)"
-    )
+    parser.add_argument("names", nargs="*", metavar="MODULE", help=f"try these whole; by default what has changed in {names}")
     chosen = parser.parse_args().names or names
+    if unknown := sorted({*chosen} - {*names}):
+        parser.error(f"there is no module {', '.join(unknown)}; there are {', '.join(names)}")
     if find_spec("mutmut") is None:
         parser.error("mutmut is not installed: `make mutate` brings it")
-    return int(
-        pytest.main(["-p", "no:cacheprovider", "--capture=no", *(str(ROOT / path) for path in TESTS)], [Runner(chosen)]) != 0
-    )
+    paths = [str(ROOT / path) for path in TESTS]
+    return int(pytest.main(["-p", "no:cacheprovider", "--capture=no", *paths], [Runner(chosen)]) != 0)
 
 
 def silence() -> None:

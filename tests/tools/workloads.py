@@ -43,6 +43,7 @@ class Case:
     read, updated : the fewest numbers that a step must read, and must read and write, beyond what a core may keep to itself
     apart : how many members run one after the other, each with its share of these numbers
     dtype : of the numbers
+    comparable : whether both draw the same random numbers, so that they come to the same
     """
 
     ours: Callable[[], Run]
@@ -53,6 +54,7 @@ class Case:
     apart: int = 1
     plain_members: int = 1
     dtype: torch.dtype = torch.float32
+    comparable: bool = True
 
 
 @dataclass
@@ -203,6 +205,7 @@ def receptive_fields(device: str, members: int, width: int, points: int) -> Case
         operations=members * 2 * points * width * (40 + 40 + 1),  # forward, backward to the weights and to the biases
         read=count(parameters) + members * points * 41,
         updated=count(parameters),
+        comparable=False,
     )
 
 
