@@ -22,7 +22,6 @@ from lib.theory.activation_regions import (  # noqa: F401  the geometric half, u
     _circle,
     _sectors,
     _unit,
-    crossings,
     deep_crossings,
     hyperplanes,
     predictor,

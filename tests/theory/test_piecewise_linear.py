@@ -386,36 +386,6 @@ def test_predictor_is_the_function_of_its_region(drawing, gamma):
     np.testing.assert_allclose(pl.predictor(patterns, w, a, gamma)[-1], beta, rtol=1e-12, atol=1e-14)
 
 
-# --- crossings
-
-
-@given(seed=seeds, d=st.integers(1, 5), h=st.integers(1, 8), doubled=st.booleans())
-def test_crossings_are_all_places_where_neurons_flip(seed, d, h, doubled):
-    rng = np.random.default_rng(seed)
-    w, (start, end) = rng.normal(size=(h, d)), rng.normal(size=(2, d))
-    w = np.vstack([w, -0.7 * w]) if doubled else w
-    found = pl.crossings(w, start, end)
-    times = [0.0, *(crossing.t for crossing in found), 1.0]
-    assert all(0 <= t < later <= 1 for t, later in pairwise(times))
-    middles = [start + (t + later) / 2 * (end - start) for t, later in pairwise(times)]
-    patterns = np.array(middles) @ w.T > 0
-    np.testing.assert_array_equal(patterns[[0, -1]], np.array([start, end]) @ w.T > 0)
-    for crossing, before, after in zip(found, patterns[:-1], patterns[1:], strict=True):
-        np.testing.assert_array_equal(crossing.neurons, np.flatnonzero(before != after))
-        here = start + crossing.t * (end - start)
-        np.testing.assert_allclose(w[crossing.neurons] @ here, 0, atol=1e-12)
-        assert d == 1 or len(crossing.neurons) == 1 + doubled  # Proposition 17
-
-
-def test_crossings_at_the_edges():
-    w = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [-0.1, 0.0], [0.0, 0.0]])
-    assert [(c.t, c.neurons.tolist()) for c in pl.crossings(w, [1, 3], [-2, -6])] == [(pytest.approx(1 / 3), [0, 1, 2, 3])]
-    assert pl.crossings(w, [0, 1], [0, 5]) == []  # along a hyperplane, and from the ends of others
-    assert pl.crossings(w, [1, 0], [1, 0]) == []
-    assert [c.neurons.tolist() for c in pl.crossings(w, [-1, 0.5], [0, 0.5])] == [[2]]
-    assert pl.crossings(np.zeros((2, 3)), np.ones(3), -np.ones(3)) == []
-
-
 def deep_pattern(weights, biases, x, gamma):
     """Tell which neurons of a deep network are active at x, numbered through the layers."""
     active = []
@@ -452,15 +422,6 @@ def test_deep_crossings_are_all_places_where_neurons_flip(seed, widths, biased, 
                 np.testing.assert_array_equal(deep_pattern(weights, biases, here, gamma), pattern)
     if widths[0] > 1 and biased:
         assert all(len(crossing.neurons) == 1 for crossing in found)  # Proposition 17, with generic biases
-
-
-@given(seed=seeds, d=st.integers(2, 5), h=st.integers(1, 8))
-def test_both_kinds_of_crossings_agree(seed, d, h):
-    rng = np.random.default_rng(seed)
-    w, (start, end) = rng.normal(size=(h, d)), rng.normal(size=(2, d))
-    for found, exact in zip(pl.crossings(w, start, end), pl.deep_crossings([w], None, start, end), strict=True):
-        assert abs(found.t - exact.t) < 1e-12
-        np.testing.assert_array_equal(found.neurons, exact.neurons)
 
 
 # --- Proposition 17 for deep networks without biases
@@ -542,7 +503,6 @@ EYE, ONES = np.eye(2), np.ones(2)
         (lambda: pl.regions(np.eye(3)), r"w has shape \(3, 3\): want neurons in the plane"),
         (lambda: pl.predictor([True], EYE, ONES), r"pattern \(1,\), w \(2, 2\), a \(2,\) do not fit"),
         (lambda: pl.predictor([True, False], EYE, np.ones(3)), "do not fit"),
-        (lambda: pl.crossings(EYE, ONES, np.ones(3)), r"w \(2, 2\), start \(2,\), end \(3,\) do not fit"),
         (lambda: pl.deep_crossings([EYE, np.eye(3)], None, ONES, ONES), "do not fit: want"),
         (lambda: pl.deep_crossings([EYE], [np.ones(3)], ONES, ONES), "do not fit: want"),
         (lambda: pl.deep_crossings([EYE], [ONES, ONES], ONES, ONES), "do not fit: want"),
