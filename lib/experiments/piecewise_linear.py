@@ -13,7 +13,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from lib.checks import broadcastable, fit, matrix, number, numbers, optional, positives, seed, size, takes, vector, wholes
+from lib.checks import broadcastable, fit, matrix, numbers, optional, positives, seed, size, takes, vector, wholes
 from lib.experiments import authors_draw
 from lib.kernels import kernel_turn, two_layer_ntk
 from lib.networks import Dense
@@ -52,7 +52,6 @@ def balanced_student(rng: np.random.Generator, units: int, dimension: int) -> tu
     units=size,
     teachers=size,
     points=size,
-    mean=optional(number),
     teacher_seed=optional(seed),
     device=check_device,
 )
@@ -70,7 +69,6 @@ def students(
     points: int = 1000,
     device: str = "cpu",
     precise: bool = False,
-    mean: float | None = None,
     authors: bool = False,
     teacher_seed: int | None = None,
 ) -> xr.Dataset:
@@ -83,7 +81,6 @@ def students(
     record : steps at which the weights are kept
     units : of a student, an even number; a teacher has `teachers`
     precise : train in float64
-    mean : give a student's targets this mean, in units of their standard deviation; None leaves them as they are
     authors, teacher_seed : draw what the authors' code draws at a seed (see `lib.experiments.authors_draw.problem`)
 
     Returns
@@ -97,8 +94,6 @@ def students(
     draw = partial(authors_draw.problem, teacher_seed=teacher_seed) if authors else _problem
     problems = [draw(int(s), dimension, units, teachers, points)[:4] for s in seed]
     x, y, w, a = (np.stack(parts) for parts in zip(*problems, strict=True))
-    if mean is not None:
-        y = y - y.mean(axis=1, keepdims=True) + mean * y.std(axis=1, keepdims=True)
     w, a = scale_initialization(w, a, tau, delta)
     dtype = torch.float64 if precise else torch.float32
     parameters = {
@@ -147,7 +142,7 @@ def _weights(parameters: dict[str, Tensor], outputs: Tensor, hidden: list[Tensor
     return {"w": (("unit", "input"), parameters["weight1"]), "a": (("unit",), parameters["weight2"][:, 0])}
 
 
-@takes(tau=positives, mean=optional(number))
+@takes(tau=positives)
 def distances(
     tau: ArrayLike,
     delta: ArrayLike,
@@ -155,13 +150,12 @@ def distances(
     *,
     steps: int,
     record: Sequence[int],
-    mean: float | None = None,
     authors: bool = False,
     device: str = "cpu",
 ) -> xr.Dataset:
     """Train `students` at a learning rate of .005/τ² and watch how far they go.
 
-    `steps`, `record`, `mean` and `authors` are those of `students`.
+    `steps`, `record` and `authors` are those of `students`.
 
     Returns
     -------
@@ -172,7 +166,7 @@ def distances(
     Source: figure 1(b) and its supporting figure.
     """
     tau, delta, seed, rate = _members(tau, delta, seed, 5e-3 / np.atleast_1d(tau) ** 2)
-    settings = {"steps": steps, "record": record, "mean": mean, "authors": authors, "device": device}
+    settings = {"steps": steps, "record": record, "authors": authors, "device": device}
     found = students(tau, delta, seed, learning_rate=rate, **settings)
     compared = [_compare(found.isel(member=m), int(s), device, authors) for m, s in enumerate(seed)]
     return xr.concat(compared, "member").assign(train=found.train, diverged=found.diverged).drop_vars("member")
@@ -185,8 +179,7 @@ def _compare(student: xr.Dataset, seed: int, device: str, authors: bool = False)
         fresh, (w, a) = authors_draw.fresh(10_000, dimension), authors_draw.problem(seed, dimension)[4:]
     else:
         fresh, (w, a) = sphere(np.random.default_rng((seed, 2)), 10_000, dimension), teacher(seed, dimension)
-    lifted = student.y.values - relu_network(w, a, student.x.values)  # the same at all points: another mean
-    answers = relu_network(w, a, fresh) + lifted.mean()
+    answers = relu_network(w, a, fresh)
     x, fresh, answers = (torch.tensor(v, dtype=torch.float32, device=device) for v in (student.x.values, fresh, answers))
     states = list(zip(torch.tensor(student.w.values, device=device), torch.tensor(student.a.values, device=device), strict=True))
 
@@ -206,7 +199,7 @@ def _compare(student: xr.Dataset, seed: int, device: str, authors: bool = False)
     )
 
 
-@takes(tau=positives, steps=size, record=wholes, refine=size)
+@takes(tau=positives)
 def turns(
     tau: ArrayLike,
     delta: ArrayLike,
@@ -214,14 +207,13 @@ def turns(
     *,
     steps: int,
     record: Sequence[int],
-    refine: int = 1,
     layers: bool = False,
     authors: bool = False,
     device: str = "cpu",
 ) -> xr.Dataset:
     """Train as `distances` does and split the turn of the kernel into gates and weights.
 
-    `refine` small steps take the place of one; `steps` and `record` count the large ones. `authors` is that of `students`.
+    `steps`, `record` and `authors` are those of `students`.
 
     Returns
     -------
@@ -231,14 +223,13 @@ def turns(
 
     Source: `lib.kernels.kernel_turn`, for section 5 and figure 1(b).
     """
-    tau, delta, seed, rate = _members(tau, delta, seed, 5e-3 / np.atleast_1d(tau) ** 2 / refine)
-    small = [refine * r for r in record]
-    settings = {"steps": refine * steps, "record": small, "authors": authors, "device": device}
+    tau, delta, seed, rate = _members(tau, delta, seed, 5e-3 / np.atleast_1d(tau) ** 2)
+    settings = {"steps": steps, "record": record, "authors": authors, "device": device}
     found = students(tau, delta, seed, learning_rate=rate, **settings)
     compared = [_compare(found.isel(member=m), int(s), device, authors) for m, s in enumerate(seed)]
     split = [_split(found.isel(member=m), layers) for m in range(len(seed))]
     parts = xr.merge([xr.concat(compared, "member"), xr.concat(split, "member")])
-    return parts.assign(train=found.train, diverged=found.diverged).assign_coords(step=list(record)).drop_vars("member")
+    return parts.assign(train=found.train, diverged=found.diverged).drop_vars("member")
 
 
 def _split(student: xr.Dataset, layers: bool) -> xr.Dataset:
@@ -329,22 +320,6 @@ RUNS = [
         PAPER,
         batch=9,
     ),
-    Run(  # what the plane does not keep: gates and weights. Eight of the seeds have teachers whose outputs have one sign.
-        "piecewise_linear/column",
-        turns,
-        grid(tau=[0.1], delta=[-0.25, 0, 0.25, 1], seed=[*range(8), *range(15, 23)]),
-        {"steps": 10_000, "record": [0, 100, 200, 300, 500, 1000, 7000, 10_000]},
-        PAPER,
-        batch=9,
-    ),
-    Run(  # the column's seeds with one sign, whose targets lose their mean
-        "piecewise_linear/centred",
-        distances,
-        grid(tau=[0.1], delta=[0, 1], seed=[0, 2, 4, 7, 15, 17, 19, 20]),
-        {"steps": 10_000, "record": [0, 100, 1000, 7000, 10_000], "mean": 0.0},
-        PAPER,
-        batch=9,
-    ),
     Run(
         "piecewise_linear/turns",
         turns,
@@ -361,23 +336,7 @@ RUNS = [
         PAPER,
         batch=9,
     ),
-    Run(  # the first thousand steps of a part of the column, each cut in ten
-        "piecewise_linear/small_steps",
-        turns,
-        grid(tau=[0.1], delta=[-0.25, 0, 0.25, 1], seed=[0, 1]),
-        {"steps": 1000, "record": [0, 1, 10, 100, 1000], "refine": 10},
-        PAPER,
-        batch=9,
-    ),
-    Run(  # a tenth of the plane's smallest scale: each step cut in a hundred, since the rate grows with 1/τ²
-        "piecewise_linear/tenth",
-        turns,
-        grid(tau=[0.01], delta=[0, 1], seed=range(8)),
-        {"steps": 200, "record": [0, 1, 2, 5, 10, 20, 50, 100, 200], "refine": 100},
-        PAPER,
-        batch=9,
-    ),
-    Run(  # the paper's supporting figure, ten times as long: every fourth place of the plane. Five minutes a network on a core.
+    Run(  # the paper's supporting figure, ten times as long: every fourth place of the plane. Half an hour a network on a core.
         "piecewise_linear/long",
         distances,
         grid(tau=TAU[::4], delta=DELTA[::4], seed=range(100, 102)),

@@ -89,34 +89,6 @@ class Crossing(NamedTuple):
     neurons: NDArray  # numbers of the neurons that flip there
 
 
-@takes(w=ANY_SIZE, start=vector, end=vector)
-def crossings(w: ArrayLike, start: ArrayLike, end: ArrayLike) -> list[Crossing]:
-    r"""Find all boundaries that a segment crosses, in order, for neurons without biases, in any dimension.
-
-    Neurons with one hyperplane flip together; if the segment meets several hyperplanes at one place, all their neurons do.
-
-    `w` has shape (h, d), `start` and `end` (d,). A hyperplane through an end is not crossed.
-
-    Examples
-    --------
-    >>> for t, neurons in crossings([[1, 0], [0, 1], [-2, 0]], start=[-1, -3], end=[1, 1]):
-    ...     print(t, neurons)
-    0.5 [0 2]
-    0.75 [1]
-
-    Source: Proposition 17, "there does not exist a boundary … where two neurons activations change simultaneously".
-    """
-    fit("(h, d), (d,), (d,)", w=w, start=start, end=end)
-    normals, number = hyperplanes(w)
-    z0, z1 = normals @ start, normals @ end
-    crossed = np.flatnonzero(np.sign(z0) * np.sign(z1) < 0)
-    t = z0[crossed] / (z0[crossed] - z1[crossed])
-    crossed, t = crossed[np.argsort(t)], np.sort(t)
-    first = np.flatnonzero(np.diff(t, prepend=-1) > TIED)
-    groups = np.split(crossed, first[1:])
-    return [Crossing(float(t[i]), np.flatnonzero(np.isin(number, group))) for i, group in zip(first, groups, strict=False)]
-
-
 @takes(
     weights=partial(arrays, check=ANY_SIZE), biases=optional(partial(arrays, check=vector)), start=vector, end=vector, gamma=slope
 )

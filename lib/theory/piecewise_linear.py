@@ -22,7 +22,6 @@ from lib.theory.activation_regions import (  # noqa: F401  the geometric half, u
     _circle,
     _sectors,
     _unit,
-    crossings,
     deep_crossings,
     hyperplanes,
     predictor,
@@ -107,7 +106,7 @@ def neuron_flow(
     ----------
     mu, delta, eta_a, eta_w : as in `direction_rate`
     direction : (..., d) unit vectors, which is not checked, since the stages of a solver may leave the sphere a little
-    xi : (..., d), the drive ξ of the neuron: `alignment_drive` with the residuals for targets
+    xi : (..., d), the drive ξ of the neuron
 
     Returns (...) and (..., d). Errors as `direction_rate`.
 
@@ -125,23 +124,8 @@ def neuron_flow(
 # --- the phase of alignment, while the output is negligible
 
 
-@takes(direction=vectors, inputs=matrix, targets=vector, gamma=slope)
-def alignment_drive(direction: ArrayLike, inputs: ArrayLike, targets: ArrayLike, gamma: float = 0.0) -> NDArray:
-    r"""Return :math:`\sum_i c_i x_i y_i`, the -ξ of neurons with these directions while :math:`f \approx 0`.
-
-    Parameters
-    ----------
-    direction : (..., d), of any length; on a boundary, where :math:`w^\top x_i = 0`, a point counts as not active
-    inputs, targets : (n, d) and (n,)
-    gamma : slope below zero, in [0, 1)
-
-    The result is (..., d). Source: section 5, "Phase I: Partition alignment".
-    """
-    fit("(..., d), (n, d), (n,)", direction=direction, inputs=inputs, targets=targets)
-    return _drive(direction, inputs, targets, gamma)
-
-
 def _drive(direction: NDArray, inputs: NDArray, targets: NDArray, gamma: float) -> NDArray:
+    """Return Σ c_i x_i y_i for neurons with these directions (..., d); where w·x_i = 0 a point counts as not active."""
     return np.where(direction @ inputs.T > 0, 1.0, gamma) * targets @ inputs
 
 
@@ -159,7 +143,7 @@ def alignment_phase(w: ArrayLike, a: ArrayLike, drive: ArrayLike, times: ArrayLi
     Parameters
     ----------
     w, a : (..., d) and (...) at time 0
-    drive : (..., d), e.g. from `alignment_drive`
+    drive : (..., d)
     times : (T,), in units of 1/(learning rate)
 
     Returns w (T, ..., d) and a (T, ...). Raises ValueError if a neuron grows beyond the largest float. Source: new.

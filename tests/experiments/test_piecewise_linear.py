@@ -119,33 +119,6 @@ def test_the_weights_part_layer_by_layer():
         np.testing.assert_allclose(found[name], kernels.kernel_distance(kernel(w0, a0), other), rtol=1e-4)
 
 
-def test_another_mean_is_that_of_the_fresh_points_too():
-    given = dict(steps=20, record=[0, 20], mean=0.5)
-    found = experiments.distances(0.5, 0.1, 3, **given).isel(member=0, step=-1)
-    states = experiments.students(0.5, 0.1, 3, learning_rate=0.02, **given).isel(member=0, step=-1)
-    assert found.train == states.train
-    fresh, teacher = experiments.sphere(np.random.default_rng(9), 200_000, 100), experiments.teacher(3, 100)
-    raw = experiments.relu_network(*teacher, states.x.values)
-    wanted = experiments.relu_network(*teacher, fresh) - raw.mean() + 0.5 * raw.std()
-    error = np.mean((experiments.relu_network(states.w.values, states.a.values, fresh) - wanted) ** 2)
-    np.testing.assert_allclose(found.test, error, rtol=0.05)  # two samples of points
-
-
-def test_small_steps_arrive_where_the_flow_does():
-    coarse, fine, finer = (
-        experiments.turns(1.0, 0.3, 0, steps=40, record=[0, 40], refine=refine).train[0, -1] for refine in (1, 4, 16)
-    )
-    assert abs(fine - finer) < 0.4 * abs(coarse - finer) < 1e-3
-
-
-def test_the_mean_of_the_targets_is_as_wanted():
-    plain, centred, lifted = (experiments.students(0.5, 0.0, 7, **SMALL, mean=m) for m in (None, 0.0, -2.0))
-    np.testing.assert_allclose(centred.y.mean("point"), 0, atol=1e-15)
-    np.testing.assert_allclose(plain.y - plain.y.mean("point"), centred.y, atol=1e-15)
-    np.testing.assert_allclose((lifted.y - centred.y).values, -2 * plain.y.std("point").values[:, None] * np.ones(12), rtol=1e-12)
-    np.testing.assert_array_equal(plain.w[:, 0], lifted.w[:, 0])
-
-
 def test_precise_students_agree_with_the_others():
     single, double = (experiments.students(0.5, 0.2, 7, **SMALL, precise=p) for p in (False, True))
     assert double.w.dtype == np.float64

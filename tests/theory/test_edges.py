@@ -19,11 +19,6 @@ def test_an_angle_is_the_same_for_covariances_of_any_size(size):
         localization.angle([1, 0], [1, -1], size * np.ones((2, 2)))
 
 
-def test_a_point_on_a_neurons_boundary_counts_as_not_active():
-    drive = piecewise_linear.alignment_drive([1.0, 0.0], [[0.0, 3.0]], [2.0], gamma=0.1)
-    np.testing.assert_allclose(drive, [0, 0.6])
-
-
 def test_inactive_neurons_add_nothing_unless_they_leak():
     np.testing.assert_array_equal(piecewise_linear.predictor([False, True], [[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]), [3, 4])
 

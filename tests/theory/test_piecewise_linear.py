@@ -33,6 +33,11 @@ def sigma(z, gamma):
     return np.maximum(z, gamma * z)
 
 
+def drive_of(w, x, y, gamma):
+    """Return Σ c_i x_i y_i for each neuron."""
+    return (np.where(w @ x.T > 0, 1, gamma) * y) @ x
+
+
 def angle_of(directions):
     return np.arctan2(directions[..., 1], directions[..., 0]) % (2 * np.pi)
 
@@ -118,7 +123,7 @@ def test_neuron_flow_of_a_network_follows_autograd(seed, h, n, d, gamma, delta):
         torch.autograd.functional.jvp(f, (tw.detach(), ta.detach()), (-tw.grad, -ta.grad))[1]
         for f in (lambda w, a: a * w.norm(dim=1), lambda w, a: w / w.norm(dim=1, keepdim=True))
     )
-    xi = pl.alignment_drive(w, x, residual.detach().numpy(), gamma)
+    xi = drive_of(w, x, residual.detach().numpy(), gamma)
     found = pl.neuron_flow(mu.detach().numpy(), direction.detach().numpy(), xi, delta)
     for velocity, exact in zip(found, (mu_dot.numpy(), direction_dot.numpy()), strict=True):
         np.testing.assert_allclose(velocity, exact, rtol=1e-9, atol=1e-13 * np.abs(xi).max() * (1 + abs(delta)))
@@ -145,16 +150,6 @@ def test_a_downstream_neuron_without_output_only_grows():
 
 
 # --- alignment
-
-
-@given(seed=seeds, h=st.integers(1, 4), n=st.integers(1, 5), d=st.integers(1, 4), gamma=slopes)
-def test_alignment_drive_sums_over_active_points(seed, h, n, d, gamma):
-    rng = np.random.default_rng(seed)
-    w, x, y = rng.normal(size=(2, h, d)), rng.normal(size=(n, d)), rng.normal(size=n)
-    drive = pl.alignment_drive(w, x, y, gamma)
-    for m, k in product(range(2), range(h)):
-        expected = sum((1 if w[m, k] @ x[i] > 0 else gamma) * x[i] * y[i] for i in range(n))
-        np.testing.assert_allclose(drive[m, k], expected, atol=1e-13)
 
 
 @given(seed=seeds, d=st.integers(1, 4), delta=st.sampled_from([-30.0, -1.0, 0.0, 1.0, 30.0]), tau=st.floats(0.01, 3))
@@ -254,7 +249,7 @@ def test_a_network_at_vanishing_scale_aligns_with_them(seed, gamma):
     x, teacher = unit(rng.normal(size=(20, 2))), unit(rng.normal(size=(3, 2)))
     y = sigma(x @ teacher.T, gamma) @ rng.choice([-1.0, 1.0], size=3)
     w, a = pl.scale_initialization(*balanced(rng, 60, 2), 1e-70, 0.0)
-    rate = 1e-2 / np.linalg.norm(pl.alignment_drive(w, x, y, gamma), axis=1).max()
+    rate = 1e-2 / np.linalg.norm(drive_of(w, x, y, gamma), axis=1).max()
     for _ in range(12_000):
         z = x @ w.T
         error = sigma(z, gamma) @ a - y
@@ -277,7 +272,7 @@ def test_a_neuron_that_shrinks_passes_through_zero_unless_balanced(delta, sign_o
     assert shrinks.sum() == 2 and np.all(fixed.directions[shrinks][:, 1] > 0)
     w, a = pl.scale_initialization([[0.6, 0.8]], [1.0], 1e-3, delta)
     for _ in range(2000):
-        drive = pl.alignment_drive(w, x, y)
+        drive = drive_of(w, x, y, 0)
         w, a = w + 1e-3 * a[:, None] * drive, a + 1e-3 * np.sum(w * drive, axis=1)
     assert np.sign(w[0, 1]) == sign_of_w and np.sign(a[0]) == sign_of_a
 
@@ -386,36 +381,6 @@ def test_predictor_is_the_function_of_its_region(drawing, gamma):
     np.testing.assert_allclose(pl.predictor(patterns, w, a, gamma)[-1], beta, rtol=1e-12, atol=1e-14)
 
 
-# --- crossings
-
-
-@given(seed=seeds, d=st.integers(1, 5), h=st.integers(1, 8), doubled=st.booleans())
-def test_crossings_are_all_places_where_neurons_flip(seed, d, h, doubled):
-    rng = np.random.default_rng(seed)
-    w, (start, end) = rng.normal(size=(h, d)), rng.normal(size=(2, d))
-    w = np.vstack([w, -0.7 * w]) if doubled else w
-    found = pl.crossings(w, start, end)
-    times = [0.0, *(crossing.t for crossing in found), 1.0]
-    assert all(0 <= t < later <= 1 for t, later in pairwise(times))
-    middles = [start + (t + later) / 2 * (end - start) for t, later in pairwise(times)]
-    patterns = np.array(middles) @ w.T > 0
-    np.testing.assert_array_equal(patterns[[0, -1]], np.array([start, end]) @ w.T > 0)
-    for crossing, before, after in zip(found, patterns[:-1], patterns[1:], strict=True):
-        np.testing.assert_array_equal(crossing.neurons, np.flatnonzero(before != after))
-        here = start + crossing.t * (end - start)
-        np.testing.assert_allclose(w[crossing.neurons] @ here, 0, atol=1e-12)
-        assert d == 1 or len(crossing.neurons) == 1 + doubled  # Proposition 17
-
-
-def test_crossings_at_the_edges():
-    w = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [-0.1, 0.0], [0.0, 0.0]])
-    assert [(c.t, c.neurons.tolist()) for c in pl.crossings(w, [1, 3], [-2, -6])] == [(pytest.approx(1 / 3), [0, 1, 2, 3])]
-    assert pl.crossings(w, [0, 1], [0, 5]) == []  # along a hyperplane, and from the ends of others
-    assert pl.crossings(w, [1, 0], [1, 0]) == []
-    assert [c.neurons.tolist() for c in pl.crossings(w, [-1, 0.5], [0, 0.5])] == [[2]]
-    assert pl.crossings(np.zeros((2, 3)), np.ones(3), -np.ones(3)) == []
-
-
 def deep_pattern(weights, biases, x, gamma):
     """Tell which neurons of a deep network are active at x, numbered through the layers."""
     active = []
@@ -452,15 +417,6 @@ def test_deep_crossings_are_all_places_where_neurons_flip(seed, widths, biased, 
                 np.testing.assert_array_equal(deep_pattern(weights, biases, here, gamma), pattern)
     if widths[0] > 1 and biased:
         assert all(len(crossing.neurons) == 1 for crossing in found)  # Proposition 17, with generic biases
-
-
-@given(seed=seeds, d=st.integers(2, 5), h=st.integers(1, 8))
-def test_both_kinds_of_crossings_agree(seed, d, h):
-    rng = np.random.default_rng(seed)
-    w, (start, end) = rng.normal(size=(h, d)), rng.normal(size=(2, d))
-    for found, exact in zip(pl.crossings(w, start, end), pl.deep_crossings([w], None, start, end), strict=True):
-        assert abs(found.t - exact.t) < 1e-12
-        np.testing.assert_array_equal(found.neurons, exact.neurons)
 
 
 # --- Proposition 17 for deep networks without biases
@@ -532,8 +488,6 @@ EYE, ONES = np.eye(2), np.ones(2)
         (lambda: pl.direction_rate([1.0, 0.0], 2.0), "mu is 0"),
         (lambda: pl.neuron_flow(0.0, ONES, ONES, 1.0), "mu is 0"),
         (lambda: pl.neuron_flow(1.0, ONES, np.ones(3), 1.0), r"direction \(2,\) and xi \(3,\) do not fit"),
-        (lambda: pl.alignment_drive(np.ones(3), EYE, ONES), r"direction \(3,\), inputs \(2, 2\), targets \(2,\) do not fit"),
-        (lambda: pl.alignment_drive(ONES, EYE, np.ones(3)), r"direction \(2,\), inputs \(2, 2\), targets \(3,\) do not fit"),
         (lambda: pl.alignment_phase(ONES, 1.0, np.ones(3), [0]), "do not fit"),
         (lambda: pl.alignment_phase(EYE, 1.0, EYE, [0]), "do not fit"),
         (lambda: pl.aligned_directions(np.eye(3), np.ones(3)), r"inputs \(3, 3\), targets \(3,\) do not fit: want \(n, 2\)"),
@@ -542,7 +496,6 @@ EYE, ONES = np.eye(2), np.ones(2)
         (lambda: pl.regions(np.eye(3)), r"w has shape \(3, 3\): want neurons in the plane"),
         (lambda: pl.predictor([True], EYE, ONES), r"pattern \(1,\), w \(2, 2\), a \(2,\) do not fit"),
         (lambda: pl.predictor([True, False], EYE, np.ones(3)), "do not fit"),
-        (lambda: pl.crossings(EYE, ONES, np.ones(3)), r"w \(2, 2\), start \(2,\), end \(3,\) do not fit"),
         (lambda: pl.deep_crossings([EYE, np.eye(3)], None, ONES, ONES), "do not fit: want"),
         (lambda: pl.deep_crossings([EYE], [np.ones(3)], ONES, ONES), "do not fit: want"),
         (lambda: pl.deep_crossings([EYE], [ONES, ONES], ONES, ONES), "do not fit: want"),

@@ -430,8 +430,6 @@ def of_piecewise():
         len(piecewise_linear.regions(np.array([[1e-310, 0], [0, 1e300], [1e300, 1e300]]), size)) for size in (1e-90, 1e90)
     ]
     yield "piecewise_linear.regions", "neurons of 1e-310 and 1e300, squares of 1e-90 and 1e90", "2 each", value, lambda: [6, 6]
-    value = lambda: [c.t for c in piecewise_linear.crossings(np.array([[1e-310, 0], [0, 1e300]]), [-1, -3], [1, 1])]
-    yield "piecewise_linear.crossings", "neurons of 1e-310 and 1e300", "by hand", value, lambda: [0.5, 0.75]
 
 
 def spread(w, a, tau, delta):
