@@ -219,10 +219,10 @@ EXPERIMENTS = {  # one of each module, with arguments that take no time
         alpha=[1.0], seed=[0], images=2, batch_size=1, learning_rate=0.1, epochs=1, records=1, probe=1, looked_at=1
     ),
     "gated_linear.gates_to_rest": dict(neurons=1, steps=400, cooling=1, batch=2, sites=4, trials=1, pairs=2),
-    "grokking.transformers": dict(alpha=[1.0], tau=[1.0], seeds=[0], steps=1, every=1, p=3),
+    "grokking.transformer_clocks": dict(alpha=[1.0], tau=[1.0], seed=[0], steps=1, looks=1, p=3),
     "hierarchies.learning_curves": dict(points=[4], alpha=[1.0], seeds=[0], features=2, epochs=5, test=3),
-    "images.first_filters": dict(
-        alphas=[1.0], members=1, pictures="mnist", images=64, channels=2, kernel=3, epochs=1, batch_size=32, looked_at=2, looks=2
+    "images.photographs": dict(
+        alpha=[1.0], seed=[0], images=64, channels=2, kernel=3, epochs=1, batch_size=32, looked_at=2, looks=2
     ),
     "localization.receptive_fields": dict(
         kind="nlgp", neurons=1, xi=(2, 1), gain=3.0, learning_rate=0.1, steps=1, batch=2, sites=4, trials=1
@@ -233,14 +233,20 @@ EXPERIMENTS = {  # one of each module, with arguments that take no time
 }
 
 
-def few_images(train=True):
+def few_digits(train=True):
     rng = np.random.default_rng(train)
     return rng.random((64, 784), dtype=np.float32), np.arange(64) % 10
 
 
+def few_photographs(train=True):
+    pixels = np.random.default_rng(train).integers(0, 256, (64, 3, 32, 32), np.uint8)
+    return data.Pictures(pixels, np.arange(64) % 10, "standard")
+
+
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_experiments_there_are_experiments_here(name, there, monkeypatch):
-    monkeypatch.setattr(data, "mnist", few_images)
+    monkeypatch.setattr(data, "mnist", few_digits)
+    monkeypatch.setattr(data, "cifar10", few_photographs)
     module, function = name.split(".")
     experiment = getattr(importlib.import_module(f"lib.experiments.{module}"), function)
     assert_close(*(experiment(**EXPERIMENTS[name], device=device) for device in ("cpu", there)), rtol=1e-3)

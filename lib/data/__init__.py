@@ -1,6 +1,6 @@
 """Every data set: toys, signals on a ring, random hierarchies, modular arithmetic; and, fetched once, MNIST and CIFAR-10."""
 
-from lib.data.arithmetic import modular, one_hot_pairs, split
+from lib.data.arithmetic import modular, split
 from lib.data.fetch import DataUnavailable
 from lib.data.hierarchy import RandomHierarchy
 from lib.data.images import Pictures, cifar10, mnist
@@ -18,7 +18,6 @@ __all__ = [
     "mnist",
     "modular",
     "nlgp",
-    "one_hot_pairs",
     "single_pulse",
     "single_pulses",
     "split",

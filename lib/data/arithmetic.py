@@ -1,4 +1,4 @@
-"""Arithmetic modulo a prime: equations x ∘ y = z as strings of tokens or as one-hot pairs, and their split into two parts."""
+"""Arithmetic modulo a prime: equations x ∘ y = z as strings of tokens, and their split into two parts."""
 
 from functools import partial
 
@@ -36,17 +36,6 @@ def modular(p: int, operation: str = "division") -> tuple[NDArray, NDArray]:
     x, y = (side.ravel() for side in np.meshgrid(np.arange(p), np.arange(1, p), indexing="ij"))
     factor = np.array([0] + [pow(q, -1, p) for q in range(1, p)])[y] if operation == "division" else y
     return np.stack([x, np.full_like(x, p + 1), y, np.full_like(x, p)], axis=1), x * factor % p
-
-
-def one_hot_pairs(p: int, operation: str = "division") -> tuple[NDArray, NDArray]:
-    """Return the equations of `modular` whose x is not 0, as the p − 1 units form a group.
-
-    The inputs ((p − 1)², 2(p − 1)), float32, have a one at x − 1 and a one at p − 1 + y − 1; the labels ((p − 1)²,) are z − 1.
-    """
-    tokens, labels = modular(p, operation)
-    unit = tokens[:, 0] > 0
-    eye = np.eye(int(p) - 1, dtype=np.float32)
-    return np.concatenate([eye[tokens[unit, 0] - 1], eye[tokens[unit, 2] - 1]], axis=1), labels[unit] - 1
 
 
 def split(seed: ArrayLike, count: int, first: int) -> tuple[NDArray, NDArray]:

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn.functional import conv2d, linear
 
 from lib.checks import number, one_of, positive, positives, size, takes, whole, wholes
-from lib.experiments.images import _batches, digits, states, unbalance, unpack
+from lib.experiments.images import batches, digits, states, unbalance, unpack
 from lib.kernels import kernel_distance, ntk
 from lib.measures import accuracy
 from lib.networks import LeNet, Network
@@ -95,7 +95,7 @@ def lenet_clocks(
             steps=steps,
             optimizer=optimizer,
             schedule=partial(_rising, over=ramp * steps),
-            draw=_batches(inputs.numpy(), labels.numpy(), batch_size, False, False, own),
+            draw=batches(inputs.numpy(), labels.numpy(), batch_size, False, own),
             loss=cross_entropy,
             metrics={"accuracy": accuracy},
             test=(test, test_labels),
@@ -195,15 +195,12 @@ class Switched(Network):
         return linear(h, parameters["weight5"], parameters["bias5"]), []
 
 
-_HALVES = np.logspace(-1, 1, 5).tolist()
 _SOURCE = {"networks": 24, "images": 60_000, "epochs": 500, "probe": 6000}
-_ONCE = {"images": 60_000, "epochs": 1, "records": 24, "probe": 64, "batch_size": 128, "learning_rate": 3e-4, "ramp": 0.3}
-# The same for 25 passes, and the source's rate and batches with the other usual optimizer at the standard start.
+# Plain descent, and the source's rate and batches with the other usual optimizer at the standard start.
 _LONG = {"images": 60_000, "epochs": 25, "records": 32, "probe": 256}
 _PASSES = _LONG | {"batch_size": 128, "learning_rate": 3e-4, "ramp": 0.012}
 _ADAM = _LONG | {"batch_size": 512, "learning_rate": 1e-4, "optimizer": "adam"}
 RUNS = [
-    Run("practice/lenet_clocks", lenet_clocks, grid(alpha=_HALVES, seed=range(2)), _ONCE, _SOURCE),
     Run("practice/lenet_passes", lenet_clocks, grid(alpha=[0.1, 1.0, 10.0], seed=range(8)), _PASSES, _SOURCE),
     Run("practice/lenet_adam_passes", lenet_clocks, grid(alpha=[1.0], seed=range(8)), _ADAM, _SOURCE | {"networks": 8}),
 ]

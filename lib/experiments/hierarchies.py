@@ -198,25 +198,6 @@ RUNS = [
         ),
         source={"seeds": 6, "test": 20_000},
     ),
-    Run(  # a first layer that is faster than the others, at several rates of these
-        "practice/hierarchy_first",
-        learning_curves,
-        named(
-            "faster",
-            {
-                f"{first:g} at {rate:g}": {
-                    "points": [1024, 2048, 4096, 8192],
-                    **SCALE,
-                    "alpha": [1.0],
-                    "first": first,
-                    "rate": rate,
-                }
-                for first in (10.0, 100.0)
-                for rate in (1.0, 2.0, 3.0, 4.0, 5.0)
-            },
-        ),
-        source={"seeds": 6, "test": 20_000},
-    ),
     Run(  # the two halves of the clock of α = .1 and of α = 10, one at a time
         "practice/hierarchy_halves",
         learning_curves,
@@ -225,12 +206,10 @@ RUNS = [
             {
                 name: {"points": [2048, 4096, 8192], **SCALE, "alpha": [1.0], **half}
                 for name, half in {
-                    "first slow": {"first": 0.01},
                     "first slow, longer": {"first": 0.01, "epochs": 1000},
                     "readout slow, longer": {"readout": 0.01, "epochs": 1000},
                     "readout fast": {"readout": 100.0},
                     "first fast": {"first": 100.0},
-                    "readout slow": {"readout": 0.01},
                 }.items()
             },
         ),

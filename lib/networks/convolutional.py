@@ -7,7 +7,7 @@ from typing import ClassVar
 from torch import Tensor
 from torch.nn.functional import batch_norm, conv1d, conv2d, linear, max_pool2d
 
-from lib.checks import kind, one_of, positive, sizes
+from lib.checks import kind, one_of, sizes
 from lib.networks.base import ACTIVATIONS, Answer, Layers, Network
 
 
@@ -65,7 +65,7 @@ class SmallResNet(Network):
 
     A channel is normalized with mean and variance over the images *of this call* and all positions, then scaled by
     :math:`1 + g` and shifted: in training over the mini-batch, elsewhere over all images that are looked at together. There are
-    no running averages. Without normalization there are no biases either, so that the network is homogeneous in each layer.
+    no running averages. Weights have the variance 1 / 3 fan in, PyTorch's default.
 
     Attributes
     ----------
@@ -73,8 +73,6 @@ class SmallResNet(Network):
     kernel : side of the first layer's filters, odd; the others are 3 × 3
     point : shape of an image: colours, height, width; sides that 4 divides
     outputs : classes
-    normalize : whether blocks are normalized
-    gain : weights have variance gain² / fan in: 3^-½ for PyTorch's default, as in the source; 2^½ for He's
 
     Source: Kunin et al. (2024), appendix, Figure 5 (b), and the network for the DAWN benchmark that it builds on, which has one
     doubling, one pooling and one residual block more.
@@ -88,8 +86,6 @@ class SmallResNet(Network):
     kernel: int = 15
     point: tuple[int, ...] = (3, 32, 32)
     outputs: int = 10
-    normalize: bool = True
-    gain: float = 3**-0.5
 
     def __post_init__(self) -> None:
         sizes(channels=self.channels, kernel=self.kernel, outputs=self.outputs)
@@ -99,20 +95,17 @@ class SmallResNet(Network):
         sizes(**{f"point[{i}]": size for i, size in enumerate(self.point)})
         if len(self.point) != 3 or self.point[1] % 4 or self.point[2] % 4:
             raise ValueError(f"point is {self.point}: want colours, height and width, with sides that 4 divides")
-        positive("gain", self.gain)
 
     def shapes(self) -> dict[str, tuple[int, ...]]:  # noqa: D102
         c = self.channels
         first = (c, self.point[0], self.kernel, self.kernel)
         shapes = {}
         for i, shape in enumerate((first, (2 * c, c, 3, 3), *[(2 * c, 2 * c, 3, 3)] * 2, (4 * c, 2 * c, 3, 3)), start=1):
-            shapes[f"weight{i}"] = shape
-            if self.normalize:
-                shapes |= {f"gain{i}": shape[:1], f"bias{i}": shape[:1]}
+            shapes |= {f"weight{i}": shape, f"gain{i}": shape[:1], f"bias{i}": shape[:1]}
         return shapes | {"weight6": (self.outputs, 4 * c)}
 
     def variance(self, shape: tuple[int, ...]) -> float:  # noqa: D102
-        return self.gain**2 / prod(shape[1:])
+        return 1 / (3 * prod(shape[1:]))
 
     def __call__(self, parameters: dict[str, Tensor], inputs: Tensor, layers: Layers = None, masks: None = None) -> Answer:
         """Map images (n, *point) to outputs (n, c) and the activations (n, units) of the blocks `layers`."""
@@ -120,9 +113,7 @@ class SmallResNet(Network):
         def block(i: int, h: Tensor) -> Tensor:
             weight = parameters[f"weight{i}"]
             z = conv2d(h, weight, padding=weight.shape[-1] // 2)
-            if self.normalize:
-                z = batch_norm(z, None, None, 1 + parameters[f"gain{i}"], parameters[f"bias{i}"], training=True)
-            return z.relu()
+            return batch_norm(z, None, None, 1 + parameters[f"gain{i}"], parameters[f"bias{i}"], training=True).relu()
 
         first = block(1, inputs)
         second = block(2, first)

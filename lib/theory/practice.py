@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lib.checks import broadcastable, fit, matrix, non_negatives, numbers, one_of, positives, takes, whole
+from lib.checks import broadcastable, matrix, non_negatives, numbers, one_of, positives, takes, whole
 
 # --- the first layer's clock -----------------------------------------------------------------------------------------------
 
@@ -50,31 +50,6 @@ def work_shares(squares: ArrayLike, rates: ArrayLike) -> NDArray:
     return work / total
 
 
-@takes(progress=matrix, curves=matrix)
-def spread(progress: ArrayLike, curves: ArrayLike) -> float:
-    """Return how far neighbouring curves are apart at equal progress, root mean square.
-
-    Parameters
-    ----------
-    progress : (c, t), > 0, ascending along each curve, like α² times the time; a curve is linear in its logarithm
-    curves : (c, t), what is measured
-
-    Returns
-    -------
-    in the unit of the curves, over the points of each curve at whose progress the next one is known; infinite where there is none
-
-    Source: beyond Kunin et al. (2024), figure 5.
-    """
-    fit("(c, t), (c, t)", progress=progress, curves=curves)
-    if np.any(progress <= 0) or np.any(np.diff(progress) <= 0):
-        raise ValueError("progress must be positive and ascend along each curve")
-    made, gaps = np.log(progress), []
-    for own, following, curve, next_curve in zip(made, made[1:], curves, curves[1:], strict=False):
-        known = (own >= following[0]) & (own <= following[-1])
-        gaps.extend(np.interp(own[known], following, next_curve) - curve[known])
-    return float(np.sqrt(np.mean(np.square(gaps)))) if gaps else np.inf
-
-
 # --- images: how rough a filter is ----------------------------------------------------------------------------------------
 
 PRINTED_LAPLACIAN = np.array([[-0.25, -0.5, -0.25], [-0.5, 2, -0.5], [-0.25, -0.5, -0.25]])
@@ -95,31 +70,6 @@ def power_response(kernel: ArrayLike, horizontal: ArrayLike, vertical: ArrayLike
     phase = (vertical[..., None] * rows)[..., :, None] + (horizontal[..., None] * columns)[..., None, :]
     turned = 2 * np.sin(phase / 2) ** 2 + 1j * np.sin(phase)  # 1 - exp(-iφ), with all its digits for long waves
     return np.abs(np.sum(kernel) - np.sum(kernel * turned, axis=(-2, -1))) ** 2
-
-
-@takes(kernel=matrix)
-def white_noise_roughness(kernel: ArrayLike) -> float:
-    r"""Return the expected :math:`\|\frac{w}{\|w\|} * \Delta\|^2` of independent normal numbers, :math:`\sum\Delta^2`.
-
-    For a filter of k × k pixels :math:`E[w_pw_q]/\|w\|^2 = \delta_{pq}/k^2`, so that each pixel passes 1/k² of the kernel's
-    power; where the convolution keeps its margin all of it arrives. 5.25 for `PRINTED_LAPLACIAN`, 10.25 for `LAPLACIAN`.
-    """
-    return float(np.sum(kernel**2))
-
-
-@takes(travel=non_negatives, start=non_negatives, change=non_negatives)
-def roughness_after(travel: ArrayLike, start: ArrayLike, change: ArrayLike) -> NDArray:
-    r"""Return the roughness of a filter :math:`w_0 + u` that has travelled :math:`q = \|u\|/\|w_0\|`.
-
-    .. math:: R = \frac{R_0 + q^2 R_u}{1 + q^2}
-
-    `start` is R₀, the roughness of w₀, `change` that of u; all broadcast. Exact where u is orthogonal to w₀, also once both
-    are convolved with the Laplacian; so it is in the mean over w₀ of white noise that u does not know.
-
-    Source: beyond Kunin et al. (2024), figure 5 (b).
-    """
-    broadcastable(travel=travel, start=start, change=change)
-    return (start + travel**2 * change) / (1 + travel**2)
 
 
 # --- random hierarchies -----------------------------------------------------------------------------------------------------

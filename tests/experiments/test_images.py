@@ -6,12 +6,12 @@ import torch
 
 from lib import data
 from lib.experiments import images
+from lib.measures import filter_laplacian
 from lib.networks import Dense
 from lib.networks.convolutional import LeNet, SmallResNet
+from lib.theory.practice import LAPLACIAN
 
-FILTERS = dict(
-    members=2, pictures="mnist", images=40, channels=2, kernel=5, epochs=6, batch_size=16, learning_rate=0.1, looked_at=12
-)
+FILTERS = dict(images=40, channels=2, kernel=5, epochs=6, batch_size=16, learning_rate=0.1, looked_at=12)
 
 
 @pytest.fixture(autouse=True)
@@ -65,24 +65,18 @@ def test_digits_are_standardized_images():
 # --- the first filters
 
 
-@pytest.mark.parametrize(
-    "pictures, shape, origin", [("mnist", (1, 28, 28), "MNIST"), ("cifar10", (3, 32, 32), "CIFAR-10, JPEG copy")]
-)
-def test_filters_are_kept_along_training(pictures, shape, origin):
-    found = images.first_filters(alphas=[1.0, 4.0], **FILTERS | {"pictures": pictures, "epochs": 8})
-    assert found.step.values.tolist() == [0, 1, 5, 24] and found.origin == origin
-    assert found["filter"].dims[:3] == ("alpha", "member", "step") and found["filter"].shape[3:] == (2, shape[0], 5, 5)
-    first = SmallResNet(2, 5, shape).initialize(0, 2)["weight1"].numpy()
-    np.testing.assert_allclose(found["filter"].sel(alpha=4.0, step=0), first / 4, rtol=1e-6)
-    assert not np.allclose(found["filter"][:, :, -1], found["filter"][:, :, 0])
+def test_filters_are_looked_at_along_training():
+    found = images.photographs([1.0, 4.0], [0, 0], **FILTERS | {"epochs": 8, "looks": 6})
+    assert found.step.values.tolist() == [0, 1, 2, 4, 7, 13, 24] and found.look.values.tolist() == [0, 2, 24]
+    assert (
+        found["filter"].dims == ("member", "look", *images.FILTER) and found.origin.values.tolist() == ["CIFAR-10, JPEG copy"] * 2
+    )
+    first = SmallResNet(2, 5).initialize(0)["weight1"][0].numpy()
+    np.testing.assert_allclose(found["filter"].isel(member=1, look=0), first / 4, rtol=1e-6)
+    rough = filter_laplacian(found["filter"].values, LAPLACIAN).mean((2, 3))
+    np.testing.assert_allclose(found.roughness.sel(step=[0, 2, 24]), rough, rtol=1e-6)
+    assert not np.allclose(found["filter"][:, -1], found["filter"][:, 0])
     assert np.all(found.diverged == -1) and np.all(np.isfinite(found.test_loss))
-
-
-def test_one_can_look_oftener():
-    often, seldom = (images.first_filters(alphas=[4.0], **FILTERS | {"epochs": 8, "looks": looks}) for looks in (6, None))
-    assert often.step.values.tolist() == [0, 1, 2, 4, 7, 13, 24]
-    both = np.intersect1d(often.step, seldom.step)
-    np.testing.assert_array_equal(often["filter"].sel(step=both), seldom["filter"].sel(step=both))
 
 
 def test_under_normalization_alpha_is_a_learning_rate_of_the_first_layer(monkeypatch):
@@ -96,34 +90,24 @@ def test_under_normalization_alpha_is_a_learning_rate_of_the_first_layer(monkeyp
 
     monkeypatch.setattr(images, "train", faster)
     rates[:] = [1.0]
-    small = images.first_filters(alphas=[0.5], **FILTERS)
+    small = images.photographs([0.5], [0], **FILTERS)["filter"].values[0]
     rates[:] = [0.25]
-    plain = images.first_filters(alphas=[1.0], **FILTERS)
-    np.testing.assert_allclose(
-        small["filter"][0] * 0.5, plain["filter"][0], rtol=0, atol=3e-4 * float(abs(plain["filter"]).max())
-    )
-    assert float(abs(plain["filter"][0, :, -1] - plain["filter"][0, :, 0]).max()) > 1e-2
+    plain = images.photographs([1.0], [0], **FILTERS)["filter"].values[0]
+    np.testing.assert_allclose(small * 0.5, plain, rtol=0, atol=3e-4 * np.abs(plain).max())
+    assert np.abs(plain[-1] - plain[0]).max() > 1e-2
 
 
-def test_without_normalization_the_first_function_does_not_depend_on_alpha():
-    found = images.first_filters(alphas=[0.2, 5.0], **FILTERS | {"learning_rate": 1e-4}, normalize=False).isel(step=0)
-    np.testing.assert_allclose(found.loss[0], found.loss[1], rtol=1e-4)
-    np.testing.assert_allclose(found["filter"][0] * 0.2, found["filter"][1] * 5, rtol=1e-5)
-
-
-def test_networks_that_are_stored_one_by_one_are_those_of_their_seed():
-    options = {name: value for name, value in FILTERS.items() if name != "members"}
-    found = images.photographs([4.0, 0.5, 4.0], [7, 7, 3], **options)
+def test_a_network_is_the_same_whatever_trains_beside_it():
+    found = images.photographs([4.0, 0.5, 4.0], [7, 7, 3], **FILTERS)
     assert all(values.dims[0] == "member" for values in found.values())  # so that a batch can be split into cases
-    assert found.loss.dims == ("member", "step") and found.origin.values.tolist() == ["MNIST"] * 3
     for member, (alpha, seed) in enumerate([(4.0, 7), (0.5, 7), (4.0, 3)]):
-        alone = images.first_filters(alphas=[alpha], **FILTERS | {"members": 1}, seed=seed)
+        alone = images.photographs([alpha], [seed], **FILTERS)
         for name in ("filter", "loss", "test_accuracy"):
-            np.testing.assert_allclose(found[name].isel(member=member), alone[name].isel(alpha=0, member=0), rtol=1e-5)
+            np.testing.assert_allclose(found[name].isel(member=member), alone[name].isel(member=0), rtol=1e-5)
 
 
 def test_pictures_are_standardized_by_colour():
-    (train, labels), (test, _), origin = images._pictures("cifar10", 30, 7)
+    (train, labels), (test, _), origin = images._pictures(30, 7)
     assert (
         train.shape == (30, 3, 32, 32) and test.shape == (7, 3, 32, 32) and len(labels) == 30 and origin == "CIFAR-10, JPEG copy"
     )
@@ -144,21 +128,20 @@ def numbered(count, side=12):
 
 
 def test_an_epoch_shows_every_image_once_in_an_order_of_the_members_own():
-    draw = images._batches(*numbered(10), 4, augment=False, mirror=False, seed=0)
+    draw = images.batches(*numbered(10), 4, augment=False, seed=0)
     epochs = [[draw(member, 3 * epoch + step)[1] for step in range(3)] for member in (0, 1) for epoch in (0, 1)]
     orders = [np.concatenate(epoch).tolist() for epoch in epochs]
     assert [len(batch) for batch in epochs[0]] == [4, 4, 2]
     assert all(sorted(order) == list(range(10)) for order in orders) and len({tuple(order) for order in orders}) == 4
     shown, labels = draw(1, 2)
     np.testing.assert_array_equal(shown, numbered(10)[0][labels])
-    again = images._batches(*numbered(10), 4, augment=False, mirror=False, seed=0)
+    again = images.batches(*numbered(10), 4, augment=False, seed=0)
     np.testing.assert_array_equal(again(1, 2)[0], shown)
 
 
-@pytest.mark.parametrize("mirror", [False, True])
-def test_changed_images_are_shifted_mirrored_and_cut(mirror):
+def test_changed_images_are_shifted_mirrored_and_cut():
     inputs, labels = numbered(200, 28)
-    shown, own = images._batches(inputs, labels, 200, augment=True, mirror=mirror, seed=1)(0, 0)
+    shown, own = images.batches(inputs, labels, 200, augment=True, seed=1)(0, 0)
     assert shown.shape == inputs.shape and shown.dtype == np.float32
     tops, lefts, mirrored, holes = set(), set(), 0, []
     for image, number in zip(shown[:, 0], own, strict=True):
@@ -172,11 +155,11 @@ def test_changed_images_are_shifted_mirrored_and_cut(mirror):
         mirrored += np.nansum(np.sign(np.diff(columns, axis=1))) < 0
     assert tops == lefts == {0, 1, 2, 3, 4}
     assert np.min(holes, axis=0).tolist() == [0, 0] and np.max(holes, axis=0).tolist() == [20, 20]
-    assert 60 < mirrored < 140 if mirror else mirrored == 0
+    assert 60 < mirrored < 140
 
 
 def test_a_colour_is_shifted_as_the_others_are():
     inputs, labels = numbered(20)
     both = np.concatenate([inputs, 2 * inputs], axis=1)
-    shown, _ = images._batches(both, labels, 20, augment=True, mirror=True, seed=1)(0, 0)
+    shown, _ = images.batches(both, labels, 20, augment=True, seed=1)(0, 0)
     np.testing.assert_array_equal(shown[:, 1], 2 * shown[:, 0])
