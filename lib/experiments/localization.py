@@ -395,12 +395,14 @@ TILED = {  # lengths, gain, steps
     "(3, 1), g = 10": ((3.0, 1.0), 10.0, 5000),
 }
 REVERSED = {  # the notes' case of oscillations, followed until nothing moves
-    "(1, 2), g = 1": (ROUGH, 1.0, 60_000),
-    "(1, 2), g = 3": (ROUGH, 3.0, 60_000),
-    "(1, 2), g = 10": (ROUGH, 10.0, 40_000),
-    "(1, 2), g = 100": (ROUGH, 100.0, 40_000),
+    "(1, 2), g = 1": (ROUGH, 1.0, 30_000),
+    "(1, 2), g = 3": (ROUGH, 3.0, 30_000),
+    "(1, 2), g = 10": (ROUGH, 10.0, 20_000),
+    "(1, 2), g = 100": (ROUGH, 100.0, 20_000),
 }
 CLONED = {label: TILED[label] for label in ("(2, 1), g = 3", "(1, 3), g = 3")}  # the Gaussian control, for as long
+
+
 def _tiled(settings: dict[str, tuple]) -> dict[str, dict]:
     return {label: {"xi": xi, "gain": gain, "steps": steps} for label, (xi, gain, steps) in settings.items()}
 
@@ -476,14 +478,18 @@ RUNS = [
             _tiled(TILED) | {f"clone {label}": {"kind": "clone", **piece} for label, piece in _tiled(CLONED).items()},
         ),
     ),
-    Run("localization/predicted", predicted_tiles, named("setting", _tiled(TILED | REVERSED))),
+    Run(
+        "localization/predicted",
+        predicted_tiles,
+        named("setting", _tiled(TILED) | {label: case | {"steps": 4000} for label, case in _tiled(REVERSED).items()}),
+    ),
     Run(
         "localization/reversed",
         to_rest,
         named(
             "setting",
             {
-                f"{label}, {'biases' if bias else 'no biases'}": {"bias": bias, **case, "steps": case["steps"] // 2}
+                f"{label}, {'biases' if bias else 'no biases'}": {"bias": bias, **case}
                 for bias in (False, True)
                 for label, case in _tiled(REVERSED).items()
             },
