@@ -315,7 +315,7 @@ def to_rest(
     seed: int = 0,
     device: str = "cpu",
 ) -> xr.Dataset:
-    """Train ReLU neurons as `receptive_fields` does, for as long as `steps` says, at a learning rate of `rate` times their number.
+    """Train ReLU neurons as `receptive_fields` does, each at the same speed, for as long as `steps` says.
 
     Returns
     -------

@@ -38,7 +38,6 @@ from lib.theory.orthants import (  # noqa: F401  Gaussian data in half-spaces, u
     gated_mean,
     orthant_covariance,
     orthant_moments,
-    orthant_probability,
 )
 
 
@@ -122,21 +121,6 @@ def relu_trajectory(
     shape, roots = weights0.shape, [_root(sigma, weights0=weights0) for sigma in (sigma1, sigma0)]
     path = integrate(lambda _, w: _flow(w.reshape(shape), *roots).ravel() / tau, weights0.ravel(), times)
     return times, path.reshape(-1, *shape)
-
-
-@takes(before=vectors, after=vectors, sigma=gram)
-def gate_agreement(before: ArrayLike, after: ArrayLike, sigma: ArrayLike) -> NDArray:
-    r"""Return the probability that a gate keeps its value, :math:`p = 1 - \theta/\pi`, θ between the weights at both times.
-
-    Exact for Gaussian inputs; of two classes take the mean. For p_unif over two or three times, take twice `orthant_probability`
-    of the weights at these times; over more it is at most the least p over all pairs.
-
-    Arguments and errors as `angle`, for weights `before` and `after`.
-
-    Source: localization notes, Eqs. 78–79; the closed form is ours.
-    """
-    root = _root(sigma, before=before, after=after)
-    return 1 - _compare(before @ root, after @ root).angle / np.pi
 
 
 @takes(sigma1=gram, sigma0=gram)
@@ -312,20 +296,6 @@ def nlgp_covariance(n: int, xi: float, gain: float) -> NDArray:
     Source: the data that the localization notes name in section 1 and do not define; after Ingrosso & Goldt (2022).
     """  # noqa: D400
     return _arcsine(ring_correlation(n, xi), gain) / _arcsine(1.0, gain)
-
-
-@takes(gain=positive)
-def nlgp_gated_mean(n: int, xi: float, gain: float) -> NDArray:
-    r"""Return :math:`E[x_j; x_i > 0] = \frac{1}{\pi Z}\tan^{-1}\frac{C_{ij}}{\sqrt{1/(2g^2)+1-C_{ij}^2}}`, a row for each site i.
-
-    It is the drive of a neuron that looks at one site, the only part of the one-neuron flow that is not Gaussian.
-    Twice the diagonal is E|x_i|. Arguments as `nlgp_covariance`; the result is (n, n).
-
-    Source: ours, for :math:`E[X; \langle w, X\rangle > 0]` with w along one site (localization notes, "Non-Gaussian Data").
-    """
-    c = ring_correlation(n, xi)
-    opposite = np.sqrt(0.5 / gain**2 + (1 - c) * (1 + c))
-    return np.arctan2(c, opposite) / (np.pi * np.sqrt(2 / np.pi * _arcsine(1.0, gain)))
 
 
 def _arcsine(c: ArrayLike, gain: float) -> NDArray:

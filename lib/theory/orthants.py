@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import spherical_jn
 
-from lib.checks import LARGEST, broadcastable, gram, matrix, takes, vectors
+from lib.checks import LARGEST, broadcastable, gram, takes, vectors
 
 EPS = np.finfo(float).eps
 
@@ -85,27 +85,6 @@ def angle(w1: ArrayLike, wk: ArrayLike, sigma: ArrayLike) -> NDArray:
     """
     root = _root(sigma, w1=w1, wk=wk)
     return _compare(w1 @ root, wk @ root).angle
-
-
-@takes(weights=matrix, sigma=gram)
-def orthant_probability(weights: ArrayLike, sigma: ArrayLike) -> float:
-    r"""Return the probability that one, two or three half-spaces hold X at once.
-
-    .. math:: P = \tfrac12, \qquad P = \tfrac12 - \frac{\theta_{12}}{2\pi}, \qquad
-              P = \tfrac12 - \frac{\theta_{12} + \theta_{13} + \theta_{23}}{4\pi}.
-
-    The half-spaces are ⟨w, X⟩ > 0, a row of `weights` (m, n) for each; `sigma` is (n, n). Errors as `angle`, or if m is above 3:
-    from four half-spaces on there is no closed form.
-
-    Source: the localization notes need the first two; all three are Sheppard's.
-    """
-    if len(weights) > 3:
-        raise ValueError(f"weights has shape {weights.shape}: want (m, n) with m = 1, 2 or 3 half-spaces")
-    root = _root(sigma, weights=weights)
-    i, j = np.triu_indices(len(weights), 1)
-    first, second = (weights[i], weights[j]) if len(i) else (weights, weights)
-    angles = _compare(first @ root, second @ root).angle
-    return float(0.5 - angles.sum() / (2 * np.pi * max(len(weights) - 1, 1)))
 
 
 @takes(w1=vectors, wk=vectors, sigma=gram)

@@ -38,11 +38,11 @@ def test_over_gaussian_signals_flips_have_a_closed_form(size, spread):
 @settings(max_examples=20)
 @given(seed=seeds, n=st.integers(2, 5))
 def test_flips_by_a_small_random_turn_are_the_angle_over_pi(seed, n):
-    """The mean over Gaussian signals and a random change is the mean angle: the law of `gate_agreement`."""
+    """The mean over Gaussian signals and a random change is the mean angle: the law of `angle`."""
     rng = np.random.default_rng(seed)
     w, size = rng.normal(size=n), 0.2
     changes = size * np.linalg.norm(w) * rng.normal(size=(4000, n))
-    turned = 1 - localization.gate_agreement(w, w + changes, np.eye(n)).mean()
+    turned = np.mean(localization.angle(w, w + changes, np.eye(n))) / np.pi
     x = rng.normal(size=(4000, n))
     spread = size * np.linalg.norm(w) * np.linalg.norm(x, axis=1)
     flips = theory.flip_probability(x @ w, 0, spread)
