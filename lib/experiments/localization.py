@@ -394,7 +394,7 @@ TILED = {  # lengths, gain, steps
     "(2, 1), g = 10": ((2.0, 1.0), 10.0, 5000),
     "(3, 1), g = 10": ((3.0, 1.0), 10.0, 5000),
 }
-REVERSED = {  # the notes' case of oscillations, followed until nothing moves
+REVERSED = {  # the notes' case of oscillations, followed far beyond the authors' stop
     "(1, 2), g = 1": (ROUGH, 1.0, 30_000),
     "(1, 2), g = 3": (ROUGH, 3.0, 30_000),
     "(1, 2), g = 10": (ROUGH, 10.0, 20_000),
