@@ -290,8 +290,8 @@ RUNS = [
                 f"seed {seed}": {
                     "neurons": 100,
                     "learning_rate": 10.0,
-                    "steps": 8_000,
-                    "cooling": 4_000,
+                    "steps": 4_000,
+                    "cooling": 2_000,
                     "pairs": 5,
                     "seed": seed,
                 }
