@@ -200,6 +200,17 @@ def symmetric_score(mean_absolute: ArrayLike, variance1: ArrayLike, variance0: A
     return mean_absolute**2 / (variance1 + variance0)
 
 
+@takes(inputs=matrix, labels=vector, w=matrix)
+def scores(inputs: ArrayLike, labels: ArrayLike, w: ArrayLike) -> NDArray:
+    """Return `symmetric_score` (k,) of the neurons w (k, n) on samples (samples, n) with labels 1 or 0."""
+    fit("(s, n), (s,), (k, n)", inputs=inputs, labels=labels, w=w)
+    if not np.array_equal(np.unique(labels), [0, 1]):
+        raise ValueError("labels must be 0 and 1, both of them")
+    projections = inputs @ w.T
+    one, zero = projections[labels == 1], projections[labels == 0]
+    return symmetric_score(np.abs(one).mean(axis=0), (one**2).mean(axis=0), (zero**2).mean(axis=0))
+
+
 @takes(starts=matrix, inputs=matrix, labels=vector, steps=partial(whole, least=0))
 def climb_score(starts: ArrayLike, inputs: ArrayLike, labels: ArrayLike, steps: int = 100) -> NDArray:
     r"""Climb `symmetric_score` R on given signals, from several starts at once; no step size, and no step that goes down.

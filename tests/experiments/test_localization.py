@@ -61,16 +61,6 @@ def test_a_neuron_localizes_on_the_process_and_not_on_its_clone():
     assert kinds["nlgp"].loss[0, -1] < kinds["nlgp"].loss[0, 0]
 
 
-def test_scores_are_the_moments_of_a_loop():
-    inputs, labels = data.symmetric_field(1, 500, 8, (2.0, 1.0), "uniform")
-    w = np.random.default_rng(0).normal(size=(3, 8))
-    for found, field in zip(experiments.scores(inputs, labels, w), w, strict=True):
-        s = [sum(a * b for a, b in zip(field, x, strict=True)) for x in inputs]
-        one, zero = ([v for v, y in zip(s, labels, strict=True) if y == label] for label in (1, 0))
-        mean = sum(abs(v) for v in one) / len(one)
-        assert found == pytest.approx(mean**2 / (sum(v * v for v in one) / len(one) + sum(v * v for v in zero) / len(zero)))
-
-
 def test_networks_of_several_sizes_learn_as_each_would_alone():
     found = experiments.tiles(xi=(2.0, 1.0), steps=16, sizes=(3, 5), sites=8, batch=30, seed=5)
     for k in (3, 5):

@@ -260,6 +260,16 @@ def test_climbing_the_score_never_goes_down_and_rests_where_the_flow_does(seed, 
     np.testing.assert_array_equal(theory.climb_score(w, inputs, labels, steps=0), w)
 
 
+def test_scores_are_the_moments_of_a_loop():
+    inputs, labels = data.symmetric_field(1, 500, 8, (2.0, 1.0), "uniform")
+    w = np.random.default_rng(0).normal(size=(3, 8))
+    for found, field in zip(theory.scores(inputs, labels, w), w, strict=True):
+        s = [sum(a * b for a, b in zip(field, x, strict=True)) for x in inputs]
+        one, zero = ([v for v, y in zip(s, labels, strict=True) if y == label] for label in (1, 0))
+        mean = sum(abs(v) for v in one) / len(one)
+        assert found == pytest.approx(mean**2 / (sum(v * v for v in one) / len(one) + sum(v * v for v in zero) / len(zero)))
+
+
 def test_climbing_refuses_too_few_samples():
     with pytest.raises(ValueError, match="more samples"):
         theory.climb_score(np.ones((1, 3)), np.eye(3)[:2], [0, 1])
