@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from scipy.integrate import dblquad, quad, solve_ivp
 from scipy.stats import norm
 
+from lib import data
 from lib.theory import localization as theory
 
 
