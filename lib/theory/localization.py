@@ -36,7 +36,6 @@ from lib.theory.orthants import (  # noqa: F401  Gaussian data in half-spaces, u
     _root,
     angle,
     gated_mean,
-    orthant_covariance,
     orthant_moments,
 )
 

@@ -104,24 +104,11 @@ def orthant_moments(w1: ArrayLike, wk: ArrayLike, sigma: ArrayLike) -> OrthantMo
     return OrthantMoments(p.rest / (2 * np.pi), s**2 * square_part, s * t * mixed, t**2 * square_part)
 
 
-@takes(w1=vectors, wk=vectors, sigma=gram)
-def orthant_covariance(w1: ArrayLike, wk: ArrayLike, sigma: ArrayLike) -> NDArray:
-    r"""Return :math:`E[XX^\top; S > 0, T > 0]`, which gates a linear network (A of two half-spaces).
-
-    .. math:: E[XX^\top; \cdot] = \frac{1}{2\pi}\left[(\pi - \theta)\,\Sigma
-              + \sin\theta\,\Big(\frac{pp^\top}{p^\top\Sigma^{-1}p} - \frac{mm^\top}{m^\top\Sigma^{-1}m}\Big)\right], \qquad
-              p, m = \frac{\Sigma w_1}{\sqrt{\rho_{11}}} \pm \frac{\Sigma w_k}{\sqrt{\rho_{kk}}}.
-
-    The result is (..., n, n), Σ/2 for parallel and 0 for antiparallel vectors. Arguments and errors as `angle`.
-
-    Source: Eq. 84 of the localization notes for ReLU's own gates; ours.
-    """
-    root = _root(sigma, w1=w1, wk=wk)
-    return _gated_covariance(_compare(w1 @ root, wk @ root), root)
-
-
 def _gated_covariance(p: Pair, root: NDArray) -> NDArray:
-    """Return E[XXᵀ; S > 0, T > 0] of each pair, (..., n, n)."""
+    """Return E[XXᵀ; S > 0, T > 0] of each pair, (..., n, n); ours, for Eq. 84 of the localization notes.
+
+    It is [(π - θ) Σ + sin θ (ppᵀ/pᵀΣ⁻¹p - mmᵀ/mᵀΣ⁻¹m)]/2π with p, m = Σw₁/√ρ₁₁ ± Σw_k/√ρ_kk.
+    """
 
     def outer(v: NDArray) -> NDArray:
         length = np.linalg.norm(v, axis=-1, keepdims=True)
