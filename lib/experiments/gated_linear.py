@@ -282,6 +282,24 @@ RUNS = [
         named("run", {f"seed {seed}": {"steps": 16_000, "cooling": 8_000, "pairs": 28, "seed": seed} for seed in (0, 1)}),
     ),
     Run(
+        "gated_linear/hundred",
+        gates_to_rest,
+        named(
+            "run",
+            {
+                f"seed {seed}": {
+                    "neurons": 100,
+                    "learning_rate": 10.0,
+                    "steps": 4_000,
+                    "cooling": 2_000,
+                    "pairs": 5,
+                    "seed": seed,
+                }
+                for seed in (0, 1, 2)
+            },
+        ),
+    ),
+    Run(
         "gated_linear/jitter",
         trembling,
         named(

@@ -12,13 +12,12 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy
 
 from lib import data, progress
-from lib.checks import fit, matrix, one_of, positive, seed, size, takes, vector, wholes
+from lib.checks import one_of, positive, seed, size, takes, vector, wholes
 from lib.experiments.ring import signals
 from lib.measures import inverse_participation_ratio
 from lib.networks import Committee
 from lib.runs import Run, named
 from lib.theory import tiling
-from lib.theory.localization import symmetric_score
 from lib.training import log_steps, train
 
 WIDTHS = np.geomspace(0.3, 8, 40)  # of bumps, in sites
@@ -303,51 +302,50 @@ def predicted_tiles(
     ).astype(np.float32)
 
 
+@takes(neurons=size, rate=positive, steps=size, seed=seed)
+def to_rest(
+    *, xi: tuple, gain: float, bias: bool, steps: int, neurons: int = 40, rate: float = 0.4, seed: int = 0, device: str = "cpu"
+) -> xr.Dataset:
+    """Train ReLU neurons as `receptive_fields` does, for as long as `steps` says, at `rate` times their number.
+
+    Returns
+    -------
+    over share, the part of the run that is over: loss, E(ŷ − y)², and the ipr (…, neuron); the fields w (neuron, site) at the end
+    """
+    share = np.linspace(0, 1, 41)
+    case = {"xi": xi, "neurons": neurons, "gain": gain, "bias": bias, "learning_rate": rate * neurons, "steps": steps}
+    found = receptive_fields(**case, record=np.round(share * steps).astype(int), seed=seed, device=device).isel(trial=0)
+    kept = {name: (("share", *found[name].dims[1:]), found[name].values.astype(np.float32)) for name in ("loss", "ipr")}
+    return xr.Dataset(kept | {"w": (("neuron", "site"), found.w.values[-1]), "steps": steps}, {"share": share})
+
+
 def _fields(parameters: dict[str, Tensor], outputs: Tensor, hidden: list[Tensor]) -> dict:
     fields = {"w": (("neuron", "site"), parameters["weight1"])}
     return fields | ({"b": (("neuron",), parameters["bias1"])} if "bias1" in parameters else {})
 
 
-@takes(inputs=matrix, labels=vector, w=matrix)
-def scores(inputs: np.ndarray, labels: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Return `symmetric_score` (k,) of the neurons w (k, n) on samples (samples, n) with labels 1 or 0."""
-    fit("(s, n), (s,), (k, n)", inputs=inputs, labels=labels, w=w)
-    if not np.array_equal(np.unique(labels), [0, 1]):
-        raise ValueError("labels must be 0 and 1, both of them")
-    projections = inputs @ w.T
-    one, zero = projections[labels == 1], projections[labels == 0]
-    return symmetric_score(np.abs(one).mean(axis=0), (one**2).mean(axis=0), (zero**2).mean(axis=0))
-
-
 # --- what is stored -------------------------------------------------------------------------------------------------------
 
-SEEN = {  # looked at while the criterion was made
-    "arcsine (2, 1)": ("arcsine", (2.0, 1.0)),
-    "uniform (2, 1)": ("uniform", (2.0, 1.0)),
-    "square (2, 1)": ("square", (2.0, 1.0)),
-    "telegraph (3, 1)": ("telegraph", (3.0, 1.0)),
-    "telegraph (8, 1)": ("telegraph", (8.0, 1.0)),
-    "smoothed sign (2, 1)": ("smoothed sign", (2.0, 1.0)),
-    "smoothed uniform (2, 1)": ("smoothed uniform", (2.0, 1.0)),
-    "smoothed laplace (2, 1)": ("smoothed laplace", (2.0, 1.0)),
-    "smoothed sparse (2, 1)": ("smoothed sparse", (2.0, 1.0)),
-    "sign, any volume (2, 1)": ("sign, any volume", (2.0, 1.0)),
-    "Gaussian, one norm (2, 1)": ("Gaussian, one norm", (2.0, 1.0)),
-}
-FRESH = {  # never run before the chapter's bounds were written down
-    "ternary (2, 1)": ("ternary", (2.0, 1.0)),
-    "ternary (6, 1)": ("ternary", (6.0, 1.0)),
-    "root (2, 1)": ("root", (2.0, 1.0)),
-    "laplace (2, 1)": ("laplace", (2.0, 1.0)),
-    "wave (2, 1)": ("wave", (2.0, 1.0)),
-    "uniform (4, 1)": ("uniform", (4.0, 1.0)),
-    "arcsine (3, 2)": ("arcsine", (3.0, 2.0)),
-    "telegraph (4, 2)": ("telegraph", (4.0, 2.0)),
-    "sign, any volume (3, 1)": ("sign, any volume", (3.0, 1.0)),
-    "smoothed sign (3, 1)": ("smoothed sign", (3.0, 1.0)),
-}
+
+def _fields_of(kinds: tuple[str, ...], *others: tuple[str, tuple]) -> dict[str, tuple]:
+    cases = [*((kind, (2.0, 1.0)) for kind in kinds), *others]
+    return {f"{kind} ({xi[0]:g}, {xi[1]:g})": (kind, xi) for kind, xi in cases}
+
+
+SEEN = _fields_of(  # looked at while the criterion was made
+    ("arcsine", "uniform", "square", *(f"smoothed {kind}" for kind in ("sign", "uniform", "laplace", "sparse"))),
+    ("sign, any volume", (2.0, 1.0)),
+    ("Gaussian, one norm", (2.0, 1.0)),
+    *[("telegraph", (length, 1.0)) for length in (3.0, 8.0)],
+)
+FRESH = _fields_of(  # never run before the chapter's bounds were written down
+    ("ternary", "root", "laplace", "wave"),
+    *[(kind, (3.0, 1.0)) for kind in ("sign, any volume", "smoothed sign")],
+    *[("ternary", (6.0, 1.0)), ("uniform", (4.0, 1.0)), ("arcsine", (3.0, 2.0)), ("telegraph", (4.0, 2.0))],
+)
 WIDE, NARROW = (0.1, 0.2), (0.0, 0.1)  # pulses, as fractions of the ring
 SMOOTH, ROUGH = (2.0, 1.0), (1.0, 2.0)
+LONG = {"steps": 200_000, "record": [0, 300, 1000, 3000, *(10_000 * k for k in (1, 2, 5, 10, 15, 20))]}
 
 TILED = {  # lengths, gain, steps
     "(2, 1), g = 3": ((2.0, 1.0), 3.0, 6000),
@@ -355,13 +353,16 @@ TILED = {  # lengths, gain, steps
     "(4, 1), g = 3": ((4.0, 1.0), 3.0, 6000),
     "(1, 3), g = 3": ((1.0, 3.0), 3.0, 14_000),
     "(1, 3), g = 10": ((1.0, 3.0), 10.0, 8000),
-}
-UNEASY = {"(1, 2), g = 1": ((1.0, 2.0), 1.0, 4000)}  # does the rule of rest exclude it? predicted before it was trained
-CLONED = {label: TILED[label] for label in ("(2, 1), g = 3", "(1, 3), g = 3")}  # the Gaussian control, for as long
-LIVE = {  # trained in the chapter, in fewer steps than the flow is followed for
     "(2, 1), g = 10": ((2.0, 1.0), 10.0, 5000),
     "(3, 1), g = 10": ((3.0, 1.0), 10.0, 5000),
 }
+REVERSED = {  # the notes' case of oscillations, followed far beyond the authors' stop
+    "(1, 2), g = 1": (ROUGH, 1.0, 30_000),
+    "(1, 2), g = 3": (ROUGH, 3.0, 30_000),
+    "(1, 2), g = 10": (ROUGH, 10.0, 20_000),
+    "(1, 2), g = 100": (ROUGH, 100.0, 20_000),
+}
+CLONED = {label: TILED[label] for label in ("(2, 1), g = 3", "(1, 3), g = 3")}  # the Gaussian control, for as long
 
 
 def _tiled(settings: dict[str, tuple]) -> dict[str, dict]:
@@ -377,6 +378,8 @@ RUNS = [
             {
                 label: {"neurons": 100, "learning_rate": 10.0, "records": 8, **setting}
                 for label, setting in {
+                    **{f"bias, seed {n}": {"bias": True, "steps": 10_000, "seed": n} for n in (1, 2)},
+                    **{f"reversed, seed {n}": {"bias": True, "steps": 10_000, "xi": ROUGH, "seed": n} for n in (1, 2)},
                     "bias": {"bias": True, "steps": 10_000},
                     "no bias": {"steps": 1000},
                     "reversed": {"bias": True, "steps": 10_000, "xi": ROUGH},
@@ -386,20 +389,7 @@ RUNS = [
             },
         ),
     ),
-    Run(
-        "localization/pulses",
-        all_pulses,
-        named(
-            "setting",
-            {
-                "wide pulse": {
-                    "xi": (WIDE, NARROW),
-                    "steps": 200_000,
-                    "record": [0, 300, 1000, 3000, 10_000, 20_000, 50_000, 100_000, 150_000, 200_000],
-                }
-            },
-        ),
-    ),
+    Run("localization/pulses", all_pulses, named("setting", {"wide pulse": {"xi": (WIDE, NARROW), **LONG}})),
     Run(
         "localization/nonlinearities",
         goals,
@@ -433,8 +423,24 @@ RUNS = [
         tiles,
         named(
             "setting",
-            _tiled(TILED | UNEASY) | {f"clone {label}": {"kind": "clone", **piece} for label, piece in _tiled(CLONED).items()},
+            _tiled(TILED) | {f"clone {label}": {"kind": "clone", **piece} for label, piece in _tiled(CLONED).items()},
         ),
     ),
-    Run("localization/predicted", predicted_tiles, named("setting", _tiled(TILED | LIVE | UNEASY))),
+    Run(
+        "localization/predicted",
+        predicted_tiles,
+        named("setting", _tiled(TILED) | {label: case | {"steps": 4000} for label, case in _tiled(REVERSED).items()}),
+    ),
+    Run(
+        "localization/reversed",
+        to_rest,
+        named(
+            "setting",
+            {
+                f"{label}, {'biases' if bias else 'no biases'}": {"bias": bias, **case}
+                for bias in (False, True)
+                for label, case in _tiled(REVERSED).items()
+            },
+        ),
+    ),
 ]

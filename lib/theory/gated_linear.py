@@ -186,14 +186,15 @@ def gdln_loss(weights: ArrayLike, a: ArrayLike, b: ArrayLike) -> NDArray:
     return 0.5 * (np.einsum("...i,ij,...j->...", flat, a, flat) - 2 * flat @ b + 0.5)
 
 
-def gdln_best_loss(a: ArrayLike, b: ArrayLike) -> float:
-    r"""Return the least :math:`E(\hat y - y)^2` of a gating, :math:`\tfrac12 - b^\top A^+b`: twice `gdln_loss` at its limit.
+def gdln_best_loss(a: ArrayLike, b: ArrayLike, square: float = 0.5) -> float:
+    r"""Return the least :math:`E(\hat y - y)^2` of a gating, :math:`E y^2 - b^\top A^+b`.
 
-    Arguments and errors as `gdln_modes`.
+    `square` is E y², ½ for balanced classes 1 and 0; with moments of a sample it must be the sample's. Otherwise arguments and
+    errors as `gdln_modes`.
 
     Source: localization notes, Eqs. 96–97, which have no ½ before the square.
     """
-    return float(0.5 - gdln_modes(a, b).gain.sum())
+    return float(square - gdln_modes(a, b).gain.sum())
 
 
 def _check_weights(name: str, weights: NDArray, b: NDArray) -> None:

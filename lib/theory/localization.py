@@ -36,9 +36,7 @@ from lib.theory.orthants import (  # noqa: F401  Gaussian data in half-spaces, u
     _root,
     angle,
     gated_mean,
-    orthant_covariance,
     orthant_moments,
-    orthant_probability,
 )
 
 
@@ -124,21 +122,6 @@ def relu_trajectory(
     return times, path.reshape(-1, *shape)
 
 
-@takes(before=vectors, after=vectors, sigma=gram)
-def gate_agreement(before: ArrayLike, after: ArrayLike, sigma: ArrayLike) -> NDArray:
-    r"""Return the probability that a gate keeps its value, :math:`p = 1 - \theta/\pi`, θ between the weights at both times.
-
-    Exact for Gaussian inputs; of two classes take the mean. For p_unif over two or three times, take twice `orthant_probability`
-    of the weights at these times; over more it is at most the least p over all pairs.
-
-    Arguments and errors as `angle`, for weights `before` and `after`.
-
-    Source: localization notes, Eqs. 78–79; the closed form is ours.
-    """
-    root = _root(sigma, before=before, after=after)
-    return 1 - _compare(before @ root, after @ root).angle / np.pi
-
-
 @takes(sigma1=gram, sigma0=gram)
 def fixed_points(sigma1: ArrayLike, sigma0: ArrayLike) -> FixedPoints:
     r"""Return the fixed points of one neuron on Gaussian data, whose covariances `sigma1` and `sigma0` are (n, n).
@@ -214,6 +197,17 @@ def symmetric_score(mean_absolute: ArrayLike, variance1: ArrayLike, variance0: A
     if np.any(mean_absolute**2 > variance1 * (1 + 1e-9)):
         raise ValueError("the square of mean_absolute exceeds variance1: no projection has these moments")
     return mean_absolute**2 / (variance1 + variance0)
+
+
+@takes(inputs=matrix, labels=vector, w=matrix)
+def scores(inputs: ArrayLike, labels: ArrayLike, w: ArrayLike) -> NDArray:
+    """Return `symmetric_score` (k,) of the neurons w (k, n) on samples (samples, n) with labels 1 or 0."""
+    fit("(s, n), (s,), (k, n)", inputs=inputs, labels=labels, w=w)
+    if not np.array_equal(np.unique(labels), [0, 1]):
+        raise ValueError("labels must be 0 and 1, both of them")
+    projections = inputs @ w.T
+    one, zero = projections[labels == 1], projections[labels == 0]
+    return symmetric_score(np.abs(one).mean(axis=0), (one**2).mean(axis=0), (zero**2).mean(axis=0))
 
 
 @takes(starts=matrix, inputs=matrix, labels=vector, steps=partial(whole, least=0))
@@ -312,20 +306,6 @@ def nlgp_covariance(n: int, xi: float, gain: float) -> NDArray:
     Source: the data that the localization notes name in section 1 and do not define; after Ingrosso & Goldt (2022).
     """  # noqa: D400
     return _arcsine(ring_correlation(n, xi), gain) / _arcsine(1.0, gain)
-
-
-@takes(gain=positive)
-def nlgp_gated_mean(n: int, xi: float, gain: float) -> NDArray:
-    r"""Return :math:`E[x_j; x_i > 0] = \frac{1}{\pi Z}\tan^{-1}\frac{C_{ij}}{\sqrt{1/(2g^2)+1-C_{ij}^2}}`, a row for each site i.
-
-    It is the drive of a neuron that looks at one site, the only part of the one-neuron flow that is not Gaussian.
-    Twice the diagonal is E|x_i|. Arguments as `nlgp_covariance`; the result is (n, n).
-
-    Source: ours, for :math:`E[X; \langle w, X\rangle > 0]` with w along one site (localization notes, "Non-Gaussian Data").
-    """
-    c = ring_correlation(n, xi)
-    opposite = np.sqrt(0.5 / gain**2 + (1 - c) * (1 + c))
-    return np.arctan2(c, opposite) / (np.pi * np.sqrt(2 / np.pi * _arcsine(1.0, gain)))
 
 
 def _arcsine(c: ArrayLike, gain: float) -> NDArray:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import spherical_jn
 
-from lib.checks import LARGEST, broadcastable, gram, matrix, takes, vectors
+from lib.checks import LARGEST, broadcastable, gram, takes, vectors
 
 EPS = np.finfo(float).eps
 
@@ -87,27 +87,6 @@ def angle(w1: ArrayLike, wk: ArrayLike, sigma: ArrayLike) -> NDArray:
     return _compare(w1 @ root, wk @ root).angle
 
 
-@takes(weights=matrix, sigma=gram)
-def orthant_probability(weights: ArrayLike, sigma: ArrayLike) -> float:
-    r"""Return the probability that one, two or three half-spaces hold X at once.
-
-    .. math:: P = \tfrac12, \qquad P = \tfrac12 - \frac{\theta_{12}}{2\pi}, \qquad
-              P = \tfrac12 - \frac{\theta_{12} + \theta_{13} + \theta_{23}}{4\pi}.
-
-    The half-spaces are ⟨w, X⟩ > 0, a row of `weights` (m, n) for each; `sigma` is (n, n). Errors as `angle`, or if m is above 3:
-    from four half-spaces on there is no closed form.
-
-    Source: the localization notes need the first two; all three are Sheppard's.
-    """
-    if len(weights) > 3:
-        raise ValueError(f"weights has shape {weights.shape}: want (m, n) with m = 1, 2 or 3 half-spaces")
-    root = _root(sigma, weights=weights)
-    i, j = np.triu_indices(len(weights), 1)
-    first, second = (weights[i], weights[j]) if len(i) else (weights, weights)
-    angles = _compare(first @ root, second @ root).angle
-    return float(0.5 - angles.sum() / (2 * np.pi * max(len(weights) - 1, 1)))
-
-
 @takes(w1=vectors, wk=vectors, sigma=gram)
 def orthant_moments(w1: ArrayLike, wk: ArrayLike, sigma: ArrayLike) -> OrthantMoments:
     r"""Return the moments of S and T where both are positive.
@@ -125,24 +104,11 @@ def orthant_moments(w1: ArrayLike, wk: ArrayLike, sigma: ArrayLike) -> OrthantMo
     return OrthantMoments(p.rest / (2 * np.pi), s**2 * square_part, s * t * mixed, t**2 * square_part)
 
 
-@takes(w1=vectors, wk=vectors, sigma=gram)
-def orthant_covariance(w1: ArrayLike, wk: ArrayLike, sigma: ArrayLike) -> NDArray:
-    r"""Return :math:`E[XX^\top; S > 0, T > 0]`, which gates a linear network (A of two half-spaces).
-
-    .. math:: E[XX^\top; \cdot] = \frac{1}{2\pi}\left[(\pi - \theta)\,\Sigma
-              + \sin\theta\,\Big(\frac{pp^\top}{p^\top\Sigma^{-1}p} - \frac{mm^\top}{m^\top\Sigma^{-1}m}\Big)\right], \qquad
-              p, m = \frac{\Sigma w_1}{\sqrt{\rho_{11}}} \pm \frac{\Sigma w_k}{\sqrt{\rho_{kk}}}.
-
-    The result is (..., n, n), Σ/2 for parallel and 0 for antiparallel vectors. Arguments and errors as `angle`.
-
-    Source: Eq. 84 of the localization notes for ReLU's own gates; ours.
-    """
-    root = _root(sigma, w1=w1, wk=wk)
-    return _gated_covariance(_compare(w1 @ root, wk @ root), root)
-
-
 def _gated_covariance(p: Pair, root: NDArray) -> NDArray:
-    """Return E[XXᵀ; S > 0, T > 0] of each pair, (..., n, n)."""
+    """Return E[XXᵀ; S > 0, T > 0] of each pair, (..., n, n); ours, for Eq. 84 of the localization notes.
+
+    It is [(π - θ) Σ + sin θ (ppᵀ/pᵀΣ⁻¹p - mmᵀ/mᵀΣ⁻¹m)]/2π with p, m = Σw₁/√ρ₁₁ ± Σw_k/√ρ_kk.
+    """
 
     def outer(v: NDArray) -> NDArray:
         length = np.linalg.norm(v, axis=-1, keepdims=True)

@@ -38,11 +38,11 @@ def test_over_gaussian_signals_flips_have_a_closed_form(size, spread):
 @settings(max_examples=20)
 @given(seed=seeds, n=st.integers(2, 5))
 def test_flips_by_a_small_random_turn_are_the_angle_over_pi(seed, n):
-    """The mean over Gaussian signals and a random change is the mean angle: the law of `gate_agreement`."""
+    """The mean over Gaussian signals and a random change is the mean angle: the law of `angle`."""
     rng = np.random.default_rng(seed)
     w, size = rng.normal(size=n), 0.2
     changes = size * np.linalg.norm(w) * rng.normal(size=(4000, n))
-    turned = 1 - localization.gate_agreement(w, w + changes, np.eye(n)).mean()
+    turned = np.mean(localization.angle(w, w + changes, np.eye(n))) / np.pi
     x = rng.normal(size=(4000, n))
     spread = size * np.linalg.norm(w) * np.linalg.norm(x, axis=1)
     flips = theory.flip_probability(x @ w, 0, spread)
@@ -159,8 +159,19 @@ def test_the_limit_is_least_squares_nearest_to_the_start(seed, k, n, samples):
         np.testing.assert_allclose(limit.ravel(), expected, rtol=1e-5, atol=1e-6)
         np.testing.assert_allclose(theory.gdln_trajectory(w, a, b, [0, 1e9])[-1], limit, rtol=1e-6, atol=1e-6)
         residual = np.mean((gated @ expected - y) ** 2)
-        np.testing.assert_allclose(theory.gdln_best_loss(a, b), residual + 0.5 - np.mean(y**2), atol=1e-8)
+        np.testing.assert_allclose(theory.gdln_best_loss(a, b, np.mean(y**2)), residual, atol=1e-8)
         np.testing.assert_allclose(theory.gdln_best_loss(a, b), 2 * theory.gdln_loss(limit, a, b), atol=1e-8)
+
+
+def test_the_least_error_on_an_unbalanced_sample_is_that_of_least_squares():
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(size=(60, 4)), (rng.random(60) < 0.8).astype(float)
+    gates = (rng.normal(size=(2, 4)) @ x.T > 0).astype(float)
+    gated = np.hstack([gate[:, None] * x for gate in gates])
+    left = np.mean((gated @ np.linalg.lstsq(gated, y)[0] - y) ** 2)
+    moments = theory.gdln_moments(x, y, gates)
+    assert theory.gdln_best_loss(*moments, y.mean()) == pytest.approx(left)
+    assert abs(theory.gdln_best_loss(*moments) - left) > 0.1
 
 
 def test_the_limit_of_eq_80_is_k_times_the_printed_one():

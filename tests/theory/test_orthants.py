@@ -55,33 +55,6 @@ def test_angle_keeps_its_digits_where_the_arc_cosine_loses_them():
     assert np.arccos(np.cos(1e-9)) == 0  # what a cosine keeps of this
 
 
-@given(seed=seeds, n=st.integers(3, 6))
-def test_orthant_probability_against_the_normal_distribution(seed, n):
-    rng = np.random.default_rng(seed)
-    sigma, w = covariance(rng, n), rng.normal(size=(3, n))
-    for m in (1, 2, 3):
-        joint = multivariate_normal(cov=w[:m] @ sigma @ w[:m].T, allow_singular=True)
-        found = theory.orthant_probability(w[:m], sigma)
-        np.testing.assert_allclose(found, joint.cdf(np.zeros(m), rng=np.random.default_rng(0)), atol=2e-4)
-    np.testing.assert_allclose(theory.orthant_probability(w[:2], sigma), theory.orthant_moments(*w[:2], sigma).probability)
-    np.testing.assert_allclose(theory.orthant_probability(w[[0, 1, 1]], sigma), theory.orthant_probability(w[:2], sigma))
-
-
-@given(seed=seeds, n=st.integers(2, 6), kind=angles)
-def test_orthant_covariance_holds_every_second_moment(seed, n, kind):
-    sigma, w1, wk = problem(seed, n, kind)
-    found, moments = theory.orthant_covariance(w1, wk, sigma), theory.orthant_moments(w1, wk, sigma)
-    scale = np.abs(sigma).max() * (w1 @ w1 + wk @ wk)
-    np.testing.assert_allclose(found, found.T, atol=1e-14)
-    np.testing.assert_allclose([w1 @ found @ w1, w1 @ found @ wk, wk @ found @ wk], moments[1:], rtol=1e-7, atol=1e-12 * scale)
-    np.testing.assert_allclose(found @ wk, theory.relu_pair_moment(w1, wk, sigma), rtol=1e-7, atol=1e-9 * scale)
-    moved = sigma @ np.stack([w1, wk], 1)
-    away = np.eye(n) - moved @ np.linalg.pinv(moved)  # what is uncorrelated with S and T, and so independent of them
-    np.testing.assert_allclose(away @ found @ away, moments.probability * away @ sigma @ away, atol=1e-6 * np.abs(sigma).max())
-    flipped = theory.orthant_covariance(w1, -wk, sigma)
-    np.testing.assert_allclose(found + flipped, sigma / 2, rtol=1e-7, atol=1e-7)  # the half-space S > 0, cut in two
-
-
 def test_moments_against_samples():
     rng = np.random.default_rng(1)
     sigma = covariance(rng, 4)
@@ -89,8 +62,6 @@ def test_moments_against_samples():
     on = x @ w.T > 0
     both = on[:, 0] & on[:, 1]
     assert_sampled(x * ((x @ w[1]) * both)[:, None], theory.relu_pair_moment(w[0], w[1], sigma))
-    assert_sampled((x[:, :, None] * x[:, None, :] * both[:, None, None]), theory.orthant_covariance(w[0], w[1], sigma))
-    assert_sampled(on.all(axis=1).astype(float), theory.orthant_probability(w, sigma))
     assert_sampled(x * on[:, :1], theory.gated_mean(w[0], sigma))
 
 

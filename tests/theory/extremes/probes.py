@@ -470,22 +470,11 @@ def of_gaussian():
     yield name, "weights 1e-200", "refused", lambda: orthants.angle([1e-200, 0], [0, 1e-200], plane), "at least 1e-100"
     value = lambda: orthants.orthant_moments([1, 0, 0], [0, 1, 0], np.ones((3, 3)))
     yield name, "covariance of rank one", "half a Gaussian", value, lambda: [0.5] * 4
-    three = [np.eye(3), np.ones((3, 3)), np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0]])]
-    value = lambda: [orthants.orthant_probability(w, np.eye(3)) for w in three]
-    yield (
-        "orthants.orthant_probability",
-        "orthogonal, equal, opposite",
-        "1/8, 1/2, 0",
-        value,
-        lambda: [1 / 8, 1 / 2, 0],
-        1e-12,
-        1e-15,
-    )
     for n, xi, gain in [*((8, 1, g) for g in (1e-90, 1e-8, 1, 1e3, 1e6, 1e8, 1e90)), (8, 1e-3, 1), (1, 1, 1), (2, 1, 1e8)]:
-        value = lambda a=(n, xi, gain): [localization.nlgp_covariance(*a)[0], localization.nlgp_gated_mean(*a)[0]]
+        value = lambda a=(n, xi, gain): localization.nlgp_covariance(*a)[0]
         reference = lambda a=(n, xi, gain): references.saturated(*a)
         yield (
-            "localization.nlgp_covariance, nlgp_gated_mean",
+            "localization.nlgp_covariance",
             f"n {n}, ξ {xi:g}, g {gain:g}",
             EXACT,
             value,
@@ -493,13 +482,13 @@ def of_gaussian():
             1e-12,
             1e-15,
         )
-    value = lambda: np.append(localization.nlgp_covariance(8, 1e90, 1e8), localization.nlgp_gated_mean(8, 1e90, 1e8))
+    value = lambda: localization.nlgp_covariance(8, 1e90, 1e8)
     yield (
-        "localization.nlgp_covariance, nlgp_gated_mean",
+        "localization.nlgp_covariance",
         "ξ 1e90",
         "one site",
         value,
-        lambda: [*[1] * 64, *[references.saturated(1, 1, 1e8)[1, 0]] * 64],
+        lambda: np.ones((8, 8)),
     )
     one, few = np.eye(3), np.zeros((3, 3))
     for extreme, sigmas, ratio in [

@@ -201,15 +201,14 @@ def half_spaces(first, second):
 
 @digits
 def saturated(n, xi, gain):
-    """Return the first rows of the covariance and of the gated mean of the nonlinear Gaussian process."""
+    """Return the first row of the covariance of the nonlinear Gaussian process."""
     with mp.workdps(250):
-        rows, s = [[], []], 2 * gain**2 / (1 + 2 * gain**2)
+        row, s = [], 2 * gain**2 / (1 + 2 * gain**2)
         z2 = 2 / mp.pi * mp.asin(s)
         for d in range(int(n)):
             c = mp.exp(-(min(d, n - d) ** 2) / xi**2)
-            rows[0].append(2 / (mp.pi * z2) * mp.asin(s * c))
-            rows[1].append(mp.atan2(c, mp.sqrt(1 / (2 * gain**2) + 1 - c**2)) / (mp.pi * mp.sqrt(z2)))
-        return rows
+            row.append(2 / (mp.pi * z2) * mp.asin(s * c))
+        return row
 
 
 # --- the rest
