@@ -129,6 +129,7 @@ class References:
         openings = {
             "exercise": f"**{self.said.get(found.options.get('label', ''))}: {found.argument}**\n\n",
             "solution-start": f"**Solution of {self.said.get(found.argument)}**",
+            "solution": f"**Solution of {self.said.get(found.argument)}**\n\n",
             "solution-end": "",
             "admonition": f"**{found.argument}**\n\n",
             "container": "",
