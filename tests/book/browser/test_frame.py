@@ -16,7 +16,7 @@ def bottom(locator):
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_front_page_fits_a_screen(visit, theme):
     page = visit("book/index.html", color_scheme=theme)
-    for part in ("h1", ".moving-slider", ".doors"):
+    for part in ("article h1", ".moving input", ".doors .sd-card"):
         assert bottom(page.locator(part).first) < LAPTOP["height"], part
     assert page.locator(".front-findings li").count() == 3
 
@@ -27,7 +27,7 @@ def test_the_cards_show_the_chapters_and_lead_there(visit, viewport):
     cards = page.locator(".chapter-cards a")
     names = toc.chapters(ROOT)
     assert cards.evaluate_all("all => all.map(one => one.getAttribute('href'))") == [f"{name}.html" for name in names]
-    cards.last.click()
+    page.locator(".chapter-cards .sd-card").last.click()
     page.wait_for_url(f"**/{names[-1]}.html")
 
 
@@ -38,7 +38,7 @@ def test_start_reading_and_the_findings_lead_into_the_chapters(visit):
     box = page.locator(page.evaluate("location.hash"))
     assert box.inner_text().startswith("Corrected")
     page.go_back()
-    page.locator(".doors a").first.click()
+    page.locator(".doors .sd-card").first.click()
     page.wait_for_url(f"**/{toc.chapters(ROOT)[0]}.html")
 
 
