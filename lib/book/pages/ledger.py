@@ -39,11 +39,3 @@ def counts(records: list[dict]) -> dict[str, str]:
         "rivals": sum(len(record["rivals"]) for record in records),
     } | {verdict.replace(" ", "_"): count[verdict] for verdict in VERDICTS}
     return {name: str(number) for name, number in numbers.items()}
-
-
-def by_chapter(records: list[dict]) -> dict[str, list[dict]]:
-    """Group claims by chapter."""
-    groups: dict[str, list[dict]] = {}
-    for record in records:
-        groups.setdefault(record["chapter"], []).append(record)
-    return groups
