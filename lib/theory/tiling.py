@@ -151,7 +151,7 @@ def climb(signals: Signals, profile: ArrayLike, where: Arrangement, steps: int =
     return found.x / np.linalg.norm(found.x), -found.fun
 
 
-@takes(signals=instance(Signals), profile=vector, starts=matrix, steps=size)
+@takes(signals=instance(Signals), profile=vector, starts=matrix, steps=partial(whole, least=0))
 def rival(signals: Signals, profile: ArrayLike, starts: ArrayLike, steps: int = 60) -> tuple[NDArray, float]:
     r"""Return the profile (n,) from which a network of copies of `profile` would gain most, and how hard it pulls, q.
 
@@ -162,7 +162,7 @@ def rival(signals: Signals, profile: ArrayLike, starts: ArrayLike, steps: int = 
 
     for every distribution ν of profiles at all places and with both signs: :math:`N_\nu \le q\,(N_u/D_{uu})\,D_{u\nu}`, and
     :math:`D_{u\nu}^2 \le D_{uu}D_{\nu\nu}`. So if no q exceeds 1, no mixture beats one profile. Here q is the largest that ascent
-    from the three best of `starts` (k, n) finds.
+    from the three best of `starts` (k, n) finds; with no steps, that of the best start.
 
     Source: ours, towards section 3.2 of the localization notes; the first-order condition of convex neural networks (Bach, 2017).
     """

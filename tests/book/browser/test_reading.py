@@ -135,7 +135,7 @@ BROKEN = r"""() => {
 }"""
 
 
-@pytest.mark.parametrize("name", ["localization", "single_neuron", "what_replicates"])
+@pytest.mark.parametrize("name", ["evidence/localization", "evidence/single_neuron", "what_replicates"])
 def test_on_a_phone_numbers_stay_whole(visit, name):
     count, broken = visit(f"book/{name}.html", PHONE).evaluate(BROKEN)
     assert count > 10
