@@ -23,7 +23,7 @@ NETWORKS = {
     "Committee": Committee(3, 4, "erf", bias=True),
     "Convolutional": Convolutional(3, 2, units=13, convolutions=3, channels=4, kernel=3, activation="elu"),
     "LeNet": LeNet(3),
-    "SmallResNet": SmallResNet(2, 3, (3, 8, 8), 3),
+    "SmallResNet": SmallResNet(2, 3, (3, 8, 8), 3, doublings=2),
     "Transformer": Transformer(5, 3, 8, 2),
 }
 CLASSIFY = ("LeNet", "SmallResNet", "Transformer")

@@ -164,7 +164,7 @@ def test_layers_have_factors_and_are_not_written_out(network, kinds):
 
 
 def test_points_that_would_see_each_other_pass_alone():
-    rng, network = np.random.default_rng(0), SmallResNet(2, 3, (1, 4, 4), 2)
+    rng, network = np.random.default_rng(0), SmallResNet(2, 3, (1, 4, 4), 2, doublings=2)
     parameters, images = drawn(rng, network, 1), torch.tensor(rng.normal(size=(3, 1, 4, 4)))
     rows = torch.cat([plain_jacobian(network, parameters, 0, image[None]) for image in images]).flatten(1)
     np.testing.assert_allclose(ntk(network, parameters, images)[0], rows @ rows.T, rtol=1e-10)

@@ -93,7 +93,7 @@ def _read(source: Source, names: Iterable[str], folder: Path) -> dict[str, bytes
 
 
 def _download(source: Source, names: Iterable[str], folder: Path, tried: list[str]) -> dict[str, bytes] | None:
-    """Put the files into a folder by the first route that has them, and read them; note in `tried` what ails a route.
+    """Put the files into a folder by the first route that has them, and read them; record in `tried` why a route failed.
 
     An OSError means that the folder cannot be written to.
     """

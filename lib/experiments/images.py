@@ -26,6 +26,7 @@ from lib.training.schedules import piecewise
 
 ALPHAS = partial(positives, ndim=1)
 FILTER = ("channel", "colour", "row", "column")
+KEPT = 16  # channels whose filters are kept
 
 
 @takes(parameters=check_parameters, alpha=positive)
@@ -81,10 +82,11 @@ def photographs(
     images: int | None = None,
     channels: int = 64,
     kernel: int = 15,
+    doublings: int = 3,
     epochs: int = 24,
     batch_size: int = 512,
     learning_rate: float = 0.4,
-    looked_at: int = 1024,
+    looked_at: int = 4096,
     looks: int = 12,
     device: str = "cpu",
 ) -> xr.Dataset:
@@ -100,7 +102,7 @@ def photographs(
     alpha, seed : (m,), one entry for each network; above 1 the first layer starts small. A seed determines the first draw, the
         order of the images and their changes
     images : of the training set, from its beginning; None for all
-    channels, kernel : of the network, see `lib.networks.convolutional.SmallResNet`
+    channels, kernel, doublings : of the network, see `lib.networks.convolutional.SmallResNet`
     epochs, batch_size, learning_rate : of the training; the last is its peak
     looked_at : how many training images, and as many test images, give loss and accuracy
     looks : about how many after the start, evenly spaced on a logarithmic scale
@@ -108,12 +110,12 @@ def photographs(
     Returns
     -------
     over (member, step): roughness, the mean of the filters; loss, accuracy, test_loss and test_accuracy. Over (member, look), at
-    the start, after two steps, of which the first has the rate 0, and at the end: filter (channel, colour, row, column). And
-    `origin`, which says where the images are from
+    the start, after two steps, of which the first has the rate 0, and at the end: filter (channel, colour, row, column), of the
+    first `KEPT` channels. And `origin`, which says where the images are from
 
     Source: figure 5 (b) and the network for the DAWN benchmark, whose settings are the defaults.
     """
-    network = SmallResNet(channels, kernel)
+    network = SmallResNet(channels, kernel, doublings=doublings)
     (inputs, labels), (test, test_labels), origin = _pictures(images, looked_at)
     steps = epochs * -(-len(inputs) // batch_size)
     found = []
@@ -137,7 +139,7 @@ def photographs(
             progress=True,
         ).isel(member=0)
         rough = filter_laplacian(run["filter"].values, LAPLACIAN).mean((-2, -1))
-        kept = run["filter"].sel(step=[0, 2, steps]).rename(step="look")
+        kept = run["filter"].sel(step=[0, 2, steps])[:, :KEPT].rename(step="look")
         found.append(run.drop_vars(["filter", "stopped"]).assign(roughness=("step", rough), filter=kept, origin=origin))
     return single_precision(xr.concat(found, "member", data_vars="all").drop_vars("member", errors="ignore"))
 
@@ -193,7 +195,16 @@ RUNS = [
         "practice/photographs",
         photographs,
         grid(alpha=np.logspace(-1, 1, 5).tolist(), seed=range(2)),
-        {"channels": 16, "epochs": 6, "batch_size": 128, "learning_rate": 0.2, "looks": 12},
+        {"channels": 16, "doublings": 2, "epochs": 6, "batch_size": 128, "learning_rate": 0.2, "looks": 12, "looked_at": 1024},
         {"networks": 10, "epochs": 24, "channels": 64, "learning_rate": 0.4},
+        batch=2,
+    ),
+    Run(  # the source's network and schedule: a minute or two a network on a GPU, twelve hours on a core
+        "practice/photographs_full",
+        photographs,
+        grid(alpha=np.logspace(-1, 1, 5).tolist(), seed=range(2)),
+        {"looks": 24},
+        {"networks": 10, "epochs": 24, "channels": 64, "learning_rate": 0.4},
+        batch=2,
     ),
 ]

@@ -1,6 +1,7 @@
 """Convolutional networks: LeNet-5, a small residual network whose first filters are large, and convolutions along a line."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 from typing import ClassVar
 
@@ -59,9 +60,9 @@ class LeNet(Network):
 class SmallResNet(Network):
     r"""A small residual network with large filters in its first layer.
 
-    A block is a convolution that keeps the size, a normalization and a rectifier. Block 1 has the large filters and c channels;
-    block 2 doubles the channels and is pooled; blocks 3 and 4 add their result to their input; block 5 doubles the channels again
-    and is pooled. The largest value of each channel enters a readout without bias, times 1/8.
+    A block is a convolution that keeps the size, a normalization and a rectifier. Block 1 has the large filters and c channels.
+    Then, again and again, a block doubles the channels and is pooled; after the first and the third of these two blocks more add
+    their result to their input. The largest value of each channel enters a readout without bias, times 1/8.
 
     A channel is normalized with mean and variance over the images *of this call* and all positions, then scaled by
     :math:`1 + g` and shifted: in training over the mini-batch, elsewhere over all images that are looked at together. There are
@@ -71,14 +72,13 @@ class SmallResNet(Network):
     ----------
     channels : c; 64 in the source
     kernel : side of the first layer's filters, odd; the others are 3 × 3
-    point : shape of an image: colours, height, width; sides that 4 divides
+    doublings : of the channels; 3 in the source
+    point : shape of an image: colours, height, width; sides of at least 2 to the power of the doublings
     outputs : classes
 
-    Source: Kunin et al. (2024), appendix, Figure 5 (b), and the network for the DAWN benchmark that it builds on, which has one
-    doubling, one pooling and one residual block more.
+    Source: Kunin et al. (2024), appendix, Figure 5 (b), and the network for the DAWN benchmark that it builds on.
     """
 
-    depth: ClassVar[int] = 5
     activation: ClassVar[str] = "relu"
     points_apart: ClassVar[bool] = False
 
@@ -86,44 +86,56 @@ class SmallResNet(Network):
     kernel: int = 15
     point: tuple[int, ...] = (3, 32, 32)
     outputs: int = 10
+    doublings: int = 3
 
     def __post_init__(self) -> None:
-        sizes(channels=self.channels, kernel=self.kernel, outputs=self.outputs)
+        sizes(channels=self.channels, kernel=self.kernel, outputs=self.outputs, doublings=self.doublings)
         if self.kernel % 2 == 0:
             raise ValueError(f"kernel is {self.kernel}: want an odd side, so that a filter has a middle")
         kind("point", self.point, tuple)
         sizes(**{f"point[{i}]": size for i, size in enumerate(self.point)})
-        if len(self.point) != 3 or self.point[1] % 4 or self.point[2] % 4:
-            raise ValueError(f"point is {self.point}: want colours, height and width, with sides that 4 divides")
+        least = 2**self.doublings
+        if len(self.point) != 3 or min(self.point[1:]) < least:
+            raise ValueError(f"point is {self.point}: want colours, height and width, with sides of at least {least}")
+
+    @property
+    def depth(self) -> int:  # noqa: D102
+        return len(self._widths())
+
+    def _widths(self) -> list[int]:
+        """Return the channels of each block."""
+        widths = [self.channels]
+        for i in range(self.doublings):
+            widths += [2 * widths[-1]] * (1 if i % 2 else 3)
+        return widths
 
     def shapes(self) -> dict[str, tuple[int, ...]]:  # noqa: D102
-        c = self.channels
-        first = (c, self.point[0], self.kernel, self.kernel)
-        shapes = {}
-        for i, shape in enumerate((first, (2 * c, c, 3, 3), *[(2 * c, 2 * c, 3, 3)] * 2, (4 * c, 2 * c, 3, 3)), start=1):
-            shapes |= {f"weight{i}": shape, f"gain{i}": shape[:1], f"bias{i}": shape[:1]}
-        return shapes | {"weight6": (self.outputs, 4 * c)}
+        widths, shapes = [self.point[0], *self._widths()], {}
+        for i, (into, out) in enumerate(pairwise(widths), start=1):
+            side = self.kernel if i == 1 else 3
+            shapes |= {f"weight{i}": (out, into, side, side), f"gain{i}": (out,), f"bias{i}": (out,)}
+        return shapes | {"readout": (self.outputs, widths[-1])}
 
     def variance(self, shape: tuple[int, ...]) -> float:  # noqa: D102
         return 1 / (3 * prod(shape[1:]))
 
     def __call__(self, parameters: dict[str, Tensor], inputs: Tensor, layers: Layers = None, masks: None = None) -> Answer:
         """Map images (n, *point) to outputs (n, c) and the activations (n, units) of the blocks `layers`."""
+        hidden = []
 
-        def block(i: int, h: Tensor) -> Tensor:
+        def block(h: Tensor) -> Tensor:
+            i = len(hidden) + 1
             weight = parameters[f"weight{i}"]
             z = conv2d(h, weight, padding=weight.shape[-1] // 2)
-            return batch_norm(z, None, None, 1 + parameters[f"gain{i}"], parameters[f"bias{i}"], training=True).relu()
+            h = batch_norm(z, None, None, 1 + parameters[f"gain{i}"], parameters[f"bias{i}"], training=True).relu()
+            hidden.append(h)
+            return h
 
-        first = block(1, inputs)
-        second = block(2, first)
-        pooled = max_pool2d(second, 2)
-        third = block(3, pooled)
-        fourth = block(4, third)
-        fifth = block(5, pooled + fourth)
-        features = max_pool2d(fifth, 2).amax((-2, -1))
-        hidden = (first, second, third, fourth, fifth)
-        return linear(features, parameters["weight6"]) / 8, [hidden[layer].flatten(1) for layer in self.layers(layers)]
+        h = block(inputs)
+        for i in range(self.doublings):
+            h = max_pool2d(block(h), 2)
+            h = h if i % 2 else h + block(block(h))
+        return linear(h.amax((-2, -1)), parameters["readout"]) / 8, [hidden[layer].flatten(1) for layer in self.layers(layers)]
 
 
 @dataclass(frozen=True)

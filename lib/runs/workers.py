@@ -42,8 +42,8 @@ def cluster(workers: int | None = None, scheduler: str | None = None) -> Iterato
     Parameters
     ----------
     workers : number of processes to start on this machine
-    scheduler : address of a running Dask scheduler, like "tcp://10.0.0.1:8786"; Dask's processes send each other pickles, so that
-        whoever reaches their ports can run programs there
+    scheduler : address of a running Dask scheduler, like "tcp://10.0.0.1:8786"; Dask processes exchange pickles, so anyone who
+        can reach their ports can run code there
 
     Raises
     ------

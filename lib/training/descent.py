@@ -220,7 +220,7 @@ def call(
             parameters = {name: value.expand(2, *value.shape[1:]) for name, value in parameters.items()}
         outputs, hidden = network(parameters, data.inputs, layers, masks)
         return outputs[:members], [h[:members] for h in hidden]
-    if not on_cpu:
+    if members > 1 and not on_cpu:
         return mapped(network, parameters, data, layers, masks)
     # One by one: the CPU's convolutions round in another way for many members than for one.
     inputs = data.inputs if data.own else [data.inputs] * members

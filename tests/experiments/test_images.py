@@ -11,7 +11,7 @@ from lib.networks import Dense
 from lib.networks.convolutional import LeNet, SmallResNet
 from lib.theory.practice import LAPLACIAN
 
-FILTERS = dict(images=40, channels=2, kernel=5, epochs=6, batch_size=16, learning_rate=0.1, looked_at=12)
+FILTERS = dict(images=40, channels=2, kernel=5, epochs=6, batch_size=16, learning_rate=0.1, looked_at=12, doublings=2)
 
 
 @pytest.fixture(autouse=True)

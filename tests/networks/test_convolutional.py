@@ -1,5 +1,7 @@
 """LeNet-5 and the small residual network against torch.nn models that are built layer by layer, and what they draw."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
@@ -55,8 +57,8 @@ class Block(nn.Module):
 
 def resnet_model(network, parameters):
     """Return a function of the images that gives outputs and activations."""
-    c = network.channels
-    blocks = [Block(2, c, 5), Block(c, 2 * c, 3), Block(2 * c, 2 * c, 3), Block(2 * c, 2 * c, 3), Block(2 * c, 4 * c, 3)]
+    widths = [2, *(network.channels * np.array([1, 2, 2, 2, 4, 8, 8, 8])).tolist()]
+    blocks = [Block(into, out, 5 if i == 0 else 3) for i, (into, out) in enumerate(pairwise(widths))]
     for i, block in enumerate(blocks, start=1):
         block.train()
         block.conv.weight.data = parameters[f"weight{i}"]
@@ -69,8 +71,13 @@ def resnet_model(network, parameters):
         third = blocks[2](small)
         fourth = blocks[3](third)
         fifth = blocks[4](small + fourth)
-        features = nn.functional.adaptive_max_pool2d(nn.functional.max_pool2d(fifth, 2), 1).flatten(1)
-        return 0.125 * features @ parameters["weight6"].T, [h.flatten(1) for h in (first, second, third, fourth, fifth)]
+        sixth = blocks[5](nn.functional.max_pool2d(fifth, 2))
+        smallest = nn.functional.max_pool2d(sixth, 2)
+        seventh = blocks[6](smallest)
+        eighth = blocks[7](seventh)
+        features = nn.functional.adaptive_max_pool2d(smallest + eighth, 1).flatten(1)
+        seen = (first, second, third, fourth, fifth, sixth, seventh, eighth)
+        return 0.125 * features @ parameters["readout"].T, [h.flatten(1) for h in seen]
 
     return forward
 
@@ -121,7 +128,8 @@ def test_many_members_in_one_program(name):
 
 def test_sizes_of_the_source():
     assert sum(np.prod(shape) for shape in LeNet().shapes().values()) == 61_706
-    assert SmallResNet().shapes()["weight1"] == (64, 3, 15, 15)
+    assert SmallResNet().shapes()["weight1"] == (64, 3, 15, 15) and SmallResNet().shapes()["readout"] == (10, 512)
+    assert SmallResNet(doublings=2).depth == 5 and SmallResNet(doublings=2).shapes()["readout"] == (10, 256)
 
 
 @pytest.mark.parametrize("network, factor", [(LeNet(), 2.0), (SmallResNet(), 1 / 3)])
@@ -191,8 +199,8 @@ def test_the_tangent_kernel_of_lenet_is_that_of_its_gradients():
     "call, message",
     [
         (lambda: SmallResNet(kernel=4), "kernel is 4: want an odd side"),
-        (lambda: SmallResNet(point=(3, 30, 32)), "4 divides"),
-        (lambda: SmallResNet(point=(32, 32)), "4 divides"),
+        (lambda: SmallResNet(point=(3, 7, 32)), "at least 8"),
+        (lambda: SmallResNet(point=(32, 32)), "want colours"),
         (lambda: LeNet()(member(LeNet().initialize(), 0), torch.zeros(1, 1, 28, 28), (4,)), "layer 4"),
     ],
     ids=["kernel", "sides", "axes", "layer"],
