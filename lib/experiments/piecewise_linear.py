@@ -344,6 +344,14 @@ RUNS = [
         PAPER | {"steps": 1_000_000},
         batch=50,
     ),
+    Run(  # where the means that the authors printed change most from 100,000 to 1,000,000 steps
+        "piecewise_linear/peak",
+        distances,
+        grid(tau=TAU[11:12], delta=[-1.0], seed=range(100, 116)),
+        {"steps": 1_000_000, "record": [0, 10, 100, 1000, 10_000, 100_000, 1_000_000], "authors": True},
+        PAPER | {"steps": 1_000_000},
+        batch=16,
+    ),
     Run(
         "piecewise_linear/widths",
         widths,
