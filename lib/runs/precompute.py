@@ -5,8 +5,7 @@ A finished case is kept at once, as a file of its own under `_build/runs/`. The 
 
 import hashlib
 import math
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from io import BytesIO
 from typing import Any
@@ -54,12 +53,13 @@ def precompute(
     todo = progress.collect(progress.missing[part[0] - 1 :: part[1]] if part else progress.missing)
     size = batch or (run.batch if device == "cuda" else 1)
     calls = [todo[start : start + size] for start in range(0, len(todo), size)]
-    tasks = progress.tasks(calls, device, until if client is None else math.inf)
-    work = compute(run.function, tasks, client, latest=until - (progress.seconds_each() or 0))
+    tasks = [{**run.fixed, **run.arguments(call), "device": device} for call in calls]
+    work = compute(run.function, tasks, client, latest=until - size * (progress.seconds_each() or 0))
     left, failed = len(todo), []
     try:
         with bar(len(run.cases), run.name, "case", initial=len(run.cases) - left) as shown, closing(work):
-            for call, found in work:
+            for number, found in work:
+                call = calls[number]
                 try:
                     progress.keep(call, found)
                 except ValueError as problem:
@@ -111,16 +111,6 @@ class Progress:
             if before is not None:
                 self._add(before.expand_dims(case=[case]))
         return [case for case, before in found.items() if before is None]
-
-    def tasks(self, calls: Sequence[Sequence[int]], device: str, until: float) -> Iterator[tuple[Sequence[int], dict]]:
-        """Yield cases and the arguments with which the function is called for them, as long as there is time."""
-        for call in calls:
-            if time.time() + (self.seconds_each() or 0) * len(call) > until:
-                return
-            given = [self.run.cases.arguments[case] for case in call]
-            if self.run.batch > 1:
-                given = [{name: np.array([one[name] for one in given]) for name in given[0]}]
-            yield call, {**self.run.fixed, **given[0], "device": device}
 
     def keep(self, call: Sequence[int], found: xr.Dataset | Exception) -> None:
         """Check what the function returned for some cases, and write each to a file of its own."""

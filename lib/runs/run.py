@@ -116,6 +116,11 @@ class Run:
         function = f"{self.function.__module__}.{self.function.__qualname__}"
         return json.loads(_json({"function": function, "fixed": self.fixed, "cases": cases}))
 
+    def arguments(self, cases: Sequence[int]) -> Mapping[str, Any]:
+        """Return the arguments that vary, for a call of the function: those of a case, or arrays where it takes batches."""
+        given = [self.cases.arguments[case] for case in cases]
+        return {name: np.array([one[name] for one in given]) for name in given[0]} if self.batch > 1 else given[0]
+
     def file_of(self, case: int) -> Path:
         """Return where a finished case is kept, under a hash of its function, code and arguments."""
         whole = [self.function.__qualname__, code(self.function), self.fixed, self.cases.arguments[case]]

@@ -7,20 +7,17 @@ import math
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import xarray as xr
 from threadpoolctl import threadpool_limits
 
-from lib.provenance import PACKAGES, code, device_name
-
-Key = TypeVar("Key")
+from lib.provenance import PACKAGES, code, device_name, versions
 
 PATIENCE = 8  # seconds to wait for a scheduler's answer
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -90,16 +87,12 @@ async def _knock(address: str) -> None:
 
 
 def compute(
-    function: Callable[..., xr.Dataset],
-    tasks: Iterable[tuple[Key, Mapping[str, Any]]],
-    client: Any = None,
-    latest: float = math.inf,
-) -> Iterator[tuple[Key, xr.Dataset | Exception]]:
-    """Yield the key of each task and what the function returns or raises: in order here, or as workers deliver.
+    function: Callable[..., xr.Dataset], tasks: Sequence[Mapping[str, Any]], client: Any = None, latest: float = math.inf
+) -> Iterator[tuple[int, xr.Dataset | Exception]]:
+    """Yield the number of each task and what the function returns or raises: in order here, or as workers deliver.
 
-    The function has one thread, so that its sums have the same last digits everywhere. Here a task is drawn when the one before
-    it is done; workers are given all at once, and one that is free takes the next, also if it joined later. After `latest`, by
-    `time.time`, workers begin nothing.
+    The function has one thread, so that its sums have the same last digits everywhere. Workers are given all tasks at once, and
+    one that is free takes the next, also if it joined later. After `latest`, by `time.time`, nothing begins.
 
     Raises
     ------
@@ -108,27 +101,25 @@ def compute(
     """
     if client is None:
         with threadpool_limits(1):  # here for all tasks, since it takes milliseconds
-            yield from ((key, _call(function, arguments)) for key, arguments in tasks)
+            for number, arguments in enumerate(tasks):
+                if time.time() < latest:
+                    yield number, _call(function, arguments)
         return
     from distributed import KilledWorker
 
     _check_workers(client)
-    tasks, suspects = dict(enumerate(tasks)), []
-    for number, found in _delivered(client, function, {n: given for n, (_, given) in tasks.items()}, latest):
+    suspects = []
+    for number, found in _delivered(client, function, dict(enumerate(tasks)), latest):
         if isinstance(found, KilledWorker):
             suspects.append(number)
         else:
-            yield tasks[number][0], found
+            yield number, found
     for number in suspects:  # alone, since a worker takes those that wait beside the culprit along
-        key, given = tasks[number]
-        for _, found in _delivered(client, function, {number: given}, latest):
-            killed = isinstance(found, KilledWorker)
-            yield (
-                key,
-                RuntimeError(f"workers died on it again and again, the last one {found.last_worker.address}; out of memory?")
-                if killed
-                else found,
-            )
+        for _, found in _delivered(client, function, {number: tasks[number]}, latest):
+            if isinstance(found, KilledWorker):
+                place = found.last_worker.address
+                found = RuntimeError(f"workers died on it again and again, the last one {place}; out of memory?")
+            yield number, found
 
 
 def _delivered(
@@ -199,14 +190,13 @@ def _call(function: Callable[..., xr.Dataset], arguments: Mapping[str, Any]) -> 
         place = traceback.extract_tb(problem.__traceback__)[-1]
         problem.add_note(f"{Path(place.filename).name}, line {place.lineno}")
         return problem
-    found.attrs = {"seconds": time.perf_counter() - start, "device": device, "versions": versions(), "code": code(function)}
+    found.attrs = {
+        "seconds": time.perf_counter() - start,
+        "device": device,
+        "versions": versions(*PACKAGES),
+        "code": code(function),
+    }
     return found
-
-
-@cache
-def versions() -> str:
-    """Name the packages on whose versions a result may depend."""
-    return ", ".join(f"{package} {version(package)}" for package in PACKAGES)
 
 
 @cache
@@ -215,4 +205,4 @@ def library() -> str:
     folder, sources = Path(__file__).parents[1], hashlib.sha256()
     for path in sorted(folder.rglob("*.py")):
         sources.update(path.relative_to(folder).as_posix().encode() + path.read_bytes())
-    return f"lib {sources.hexdigest()[:12]}, {versions()}"
+    return f"lib {sources.hexdigest()[:12]}, {versions(*PACKAGES)}"
