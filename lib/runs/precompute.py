@@ -10,7 +10,6 @@ from contextlib import closing
 from io import BytesIO
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
 from lib import files
