@@ -2,8 +2,8 @@
 
 A problem, an exercise of the class `problem`, says that it has no solution here, and which notebook checks one.
 
-`code.js` opens all folded code of a page, `play.js` gives each slider a play button, and `contents.js` lets the contents follow
-the reader. Without them a page lacks nothing but that.
+`code.js` opens all folded code of a page, `play.js` gives each slider a play button, `contents.js` lets the contents follow
+the reader, and `predict.js` hides a figure that a question asks to predict. Without them a page lacks nothing but that.
 """
 
 import re
@@ -53,7 +53,7 @@ def mend(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.do
 def setup(app: Sphinx) -> None:
     """Register with Sphinx."""
     app.add_css_file("reading.css")
-    for script in ("code.js", "play.js", "contents.js"):
+    for script in ("code.js", "play.js", "contents.js", "predict.js"):
         app.add_js_file(script, loading_method="defer")
     app.connect("doctree-read", mark_problems)
     app.connect("html-page-context", mend)

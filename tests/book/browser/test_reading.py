@@ -1,6 +1,7 @@
 """A chapter as it is read: code, solutions, contents, formulas and numbers on a phone."""
 
 import json
+import re
 
 import pytest
 from browsing import PHONE, ROOT
@@ -29,6 +30,26 @@ def test_all_code_of_a_page_opens_at_once_and_that_is_remembered(visit):
     assert button.get_attribute("aria-pressed") == "false" and folded.count() > 10
     page.goto(page.url.replace(second, "cite"))
     assert button.count() == 0  # no code, no button
+
+
+@pytest.mark.parametrize("name", toc.chapters(ROOT))
+def test_a_figure_to_predict_waits_until_the_reader_asks(visit, name):
+    page = visit(f"book/{name}.html")
+    waiting = page.locator("figure.undecided")
+    asked = page.locator(".bd-article p").filter(has_text=re.compile("before you look", re.I)).count()
+    assert 0 < waiting.count() <= asked
+    figure = page.locator(f"figure[id='{waiting.first.get_attribute('id')}']")
+    picture, height = figure.locator(":is(img, svg)").first, figure.bounding_box()["height"]
+    assert not picture.is_visible() and not figure.locator("figcaption").is_visible()
+    page.emulate_media(media="print")
+    assert picture.is_visible() and not figure.get_by_role("button", name="Show the figure").is_visible()
+    page.emulate_media(media="screen")
+    figure.get_by_role("button", name="Show the figure").press("Enter")
+    assert picture.is_visible() and figure.bounding_box()["height"] == pytest.approx(height, abs=3)
+    if waiting.count():
+        target = waiting.first.get_attribute("id")
+        page.evaluate("target => location.hash = target", target)
+        page.locator(f"figure[id='{target}']:not(.undecided)").wait_for()
 
 
 @pytest.mark.parametrize("name", toc.chapters(ROOT))
