@@ -161,6 +161,8 @@ def test_a_lesson_leads_to_every_section_of_its_evidence_page(chapter):
     evidence = source(toc.EVIDENCE + chapter)
     assert "```{coverage}" in evidence.split("\n## ")[0] or chapter == "synthesis"  # which replicates no document
     for place, heading in re.findall(r"^(?:\(([\w-]+)\)=\n)?## (.+)$", evidence, re.MULTILINE):
+        if heading == "Bounds that were set or changed after looking":
+            continue  # the page of margins leads to it
         assert place and re.search(rf"`(?:[^`]*<)?{place}>?`|\(#{place}\)", source(chapter)), heading
 
 

@@ -7,7 +7,7 @@ for (const question of document.querySelectorAll(".bd-article p")) {
   if (!figure || named()) continue;
   const button = document.createElement("button");
   button.type = "button";
-  button.className = "btn btn-outline-primary";
+  button.className = "btn";
   button.textContent = "Show the figure";
   const show = () => {
     figure.classList.remove("undecided");

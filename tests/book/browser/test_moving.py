@@ -24,6 +24,8 @@ def with_moving_figures():
 @pytest.mark.parametrize("name", with_moving_figures())
 def test_sliders_move_their_pictures_by_keyboard(visit, name, theme, viewport):
     page = visit(f"{name}.html", viewport, color_scheme=theme)
+    while (hidden := page.get_by_role("button", name="Show the figure")).count():
+        hidden.first.click()
     figures = page.locator("div.moving").all()
     assert figures
     for figure in figures:
