@@ -4,7 +4,7 @@ import matplotlib
 import nbval.kernel
 from hypothesis import settings
 
-from lib.book.kernel import BlockingKernel
+from lib.site.kernel import BlockingKernel
 
 matplotlib.use("Agg")
 settings.register_profile("book", deadline=None, derandomize=True, max_examples=60)

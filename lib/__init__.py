@@ -1,7 +1,7 @@
 """The small library that the chapters of Executable Learning Dynamics share.
 
-Imports only point down: experiments and the book stand on runs; these on theory, data, training, measures, claims, style and
-moving, which do not know each other; these on networks, kernels, files, markdown, provenance, progress and, below all, checks.
+Imports only point down: experiments and the site stand on runs; these on theory, data, training, measures, claims and
+figures, which do not know each other; these on networks, kernels, files, markdown, provenance, progress and, below all, checks.
 Theory needs no torch, experiments neither notebook nor matplotlib.
 
 What chapters and users call checks its arguments (see `lib.checks`). It raises TypeError if an argument is not of the kind that

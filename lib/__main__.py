@@ -167,7 +167,7 @@ def summary(finished: Sequence) -> str:
 
 def run_chapters(options: argparse.Namespace) -> int:
     """Execute chapters and say how each went."""
-    from lib.book import execute
+    from lib.site import execute
 
     settings = execute.Settings(options.profile, options.device, options.seed)
     finished = execute.run(Path.cwd(), options.chapters, settings, options.jobs, options.output, options.lesson)
@@ -177,7 +177,7 @@ def run_chapters(options: argparse.Namespace) -> int:
 
 def build_site(options: argparse.Namespace) -> int:
     """Build the site."""
-    from lib.book import build
+    from lib.site import build
 
     build.build(Path.cwd(), options.output)
     return 0
@@ -185,7 +185,7 @@ def build_site(options: argparse.Namespace) -> int:
 
 def print_site(options: argparse.Namespace) -> int:
     """Print the site."""
-    from lib.book import pdf
+    from lib.site import pdf
 
     if options.slides:
         for path in pdf.slides(options.site, Path("_build/slides")):
@@ -197,7 +197,7 @@ def print_site(options: argparse.Namespace) -> int:
 
 def write_problem_sets(options: argparse.Namespace) -> int:
     """Write the problem sets, without solutions and with them."""
-    from lib.book import problems
+    from lib.site import problems
 
     for folder, solved in (("course", False), ("solutions", True)):
         for path in problems.write(Path.cwd(), Path.cwd() / "_build" / folder, solved):
@@ -207,7 +207,7 @@ def write_problem_sets(options: argparse.Namespace) -> int:
 
 def report_claims(options: argparse.Namespace) -> int:
     """Collect the claims."""
-    from lib.book import changes, ledger
+    from lib.site import changes, ledger
 
     before = changes.edition(Path.cwd(), options.since) if options.since is not None else None
     records = ledger.report(Path.cwd(), options.notebooks)
@@ -268,7 +268,7 @@ def store_runs(options: argparse.Namespace) -> int:
 
 def run_seeds(options: argparse.Namespace) -> int:
     """Check claims with many seeds."""
-    from lib.book import seeds
+    from lib.site import seeds
 
     print(seeds.run(Path.cwd(), options.chapters, options.count, options.jobs))
     return 0
@@ -276,7 +276,7 @@ def run_seeds(options: argparse.Namespace) -> int:
 
 def start_chapter(options: argparse.Namespace) -> int:
     """Start a chapter."""
-    from lib.book import template
+    from lib.site import template
 
     for path in template.new(Path.cwd(), options.name):
         print(path.relative_to(Path.cwd()))

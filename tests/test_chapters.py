@@ -15,11 +15,11 @@ import yaml
 from nbclient import NotebookClient
 
 from lib import claims
-from lib.book import coverage, execute, myst, pages, problems, toc
-from lib.book.ledger import read
-from lib.book.pages import margins
-from lib.book.toc import chapters
 from lib.experiments import RUNS
+from lib.site import coverage, execute, myst, pages, problems, toc
+from lib.site.ledger import read
+from lib.site.pages import margins
+from lib.site.toc import chapters
 
 ROOT = Path(__file__).parents[1]
 LEAST_EXERCISES, MOST_BYTES, COLUMNS = 4, 1_500_000, 99

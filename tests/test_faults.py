@@ -19,7 +19,7 @@ import pytest
 import small_book
 
 from lib.__main__ import main
-from lib.book import build, execute
+from lib.site import build, execute
 
 REPOSITORY = Path(__file__).parents[1]
 CONFIG = """\

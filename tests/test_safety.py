@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from lib.book import execute
-from lib.book.toc import chapters
+from lib.site import execute
+from lib.site.toc import chapters
 
 ROOT = Path(__file__).parents[1]
 PICKLES = {"pickle", "_pickle", "cPickle", "cloudpickle", "dill", "joblib", "shelve", "marshal"}

@@ -1,5 +1,5 @@
 // Previews: a link to an equation, figure, claim, exercise, symbol or cited work shows it in a card: on hover, on focus, on a
-// first tap (a second one follows the link). Escape closes. What a page holds for cards is in NAME.preview.js beside it (lib/book/previews.py),
+// first tap (a second one follows the link). Escape closes. What a page holds for cards is in NAME.preview.js beside it (lib/site/previews.py),
 // which is loaded when first asked for.
 {
   const LINKS = '.bd-article a[href*="#"]:not([href*=":"], .headerlink)'; // those within the site

@@ -20,8 +20,8 @@ import torch
 from numba import njit
 
 from lib import files
-from lib.book.pages import tables
 from lib.provenance import versions
+from lib.site.pages import tables
 from tests.tools.workloads import WORKLOADS, Case
 
 Loop = Callable[[int], object]  # takes a number of steps

@@ -38,7 +38,7 @@ import pytest
 from hypothesis import Phase, settings
 
 from lib import files
-from lib.book.pages import tables
+from lib.site.pages import tables
 
 ROOT = Path(__file__).parents[2]
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.toml")

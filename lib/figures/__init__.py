@@ -1,0 +1,1 @@
+"""The look of all figures, and figures with sliders."""

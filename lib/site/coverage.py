@@ -1,0 +1,199 @@
+"""Where each figure, theorem and statement of a document is in the book, at which scale, with which verdict, and how to rerun it.
+
+`book/coverage/DOCUMENT.yml` says of a document its `title`, how readers call it (`short`), the `chapters` that treat it with the
+minutes that `lib run` takes for each, and its `items`. An item has
+
+    item      its name in the document: Figure 1(b), Theorem 2, Phase 1, third formula
+    says      what it shows or states, in a line
+    chapter   the chapter that treats it (default: the document's first)
+    where     the label of a figure, an equation, a section or a claim of the book (default: the first claim)
+    ours      our scale in numbers: networks, steps × rate, data, seeds
+    source    the document's, likewise
+    claims    the claims that judge it, by their names in the chapter or as chapter/name
+    runs      the precomputed runs behind it, as topic/name
+    missing   why it is not in the book
+
+The verdicts come from the claims, the price of a run from its file. `{coverage} DOCUMENT` shows the table: on an evidence page
+the items of its chapter, on any other page all of them.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+import yaml
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from lib import markdown
+from lib.claims import VERDICTS
+from lib.markdown import escape
+from lib.site import ledger, toc
+
+# How a place is written, by the beginning of its label; others are sections, exercises and claims.
+ROLES = {"eq": "Eq.&nbsp;{{eq}}`{}`", "fig": "{{numref}}`{}`"}
+
+
+@dataclass(frozen=True)
+class Item:
+    """A figure, table, theorem, formula, experiment or statement of a document; the fields are those of the file."""
+
+    item: str
+    says: str
+    chapter: str
+    where: str = ""
+    ours: str = ""
+    source: str = ""
+    claims: tuple[str, ...] = ()
+    runs: tuple[str, ...] = ()
+    missing: str = ""
+
+    def __post_init__(self) -> None:
+        if bool(self.missing) == bool(self.claims or self.where):
+            raise ValueError(f"{self.item}: want a claim or a label, or `missing` with the reason")
+
+
+@dataclass(frozen=True)
+class Document:
+    """A document and its items; `minutes` is what `lib run` takes for each chapter that treats it."""
+
+    name: str
+    title: str
+    short: str
+    minutes: dict[str, float]
+    items: tuple[Item, ...]
+
+
+def path(root: Path, name: str) -> Path:
+    """Return the file of a document."""
+    return root / "book" / "coverage" / f"{name}.yml"
+
+
+def read(root: Path, name: str) -> Document:
+    """Read the coverage of a document.
+
+    Raises
+    ------
+    ValueError
+        If there is no such file, or if it or an item lacks something.
+    """
+    try:
+        found = yaml.safe_load(path(root, name).read_text(encoding="utf-8"))
+        first = next(iter(found["chapters"]))
+        items = tuple(_item({"chapter": first} | item) for item in found["items"])
+        return Document(name, found["title"], found["short"], found["chapters"], items)
+    except (OSError, yaml.YAMLError, LookupError, TypeError, ValueError) as problem:
+        raise ValueError(f"{path(root, name)} cannot be read: {problem}") from problem
+
+
+def _item(found: dict[str, Any]) -> Item:
+    names = [name if "/" in name else f"{found['chapter']}/{name}" for name in found.get("claims", ())]
+    return Item(**found | {"claims": tuple(names), "runs": tuple(found.get("runs", ()))})
+
+
+def documents(root: Path) -> list[Document]:
+    """Read the coverage of all documents."""
+    return [read(root, file.stem) for file in sorted((root / "book" / "coverage").glob("*.yml"))]
+
+
+def price(root: Path, run: str) -> tuple[float, str]:
+    """Return the seconds that a precomputed run took, and the device, from its file."""
+    with xr.open_dataset(root / "book" / "results" / f"{run}.nc") as found:
+        return float(found.attrs["seconds"]), str(found.attrs["device"])
+
+
+def table(root: Path, document: Document, records: list[dict], chapter: str = "") -> str:
+    """Write the items of a document, or those that a chapter treats, as a table in MyST.
+
+    Raises
+    ------
+    ValueError
+        If an item names a claim that no notebook has.
+    """
+    verdicts = {record["id"]: record["verdict"] for record in records}
+    heads = [document.short, "here", "scale", "verdict", "recomputed by"]
+    rows = [_row(root, document, item, verdicts) for item in document.items if chapter in ("", item.chapter)]
+    commands = {row[-1] for row in rows if row[-1]}
+    if len(commands) > 1:
+        return markdown.table(heads, rows)
+    return markdown.table(heads[:-1], [row[:-1] for row in rows]) + "".join(f"\n\nRecomputed by {one}." for one in commands)
+
+
+def _row(root: Path, document: Document, item: Item, verdicts: dict[str, str]) -> list[str]:
+    unknown = [claim for claim in item.claims if claim not in verdicts]
+    if unknown:
+        raise ValueError(f"{path(root, document.name)}, {item.item}: no notebook has the claim {', '.join(unknown)}")
+    name = f'<span id="{anchor(document, item)}"></span>**{escape(item.item)}:** {escape(item.says)}'
+    scale = "; ".join(f"{whose}: {escape(words)}" for whose, words in (("ours", item.ours), ("source", item.source)) if words)
+    if item.missing:
+        return [name, "", scale, f"missing: {escape(item.missing)}", ""]
+    judged = [_verdict(verdict, [claim for claim in item.claims if verdicts[claim] == verdict]) for verdict in VERDICTS]
+    said = "; ".join(filter(None, judged)) or "no claim"
+    place = ROLES.get(item.where.split("-")[0], "{{ref}}`{}`").format(item.where)
+    here = place if item.where else f"{{ref}}`{item.claims[0].split('/')[1]} <{label(item.claims[0])}>`"
+    return [name, here, scale, said, _commands(root, document, item)]
+
+
+def anchor(document: Document, item: Item) -> str:
+    """Return the id of an item's row."""
+    return nodes.make_id(f"{document.name} {item.item}")
+
+
+def label(claim: str) -> str:
+    """Return the label of a claim."""
+    return claim.replace("/", "-")
+
+
+def _verdict(verdict: str, claims: list[str]) -> str:
+    """Write a verdict, linked to the claims that have it."""
+    if not claims:
+        return ""
+    links = [f"{{ref}}`{words} <{label(claim)}>`" for words, claim in zip([verdict, *range(2, 99)], claims, strict=False)]
+    return f"[{links[0]}]{{.{verdict.replace(' ', '-')}}}" + "".join(f", {link}" for link in links[1:])
+
+
+def _commands(root: Path, document: Document, item: Item) -> str:
+    """Write the commands that recompute an item, each with its time."""
+    if not item.runs:
+        return f"`python -m lib run {item.chapter}`, {_time(60 * document.minutes[item.chapter])}"
+    prices = {run: price(root, run) for run in item.runs}
+    return "; ".join(f"`python -m lib store {run}`, {_time(seconds)}, {device}" for run, (seconds, device) in prices.items())
+
+
+def _time(seconds: float) -> str:
+    return f"{max(1, seconds / 60):.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def where(root: Path) -> dict[str, str]:
+    """Return what the page "Where is Figure 5?" takes: a section with a table for each document."""
+    return {"documents": "\n\n".join(f"## {one.title}\n\n```{{coverage}} {one.name}\n```" for one in documents(root))}
+
+
+class Coverage(SphinxDirective):
+    """Show the coverage of a document: `{coverage} DOCUMENT`."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table, as if it were written there."""
+        root, name = Path(self.env.srcdir), self.arguments[0]
+        chapter = self.env.docname.removeprefix(f"book/{toc.EVIDENCE}") if toc.EVIDENCE in self.env.docname else ""
+        for file in (__file__, path(root, name), *(root / "book" / f"{notebook}.ipynb" for notebook in toc.notebooks(root))):
+            self.env.note_dependency(str(file))
+        try:
+            written = table(root, read(root, name), ledger.read(root), chapter)
+        except ValueError as problem:
+            raise self.error(str(problem)) from problem
+        parsed = nodes.Element()
+        self.state.nested_parse(StringList(written.splitlines(), name), self.content_offset, parsed)
+        for found in parsed.findall(nodes.table):
+            found["classes"].append("coverage")
+        return parsed.children
+
+
+def setup(app: Sphinx) -> None:
+    """Register with Sphinx."""
+    app.add_directive("coverage", Coverage)

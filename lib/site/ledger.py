@@ -1,0 +1,38 @@
+"""The ledger: the claims of all executed chapters."""
+
+import json
+from pathlib import Path
+
+from lib import claims, files
+from lib.site.toc import notebooks
+
+
+def read(root: Path, folder: Path | None = None) -> list[dict]:
+    """Collect the claims of all executed notebooks (default: those in `book/`), each with its chapter and the profile it ran at.
+
+    Raises
+    ------
+    ValueError
+        If a notebook is not whole.
+    """
+    records = []
+    for name in notebooks(root):
+        path = (folder or root / "book") / f"{name}.ipynb"
+        if path.is_file():
+            try:
+                notebook = json.loads(path.read_text(encoding="utf-8"))
+                place = {"chapter": Path(name).name, "profile": notebook["metadata"].get("run", {}).get("profile")}
+                records += [{**record, **place} for record in claims.collect(notebook)]
+            except (ValueError, TypeError, LookupError, AttributeError) as problem:
+                remedy = f"run `python -m lib run {Path(name).name}`"
+                raise ValueError(f"{path} is no whole notebook ({problem}): {remedy}") from problem
+    return records
+
+
+def report(root: Path, folder: Path | None = None) -> list[dict]:
+    """Write the ledger to `_build/claims.json`."""
+    if folder is not None and not folder.is_dir():
+        raise ValueError(f"notebooks: there is no folder {folder}")
+    records = read(root, folder)
+    files.write(root / "_build" / "claims.json", json.dumps(records, indent=1, ensure_ascii=False) + "\n")
+    return records

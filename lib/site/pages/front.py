@@ -1,0 +1,55 @@
+"""What the front page takes: counts and findings from the claims, and a card for each chapter."""
+
+from pathlib import Path
+
+import yaml
+
+from lib.site.pages.ledger import counts
+from lib.site.toc import chapters, title
+
+CARD = """\
+::::{{grid-item-card}} {number}. {title}
+:link: {name}
+:link-type: doc
+{about}
+::::"""
+
+
+def front(root: Path, records: list[dict]) -> dict[str, str]:
+    """Return the counts, the findings, and a card of sphinx-design for each chapter.
+
+    Raises
+    ------
+    ValueError
+        If a finding's claim is in no chapter any more, or has not the number that the finding takes.
+    """
+    guide = root / "book" / "course.yml"
+    entries = yaml.safe_load(guide.read_text(encoding="utf-8"))["chapters"] if guide.is_file() else {}
+    cards = []
+    for number, name in enumerate(chapters(root), 1):
+        about = entries.get(name, {}).get("about", "").strip()
+        cards.append(CARD.format(number=number, title=title(root, name).split(":")[0], name=name, about=about))
+    grid = ":::::{grid} 1 2 3 3\n:gutter: 2\n:class-container: chapter-cards\n\n" + "\n\n".join(cards) + "\n:::::"
+    return counts(records) | {"findings": findings(root, records), "cards": grid}
+
+
+def findings(root: Path, records: list[dict]) -> str:
+    """Return the findings of `book/findings.yml`, each with the number of its claim and a link."""
+    path = root / "book" / "findings.yml"
+    found = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else []
+    known = {record["id"]: record for record in records}
+    lines = []
+    for finding in found:
+        name = finding["claim"]
+        if name not in known:
+            raise ValueError(f"{path}: no chapter has the claim {name}; take another finding, or bring it back")
+        record = known[name]
+        numbers = {part: float(record[part]) for part in ("measured", "printed") if record[part] is not None}
+        try:
+            said = finding["text"].format(**numbers)
+        except (LookupError, ValueError) as problem:
+            raise ValueError(f"{path}: the finding of {name} takes a number that its claim has not: {problem}") from problem
+        verdict = record["verdict"]
+        link = f"[{{ref}}`{verdict.capitalize()} <{name.replace('/', '-')}>`]{{.{verdict.replace(' ', '-')}}}"
+        lines.append(f"- {said} {link}")
+    return "\n".join(lines)

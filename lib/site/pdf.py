@@ -1,0 +1,125 @@
+"""The book as one PDF: headless Chromium prints each page of the built site, and they are joined, with an outline.
+
+Links within a page and to the web work in the file; links to other pages of the book become text.
+"""
+
+import html
+import logging
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, sync_playwright
+from pypdf import PdfReader, PdfWriter
+
+from lib import files
+from lib.site import toc
+
+VARIABLE = "CHROMIUM"  # environment variable with the path of a Chromium or Chrome
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+PAPER = {"format": "A4", "scale": 0.8, "margin": {"top": "18mm", "bottom": "18mm", "left": "16mm", "right": "16mm"}}
+READY = """async () => {
+    await document.fonts.ready;
+    for (const part of document.querySelectorAll("details:not(.hide), details.further")) part.open = true;
+    for (const image of document.images) image.loading = "eager";
+    for (const link of document.querySelectorAll("a[href]:not([href^='http']):not([href^='#'])"))
+        link.replaceWith(...link.childNodes);
+}"""
+
+PICTURES = "Promise.all([document.fonts.ready, ...[...document.images].map(image => image.decode())])"
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """Start a headless Chromium: that of the environment variable, one on the path, or playwright's own.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    with sync_playwright() as playwright:
+        found = (os.environ.get(VARIABLE), *map(shutil.which, NAMES), playwright.chromium.executable_path)
+        path = next(filter(None, found))
+        if not Path(path).is_file():
+            raise ValueError(
+                f"no Chromium at {path}: install one (apt-get install chromium, or python -m playwright install chromium)"
+                f" or name it in the environment variable {VARIABLE}"
+            )
+        browser = playwright.chromium.launch(executable_path=path, args=["--disable-gpu", "--disable-background-networking"])
+        try:
+            yield browser
+        except KeyboardInterrupt:  # it has ended the browser, too: nobody asks any more for what it was doing
+            logging.getLogger("asyncio").setLevel(logging.CRITICAL)
+            raise
+        finally:
+            browser.close()
+
+
+def write(root: Path, site: Path, output: Path) -> int:
+    """Print the site built in `site` into one file, in the order of `_toc.yml`; return its number of pages.
+
+    Raises
+    ------
+    ValueError
+        If a page has not been built, the output is no file, or there is no Chromium.
+    """
+    names = toc.pages(root)
+    sources = {name: (site / f"{name}.html").resolve() for name in names}
+    missing = [name for name, file in sources.items() if not file.is_file()]
+    if missing:
+        raise ValueError(f"{site} lacks {len(missing)} of {len(names)} pages: run `python -m lib build` first")
+    if output.is_dir():
+        raise ValueError(f"{output} is a folder: want a file")
+    files.prepare(output.parent)
+    with chromium() as browser:
+        page = browser.new_context(color_scheme="light").new_page()
+        page.route(re.compile("^https?:"), lambda route: route.abort())
+        documents = [PdfReader(BytesIO(_print(page, file))) for file in sources.values()]
+
+    writer, headings = PdfWriter(), [_heading(file) for file in sources.values()]
+    for document, heading in zip(documents, headings, strict=True):
+        writer.append(document, outline_item=heading, import_outline=False)
+    writer.add_metadata({"/Title": headings[0]})
+    writer.compress_identical_objects()
+    whole = BytesIO()
+    writer.write(whole)
+    files.write(output, whole.getvalue())
+    return len(writer.pages)
+
+
+def slides(site: Path, folder: Path) -> list[Path]:
+    """Print each deck of a built site into a file of its own in a folder, a page for each slide; return the files.
+
+    Raises
+    ------
+    ValueError
+        If the site has no deck, or there is no Chromium.
+    """
+    decks = sorted((site / "slides").glob("*.html"))
+    if not decks:
+        raise ValueError(f"{site} has no slides: run `python -m lib build` first")
+    files.prepare(folder)
+    written = [folder / f"{deck.stem}.pdf" for deck in decks]
+    with chromium() as browser:
+        page = browser.new_context(color_scheme="light").new_page()
+        for deck, path in zip(decks, written, strict=True):
+            page.goto(f"{deck.resolve().as_uri()}?print")
+            page.evaluate(PICTURES)
+            files.write(path, page.pdf(tagged=True, print_background=True, prefer_css_page_size=True))
+    return written
+
+
+def _print(page: Page, file: Path) -> bytes:
+    page.goto(file.as_uri())
+    page.evaluate(READY)
+    return page.pdf(tagged=True, print_background=True, **PAPER)
+
+
+def _heading(file: Path) -> str:
+    found = re.search(r'<h1>(.*)<a class="headerlink"', file.read_text(encoding="utf-8"))
+    return html.unescape(re.sub(r"<[^>]+>", "", found[1])).strip() if found else file.stem

@@ -1,0 +1,177 @@
+"""Claims on their pages, in the ledger and on the front page."""
+
+import json
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from browsing import LAPTOP, PHONE, ROOT, rows
+
+from lib import claims
+from lib.claims import CORRECTED, SLIP, VERDICTS
+from lib.site import ledger, toc
+
+CLAIMS = """claims => claims.map(claim => {
+    const fold = claim.querySelector("details.claim-fold");
+    const behind = claim.closest("div.cell").querySelector("details.behind pre");
+    return {
+        name: claim.id,
+        verdict: claim.querySelector("strong").textContent,
+        pages: [...claim.querySelectorAll("a[href*='.html#']")].map(link => link.textContent),
+        open: fold.open,
+        checked: Boolean(fold.querySelector("pre") || behind),
+    };
+})"""
+
+
+@pytest.mark.parametrize("name", toc.notebooks(ROOT))
+def test_a_claim_is_a_line_with_its_details_and_the_check_folded(visit, name):
+    records = list(claims.collect(json.loads((ROOT / "book" / f"{name}.ipynb").read_text(encoding="utf-8"))))
+    page = visit(f"book/{name}.html")
+    shown = page.locator("div.claim").evaluate_all(CLAIMS)
+    assert [claim["name"] for claim in shown] == [record["id"].replace("/", "-") for record in records]
+    for claim, record in zip(shown, records, strict=True):
+        assert claim["verdict"] == record["verdict"].capitalize()
+        assert claim["pages"] == ["ledger"]
+        assert claim["checked"] and not claim["open"]
+    first = page.locator("details.claim-fold:not(details.further *)").first
+    first.locator("summary").press("Enter")
+    assert first.get_by_text("link to this claim").is_visible()
+
+
+@pytest.mark.parametrize("viewport", [LAPTOP, PHONE], ids=["laptop", "phone"])
+def test_a_link_to_a_claim_leads_to_its_box_clear_of_the_header(visit, viewport):
+    page = visit("book/what_replicates.html?verdict=errata", viewport)
+    link = page.locator("td:first-child a").nth(6)
+    name = link.get_attribute("href").partition("#")[2]
+    link.click()
+    page.wait_for_url(f"**#{name}")
+    below = """selector => {
+        const header = document.querySelector(".bd-header-article").getBoundingClientRect().bottom;
+        const gap = document.querySelector(selector).getBoundingClientRect().top - header;
+        return gap > 0 && gap < 60;
+    }"""
+    page.wait_for_function(below, arg=f"#{name}.claim")
+    outline = "box => getComputedStyle(box).outlineStyle"
+    assert page.locator(f"#{name}").evaluate(outline) == "solid"
+    assert page.locator(".claim:not(:target)").first.evaluate(outline) == "none"
+    page.locator(f"#{name} details.claim-fold > summary").click()
+    page.locator(f"#{name}").get_by_text("ledger").click()
+    page.wait_for_url(f"**#what_replicates-{name}")
+    page.wait_for_function(below, arg="tr:has(:target)")
+    colours = [
+        page.locator(f"{row} > td").first.evaluate("cell => getComputedStyle(cell).backgroundColor")
+        for row in ("tr:has(:target)", "tbody tr:not(:has(:target))")
+    ]
+    assert colours[0] != colours[1]
+
+
+def said(page):
+    return page.locator(".ledger-filter output").inner_text()
+
+
+def test_the_ledger_is_filtered_by_chapter_verdict_and_words(visit):
+    records = ledger.read(ROOT)
+    page = visit("book/what_replicates.html")
+    assert rows(page).count() == 25
+    for verdict in VERDICTS:
+        page.get_by_label("Verdict").select_option(verdict)
+        expected = sum(record["verdict"] == verdict for record in records)
+        assert rows(page).count() == min(expected, 25)
+        assert said(page) == f"{expected} of {len(records)} claims"
+    page.get_by_label("Verdict").select_option("errata")
+    assert said(page).startswith(f"{sum(record['verdict'] in (CORRECTED, SLIP) for record in records)} of")
+    page.get_by_role("button", name="Reset").click()
+    page.wait_for_function(
+        "rows => document.querySelector('.ledger-filter output').textContent.startsWith(rows)", arg=f"{len(records)} "
+    )
+    chapter = toc.chapters(ROOT)[1]
+    page.get_by_label("Chapter").select_option(f"2. {toc.title(ROOT, chapter)}")
+    assert said(page).startswith(f"{sum(record['chapter'] == chapter for record in records)} of")
+    page.get_by_label("Filter", exact=True).fill(records[-1]["statement"][:30].upper())
+    page.get_by_label("Chapter").select_option("")
+    assert rows(page).count() >= 1
+    page.get_by_label("Filter", exact=True).fill("no claim says this")
+    assert said(page) == f"0 of {len(records)} claims"
+
+
+def test_the_ledger_is_sorted_and_has_pages(visit):
+    names = sorted((record["id"].split("/")[1] for record in ledger.read(ROOT)), key=str.casefold)
+    page = visit("book/what_replicates.html")
+    head = page.get_by_role("columnheader", name="claim")
+    head.get_by_role("button").press("Enter")
+    assert head.get_attribute("aria-sort") == "ascending"
+    first = rows(page).first.locator("a").first
+    assert first.inner_text() == names[0]
+    page.get_by_role("button", name="Next").click()
+    assert page.locator(".ledger-pages output").inner_text() == f"page 2 of {-(-len(names) // 25)}"
+    page.reload()
+    assert page.locator(".ledger-pages output").inner_text().startswith("page 2 of") and first.inner_text() != names[0]
+    head.get_by_role("button").click()
+    assert head.get_attribute("aria-sort") == "descending" and first.inner_text() == names[-1]
+
+
+def test_without_a_script_the_ledger_is_a_plain_table(visit):
+    page = visit("book/what_replicates.html", java_script_enabled=False)
+    assert rows(page).count() == len(ledger.read(ROOT))
+    assert not page.locator(".ledger-filter").is_visible() and not page.locator(".ledger-pages").is_visible()
+
+
+def test_what_the_ledger_shows_is_in_the_address(visit):
+    page = visit("book/what_replicates.html?verdict=not+reproduced")
+    chapter = f"1. {toc.title(ROOT, toc.chapters(ROOT)[0])}"
+    page.get_by_label("Verdict").select_option("corrected")
+    page.get_by_label("Chapter").select_option(chapter)
+    page.get_by_label("Filter", exact=True).fill("rate & ratio")
+    asked = parse_qs(urlsplit(page.evaluate("location.href")).query)
+    assert asked == {"verdict": ["corrected"], "chapter": [chapter], "words": ["rate & ratio"]}
+    page.get_by_label("Filter", exact=True).fill("")
+    shown = rows(page).count()
+    assert 0 < shown < len(ledger.read(ROOT))
+    page.goto(page.evaluate("location.href"))  # as who gets the link sees it
+    assert (page.get_by_label("Verdict").input_value(), page.get_by_label("Chapter").input_value()) == ("corrected", chapter)
+    assert rows(page).count() == shown
+    for choice in ("Verdict", "Chapter"):
+        page.get_by_label(choice).select_option("")
+    assert page.evaluate("location.search") == ""
+
+
+def test_on_a_phone_a_row_of_the_ledger_shows_its_verdict(visit):
+    page = visit("book/what_replicates.html?verdict=corrected", PHONE)
+    assert said(page).startswith(f"{sum(record['verdict'] == CORRECTED for record in ledger.read(ROOT))} of")
+    for row in rows(page).all()[:10]:
+        name, verdict = row.locator("td").first.bounding_box(), row.locator("td").last.bounding_box()
+        assert row.locator("td").last.inner_text() == "corrected"
+        assert name["y"] == pytest.approx(verdict["y"], abs=4)
+        assert verdict["x"] + verdict["width"] <= PHONE["width"]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_tiles_have_the_colours_of_their_verdicts(visit, theme):
+    page = visit("book/index.html", color_scheme=theme)
+    numbers = page.locator(".verdict-tiles .sd-card-title").evaluate_all("all => all.map(one => getComputedStyle(one).color)")
+    edges = page.locator(".verdict-tiles .sd-card").evaluate_all("all => all.map(one => getComputedStyle(one).borderBottomColor)")
+    assert numbers == edges
+    assert len(set(numbers)) == len(VERDICTS)
+
+
+def test_the_front_page_counts_as_the_ledger_does_and_leads_there(visit):
+    records = ledger.read(ROOT)
+    page = visit("book/index.html")
+    for verdict in VERDICTS:
+        expected = sum(record["verdict"] == verdict for record in records)
+        tile = page.locator(".verdict-tiles .sd-card").filter(has=page.get_by_text(verdict, exact=True))
+        assert tile.locator(".sd-card-title").inner_text() == str(expected)
+        tile.locator("a").press("Enter")
+        page.wait_for_url("**/what_replicates.html?*")
+        assert said(page).startswith(f"{expected} of")
+        page.go_back()
+
+
+def test_a_row_of_the_ledger_leads_to_its_claim(visit):
+    record = ledger.read(ROOT)[-1]
+    page = visit(f"book/what_replicates.html#what_replicates-{record['id'].replace('/', '-')}")
+    page.locator("tr:has(:target) a").first.click()
+    page.wait_for_url(f"**/{record['chapter']}.html#*")
+    box = page.locator(page.evaluate("location.hash"))
+    assert "claim" in box.get_attribute("class").split()
+    assert box.inner_text().startswith(record["verdict"].capitalize())

@@ -1,0 +1,176 @@
+"""Every page: complete, light, steady, as wide as a phone, and fine with axe; links, themes, fonts, without JavaScript."""
+
+import gzip
+import re
+from types import SimpleNamespace
+from urllib.parse import unquote, urldefrag
+
+import pytest
+from axe_playwright_python.base import AXE_SCRIPT
+from browsing import AXE, LAPTOP, PHONE, ROOT, opener, rows, serious
+from bs4 import BeautifulSoup
+
+from lib.site import ledger, toc
+
+PAGES = [*toc.pages(ROOT), "search", "genindex"]
+MOST_BYTES = 600_000
+# Axe looks at each element, and most are alike. Of formulas a browser knows what they say; of a table a few rows are judged, of
+# code a cell of each section in the first chapter.
+TAKE_OUT = "alike => document.querySelectorAll(alike).forEach(element => element.remove())"
+ALIKE = "math, tbody tr:nth-child(n+9), "
+CODE = ".highlight"
+JUMP = """() => new Promise(done => {
+    let sum = 0;
+    new PerformanceObserver(list => { for (const move of list.getEntries()) sum += move.value; })
+        .observe({type: "layout-shift", buffered: true});
+    setTimeout(() => done(sum), 300);
+})"""
+
+
+@pytest.fixture(scope="module", params=PAGES)
+def seen(request, chromium, address):
+    """What there is to see of a page, first on a phone in the light theme, then on a laptop in the dark one."""
+    with opener(chromium, address) as open_page:
+        page = open_page(f"{request.param}.html", PHONE, color_scheme="light")
+        result = SimpleNamespace(
+            name=request.param,
+            weight=sum(weight(done.response()) for done in page.finished),
+            width=page.evaluate("document.documentElement.scrollWidth"),
+            formulas=page.locator(".math").count(),
+            rendered=page.locator(".math:has(math)").count(),
+            misread=page.locator("merror, .math code").count(),
+            wordless=page.locator("img:not([alt]), img[alt=''], .moving > svg:not([aria-label])").count(),
+            missing=page.evaluate("[...document.images].filter(i => i.complete && !i.naturalWidth).map(i => i.src)"),
+            errors=page.errors,
+            outside=page.outside,
+            jump=page.evaluate(JUMP),
+        )
+        page.evaluate(AXE_SCRIPT)
+        first = f"book/{toc.chapters(ROOT)[0]}"
+        page.evaluate(TAKE_OUT, ALIKE + (f".cell ~ .cell {CODE}" if request.param == first else CODE))
+        result.light = serious(page.evaluate(AXE, None))
+        page.set_viewport_size(LAPTOP)
+        page.add_style_tag(content="* { transition: none !important; }")  # or axe sees colours on their way
+        page.emulate_media(color_scheme="dark")
+        page.wait_for_function("document.documentElement.dataset.theme === 'dark'")
+        result.dark = serious(page.evaluate(AXE, ["color-contrast"]))  # a theme changes nothing else
+        yield result
+
+
+def weight(response):
+    """Count the bytes that travel: web servers compress text."""
+    body = response.body()
+    return len(body if response.headers["content-type"].startswith(("image/", "font/")) else gzip.compress(body))
+
+
+def test_a_page_loads_without_errors_and_asks_nobody_else(seen):
+    assert (seen.errors, seen.outside, seen.missing) == ([], [], [])
+
+
+def test_every_formula_is_rendered(seen):
+    assert (seen.rendered, seen.misread) == (seen.formulas, 0)
+
+
+def test_a_page_fits_a_phone(seen):
+    assert seen.width == PHONE["width"]
+
+
+def test_a_page_is_light(seen):
+    assert 150_000 < seen.weight < MOST_BYTES
+
+
+def test_a_page_does_not_jump(seen):
+    assert seen.jump < 0.05
+
+
+def test_every_picture_is_described(seen):
+    assert seen.wordless == 0
+
+
+def test_axe_finds_nothing_serious(seen):
+    assert (seen.light, seen.dark) == ([], [])
+
+
+def test_no_link_inside_the_site_is_dead(site):
+    pages = {path: BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser") for path in sorted(site.rglob("*.html"))}
+    places = {path: {tag["id"] for tag in page.find_all(id=True)} for path, page in pages.items()}
+    dead, count = [], 0
+    for path, page in pages.items():
+        for link in page.find_all("a", href=True):
+            target, anchor = urldefrag(link["href"])
+            if re.match(r"[a-z]+:", target):
+                continue
+            count += 1
+            goal = (path.parent / unquote(target.split("?")[0])).resolve() if target else path
+            if not goal.is_file() or (anchor and goal in places and unquote(anchor) not in places[goal]):
+                dead.append(f"{path.relative_to(site)}: {link['href']}")
+    assert not dead
+    assert count > 1000
+
+
+def test_the_theme_switch_changes_the_theme_and_keeps_it(visit):
+    page = visit("book/index.html", color_scheme="light")
+    theme = "document.documentElement.dataset.theme"
+    background = "getComputedStyle(document.body).backgroundColor"
+    assert page.evaluate(theme) == "light"
+    bright = page.evaluate(background)
+    for _ in range(3):
+        if page.evaluate(theme) == "light":
+            page.locator(".theme-switch-button:visible").first.click()
+    assert page.evaluate(theme) == "dark"
+    assert page.evaluate(background) != bright
+    page.reload()
+    assert page.evaluate(theme) == "dark"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_theme_is_chosen_before_any_file_of_scripts(visit, theme):
+    page = visit("book/index.html", color_scheme=theme)
+    page.route("**/*.js*", lambda route: route.abort())
+    page.reload()
+    assert page.evaluate("document.documentElement.dataset.theme") == theme
+
+
+def test_without_javascript_there_are_colours(visit):
+    page = visit(f"book/{toc.chapters(ROOT)[0]}.html", java_script_enabled=False)
+    for part in (".claim", ".bd-header-article"):
+        assert page.locator(part).first.evaluate("part => getComputedStyle(part).backgroundColor").startswith("rgb(")
+
+
+def test_without_javascript_everything_is_there(visit):
+    page = visit("book/what_replicates.html", java_script_enabled=False)
+    assert rows(page).count() == len(ledger.read(ROOT))
+    assert not page.locator(".ledger-filter").is_visible()
+    front = visit("book/index.html", java_script_enabled=False)
+    assert front.locator(".moving svg").bounding_box()["height"] > 100
+    assert not front.locator(".moving input").is_visible()
+    chapter = visit(f"book/{toc.chapters(ROOT)[0]}.html", java_script_enabled=False)
+    assert chapter.locator(".solution").first.locator("p").last.is_visible()
+    assert chapter.locator(".all-code, .moving-play").count() == 0
+    fold = chapter.locator("details.behind").first
+    fold.locator("summary").press("Enter")
+    assert fold.locator("pre").is_visible()
+
+
+def code_points(name):
+    """Read what pyftsubset was given: U+41 or U+41-5A, between commas or lines."""
+    words = re.findall(r"U\+([0-9A-Fa-f]+)(?:-([0-9A-Fa-f]+))?", (ROOT / f"book/_static/fonts/{name}.txt").read_text())
+    return {point for first, last in words for point in range(int(first, 16), int(last or first, 16) + 1)}
+
+
+def test_formulas_and_icons_are_in_the_fonts(site):
+    signs, icons = code_points("signs"), code_points("icons")
+    codes = {}
+    for sheet in site.glob("_static/styles/*.css"):
+        words = sheet.read_text(encoding="utf-8")
+        for names, code in re.findall(r'((?:\.fa-[\w-]+(?::before)?,?)+)\{(?:--fa|content):"\\([0-9a-f]{4})"', words):
+            codes |= {name: int(code, 16) for name in re.findall(r"\.(fa-[\w-]+)", names)}
+    said, shown = set(), set()
+    for path in site.rglob("*.html"):
+        page = BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+        said |= {sign for formula in page.find_all("math") for sign in formula.get_text()}
+        shown |= {name for icon in page.select(".fas, .fa-solid") for name in icon["class"] if name in codes}
+    assert len(said) > 100
+    assert not {sign for sign in said if ord(sign) not in signs and sign != "\n"}
+    assert len(shown) > 5
+    assert not {name for name in shown if codes[name] not in icons}

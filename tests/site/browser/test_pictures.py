@@ -1,0 +1,92 @@
+"""Pictures: at their full size, and in the dark."""
+
+import pytest
+from axe_playwright_python.base import AXE_SCRIPT
+from browsing import PHONE, ROOT, serious
+
+from lib.site import toc
+
+
+def test_a_picture_opens_at_its_full_size_by_touch_and_by_keyboard(visit):
+    page = visit(f"book/{toc.chapters(ROOT)[0]}.html", PHONE, has_touch=True)
+    link, box = page.locator("figure:not(.undecided) a.zoom").first, page.locator("dialog.zoomed")
+    assert not box.is_visible()
+    for act in (link.tap, lambda: link.press("Enter")):
+        act()
+        picture = box.locator("img")
+        assert picture.evaluate("image => image.decode().then(() => image.clientWidth === image.naturalWidth)")
+        assert picture.get_attribute("alt") == link.locator("img").get_attribute("alt")
+        assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+        before = box.locator("div").evaluate("inside => inside.scrollLeft")
+        for _ in range(3):
+            page.keyboard.press("ArrowRight")
+        page.wait_for_function("before => document.querySelector('.zoomed div').scrollLeft > before", arg=before)
+        page.keyboard.press("Escape")
+        box.wait_for(state="hidden")
+    assert page.evaluate("document.activeElement.classList.contains('zoom')")
+    link.tap()
+    box.get_by_label("Close").tap()
+    box.wait_for(state="hidden")
+
+
+def test_drawings_follow_the_dark_theme_and_maps_keep_their_colours(visit):
+    page = visit("book/piecewise_linear.html", color_scheme="dark")
+    treated = "images => images.map(image => getComputedStyle(image).filter)"
+    drawn = page.locator("a.zoom img.drawn").evaluate_all(treated)
+    kept = page.locator("a.zoom img:not(.drawn)").evaluate_all(treated)
+    assert drawn and all(words.startswith("invert(1) hue-rotate(180deg)") for words in drawn)
+    assert kept and all(words.startswith("brightness(") for words in kept)
+    page.emulate_media(color_scheme="light")
+    page.wait_for_function("document.documentElement.dataset.theme === 'light'")
+    assert set(page.locator("a.zoom img").evaluate_all(treated)) == {"none"}
+
+
+# The scale at which each figure is drawn, the size of its smallest letters where they are text, and whether it opens.
+SMALL = """figures => figures.map(figure => {
+    const drawing = figure.querySelector("svg[aria-label]"), image = figure.querySelector("img[width]");
+    const letters = drawing && [...drawing.querySelectorAll("text")].map(text => parseFloat(getComputedStyle(text).fontSize));
+    const scale = drawing ? drawing.getScreenCTM().a : image.clientWidth / image.getAttribute("width");
+    const opener = figure.querySelector(drawing ? ".enlarge" : "a.zoom");
+    return {name: figure.id, scale, letters: letters && scale * Math.min(...letters), opens: Boolean(opener?.offsetHeight)};
+})"""
+SMALLEST = 9  # pixels, of letters that can be read
+
+
+@pytest.mark.parametrize("name", toc.chapters(ROOT))
+def test_on_a_phone_a_figure_with_small_letters_opens(visit, name):
+    found = visit(f"book/{name}.html", PHONE).locator("article figure").evaluate_all(SMALL)
+    assert found
+    for figure in found:
+        assert figure["opens"] or (figure["letters"] or 0) >= SMALLEST or figure["scale"] == 1, figure
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_figure_that_moves_opens_with_its_slider_and_goes_back(visit, theme):
+    page = visit("book/products.html", PHONE, has_touch=True, color_scheme=theme)
+    figure, box = page.locator("figure div.moving").first, page.locator("dialog.zoomed")
+    place = "figure => [figure.getBoundingClientRect().y, document.documentElement.scrollHeight, figure.parentElement.localName]"
+    figure.scroll_into_view_if_needed()
+    before = figure.evaluate(place)
+    figure.get_by_role("button", name="Enlarge").tap()
+    (opened,) = box.evaluate_all(SMALL)
+    assert opened["letters"] >= SMALLEST
+    slider, drawing = box.locator("input[type=range]"), box.locator("svg[aria-label]")
+    shown, words = drawing.inner_html(), slider.get_attribute("aria-valuetext")
+    slider.press("ArrowRight")
+    assert drawing.inner_html() != shown and slider.get_attribute("aria-valuetext") != words
+    row = slider.bounding_box()
+    assert row["x"] >= 0 and row["x"] + row["width"] <= PHONE["width"]
+    assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+    page.evaluate(AXE_SCRIPT)
+    assert serious(page.evaluate("axe.run('dialog', {resultTypes: ['violations'], preload: false})")) == []
+    page.keyboard.press("Escape")
+    box.wait_for(state="hidden")
+    after = figure.evaluate(place)
+    assert after[1:] == before[1:] and after[0] == pytest.approx(before[0], abs=2)
+    assert page.evaluate("document.activeElement.className") == "enlarge"
+
+
+def test_on_a_laptop_a_figure_that_moves_needs_no_opening(visit):
+    page = visit("book/products.html")
+    assert page.locator("figure div.moving").first.is_visible()
+    assert not page.get_by_role("button", name="Enlarge").is_visible()

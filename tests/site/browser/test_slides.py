@@ -1,0 +1,103 @@
+"""Decks as a lecturer and a student meet them: by keyboard, on a phone, in the dark, on paper; and the way to them."""
+
+import pytest
+from axe_playwright_python.base import AXE_SCRIPT
+from browsing import AXE, LAPTOP, PHONE, ROOT, serious
+
+from lib.site import slides
+
+DECKS = slides.decks(ROOT)
+PRESENT = "section.present"
+OVER = """() => [...document.querySelectorAll("section")].map((slide, number) => {
+    Reveal.slide(number, 0, 99);
+    const frame = slide.getBoundingClientRect();
+    const inside = [...slide.children, ...slide.querySelectorAll("figure img, .moving > svg")];
+    const below = inside.map(part => part.getBoundingClientRect().bottom - frame.bottom);
+    const wide = [slide, ...slide.querySelectorAll(".formula")].map(part => part.scrollWidth - part.clientWidth);
+    const pictures = [...slide.querySelectorAll("figure img, .moving > svg")].map(one => one.getBoundingClientRect().height);
+    const share = Math.min(1, ...pictures.map(height => height / frame.height));
+    return [slide.innerText.split("\\n")[0], Math.max(slide.scrollHeight - slide.clientHeight, ...wide, ...below), share];
+})"""
+
+
+@pytest.fixture(scope="module", params=DECKS)
+def name(request):
+    return request.param
+
+
+def deck(visit, name, viewport=LAPTOP, **options):
+    page = visit(f"slides/{name}.html", viewport, **options)
+    if viewport == LAPTOP and options.get("java_script_enabled", True):
+        page.wait_for_function("window.Reveal && Reveal.isReady()")
+    return page
+
+
+def test_a_deck_loads_without_errors_and_asks_nobody_else(visit, name):
+    page = deck(visit, name)
+    page.evaluate("Promise.all([...document.images].map(image => image.decode()))")
+    assert (page.errors, page.outside) == ([], [])
+    assert page.locator("main section").count() >= 18
+    assert page.locator("img:not([alt]), .moving > svg:not([aria-label])").count() == 0
+
+
+def test_every_slide_fits_and_its_picture_is_large(visit, name):
+    for heading, over, picture in deck(visit, name).evaluate(OVER):
+        assert over < 2, heading
+        assert picture > 0.4, heading
+
+
+def test_keys_turn_the_slides_and_the_address_follows(visit, name):
+    page = deck(visit, name)
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("Reveal.getState().indexh === 1")
+    page.wait_for_url("**/*#/1")
+    page.reload()
+    page.wait_for_function("window.Reveal && Reveal.isReady()")
+    assert page.evaluate("Reveal.getState().indexh") == 1
+    slider = page.locator(f"{PRESENT} .moving input").first
+    if slider.count():  # the keys move it then, and not the slides
+        slider.focus()
+        before = slider.input_value()
+        page.keyboard.press("ArrowLeft")
+        assert slider.input_value() != before and page.evaluate("Reveal.getState().indexh") == 1
+
+
+def test_a_picture_waits_until_one_has_decided(visit, name):
+    page = deck(visit, name)
+    figure = page.locator("figure.fragment").first
+    if not figure.count():
+        pytest.skip("this deck asks on slides of their own")
+    number = figure.evaluate("figure => [...document.querySelectorAll('section')].indexOf(figure.closest('section'))")
+    page.evaluate(f"Reveal.slide({number})")
+    assert not figure.is_visible()
+    page.keyboard.press("ArrowRight")
+    figure.wait_for(state="visible")
+
+
+def test_on_a_phone_a_deck_is_a_page_with_legible_captions(visit, name):
+    page = deck(visit, name, PHONE)
+    assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+    assert page.locator("section:visible").count() == page.locator("section").count()
+    sizes = page.evaluate(
+        "[...document.querySelectorAll('figcaption, .claim p')].map(part => parseFloat(getComputedStyle(part).fontSize))"
+    )
+    assert min(sizes) >= 15
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("viewport", [LAPTOP, PHONE], ids=["laptop", "phone"])
+def test_axe_finds_nothing_serious_in_a_deck(visit, name, theme, viewport):
+    page = deck(visit, name, viewport, color_scheme=theme)
+    assert page.evaluate("document.documentElement.dataset.theme") == theme
+    page.evaluate(AXE_SCRIPT)
+    page.evaluate("document.querySelectorAll('math').forEach(formula => formula.remove())")
+    for number in range(page.locator("section").count() if viewport == LAPTOP else 1):
+        if viewport == LAPTOP:
+            page.evaluate(f"Reveal.slide({number}, 0, 99)")
+        if number % 5 == 0 or number < 3:  # most are alike
+            assert serious(page.evaluate(AXE, None)) == [], number
+
+
+def test_without_javascript_a_deck_is_a_page(visit):
+    page = deck(visit, DECKS[0], java_script_enabled=False)
+    assert page.locator("section:visible").count() == page.locator("section").count()

@@ -1,0 +1,135 @@
+"""The page of margins: shares of a bound, and what stands on the page of a small table."""
+
+import json
+
+import numpy as np
+import pytest
+
+from lib.claims import at_least, at_most, near
+from lib.site.pages import margins
+
+
+def row(bound, values, verdicts=None, name="one/claim", code="0"):
+    verdicts = verdicts or ["reproduced" if bound.holds(value) else "not reproduced" for value in values]
+    edges = {"low": [bound.low] * len(values), "high": [bound.high] * len(values)}
+    found = {"id": name, "measured": values, **edges, "printed": [None] * len(values), "verdict": verdicts, "rivals": {}}
+    return found | {"code": code, "date": "2026-01-02", "versions": "numpy 1"}
+
+
+@pytest.mark.parametrize(
+    "bound, values, share",
+    [
+        (at_most(4), [1, 3, 2], 0.75),
+        (at_most(4), [-1, -3], 0),
+        (at_most(-4), [-8, -16], 0.5),
+        (at_least(4), [8, 16], 0.5),
+        (at_least(-4), [-1, 3], 0.25),
+        (near(2, 0.5), [2.1, 1.6], 0.8),
+        (near(2, 0), [2, 2], 0),
+        (at_least(0), [1, 2], None),
+        (at_most(1), [2, 3], 2),
+        (at_least(4), [2, 1], 2),
+    ],
+)
+def test_the_share_of_a_bound_is_one_at_its_edge(bound, values, share):
+    assert margins.used(row(bound, values)) == (None if share is None else pytest.approx(share))
+
+
+@pytest.mark.parametrize("bound, edge", [(at_most(0.3), 0.3), (at_least(7), 7), (near(1.5, 0.25), 1.75), (at_least(-2), -2)])
+def test_the_share_passes_one_where_the_verdict_turns(bound, edge):
+    step = 1e-6 if bound.holds(edge - 1e-6) else -1e-6
+    assert margins.used(row(bound, [edge - step])) < 1 < margins.used(row(bound, [edge + step], ["reproduced"]))
+
+
+@pytest.mark.parametrize("bound", [at_most(4), at_least(-2), near(3, 1)])
+def test_deviations_count_from_the_mean_to_the_nearer_edge(bound):
+    distance = {"at most 4": 2, "at least -2": 4, "3 ± 1": 0}[str(bound)]  # from a mean of 2, with a deviation of 0.5
+    assert margins.deviations(row(bound, [1.5, 2.5])) == pytest.approx(distance / 0.5)
+
+
+def test_the_distance_counts_from_a_bound_that_is_drawn_with_the_number():
+    drawn = row(near(0, 1), [3.1, 5.3], ["new", "new"]) | {"low": [2, 4], "high": [4, 6]}  # 0.1 and 0.3 off centre
+    assert margins.used(drawn) == pytest.approx(0.3)
+    assert margins.deviations(drawn) == pytest.approx((1 - 0.2) / 0.1)
+
+
+def test_the_page_shows_what_hangs_on_the_seed_and_counts_the_rest(tmp_path):
+    (tmp_path / "book" / "quality").mkdir(parents=True)
+    (tmp_path / "_toc.yml").write_text("root: index\nchapters:\n  - file: book/one.ipynb\n")
+    (tmp_path / "book" / "one.md").write_text("# The one\n")
+    today = margins.digest(tmp_path, "one")
+    rows = [
+        row(at_most(2), [1, 1.9, 2.1], name="one/hangs", code=today),
+        row(at_most(2), [1, 1, 1], name="one/still", code=today),
+        row(near(0, 1), [0.1, -0.2, 0.15], name="one/firm", code=today),
+        row(near(0, 1), [0.5, 2, 0.15], name="one/older"),
+        row(at_least(1), [2, 2, 2], name="one/rival", code=today) | {"rivals": {"chance": [0.5, 0.9, 1.5], "zero": [0, 0, 0]}},
+    ]
+    spelled = json.dumps(rows).replace("-Infinity", '"-inf"').replace("Infinity", '"inf"')
+    (tmp_path / margins.TABLE).write_text("\n".join(map(json.dumps, json.loads(spelled))))
+    words = margins.margins(tmp_path)
+    assert [words[name] for name in ("claims", "seeds", "firm", "still")] == ["4", "3", "2", "2"]
+    assert "{ref}`one: hangs <one-hangs>` | reproduced with 2 of 3 | ≤ 2 | 1 | 1.9 | 2.1 | 105% |" in words["hanging"]
+    deviations = abs(np.mean([0.1, -0.2, 0.15]) - 1) / np.std([0.1, -0.2, 0.15])
+    assert "older" not in "".join(words.values())
+    assert words["chapters"].startswith("## The one\n") and f"| 20% | {deviations:.0f} |" in words["chapters"]
+    assert "{ref}`one: rival <one-rival>` | reproduced; “chance” passes with 1 of 3 | ≥ 1 |" in words["hanging"]
+    assert "zero" not in words["hanging"]
+    assert "{ref}`still <one-still>` | reproduced | ≤ 2 | 1 | 1 | 1 | 50% | – |" in words["chapters"]
+    assert "one: still" not in words["closest"]
+
+
+CODE = """\
+:tags: [hide-input]
+
+def slope(x):
+    \"""Return a slope.\"""
+    return [x, 2, "two of them"]"""
+
+
+@pytest.mark.parametrize(
+    "before, after, same",
+    [
+        ("Some text", "Another text", True),
+        ("[hide-input]", "[hide-input, nbval-check-output]", True),
+        (":tags: [hide-input]", "---\ntags: [hide-input]\n---", True),
+        ("[x, 2, ", "[\n        x,  # the place\n        2,\n        ", True),
+        ('"two of them"', "\"two \" 'of them'", True),
+        ("a slope.", "the slope.", True),
+        ('    """Return a slope."""\n', "", True),
+        ("\ndef slope", "\nfrom lib import kernels\n\ndef slope", True),
+        ("2", "3", False),
+        ("2", "2.0", False),
+        ("2", "None", False),
+        ("two of", "one of", False),
+        ("(x)", "(x=1)", False),
+        ("(x):", "(x) -> list:", False),
+        ("return [x", "%time [x", False),  # for the notebook only, and no Python
+        ("%", "%%", False),
+        ("```\n\n```{code-cell}\n", "", False),
+    ],
+)
+def test_the_digest_names_the_code_and_not_how_it_is_laid_out(tmp_path, before, after, same):
+    path = tmp_path / "book" / "one.md"
+    path.parent.mkdir()
+    text = f"# The one\n\nSome text\n\n```{{code-cell}} ipython3\n{CODE}\n```\n\n```{{code-cell}}\n%matplotlib agg\n```\n"
+    assert before in text
+    path.write_text(text)
+    first = margins.digest(tmp_path, "one")
+    path.write_text(text.replace(before, after))
+    assert (margins.digest(tmp_path, "one") == first) == same
+
+
+def test_the_digest_is_the_same_under_every_python(tmp_path):
+    path = tmp_path / "book" / "one.md"
+    path.parent.mkdir()
+    path.write_text(f'```{{code-cell}}\n{CODE}\n```\n\n```{{code-cell}}\nprint(f"{{slope(1j)!r:>9}} {{2.5:g}}")\n```\n')
+    assert margins.digest(tmp_path, "one") == "c19dfc1c2801d3e2"
+
+
+def test_a_table_that_is_not_whole_is_named(tmp_path):
+    path = tmp_path / margins.TABLE
+    path.parent.mkdir(parents=True)
+    path.write_text('{"id": "one/claim"}\n{"id": "one/cl')
+    with pytest.raises(ValueError, match=r"seeds\.jsonl cannot be read \(.*\): make it with `make seeds`$"):
+        margins.table(tmp_path)

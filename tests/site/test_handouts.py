@@ -1,0 +1,85 @@
+"""What is handed out, as those who receive it read it: the problem sets of all chapters, and the chapters for Jupyter."""
+
+import ast
+import json
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+from handed_out import markup, words
+
+from lib.site import problems, toc
+from lib.site.myst import References
+
+ROOT = Path(__file__).parents[2]
+PROBLEM = re.compile(r"^```\{exercise\} (.+)\n:label: (\S+)\n:class: problem\n\n((?:(?!```).*\n)+)```$", re.MULTILINE)
+SOLUTIONS = (
+    re.compile(r"^````\{solution-start\}[^\n]+\n:class: dropdown\n````\n(.*?)^````\{solution-end\}", re.M | re.S),
+    re.compile(r"^```\{solution\}[^\n]+\n:class: dropdown\n(.*?)^```$", re.M | re.S),
+)
+each_chapter = pytest.mark.parametrize("chapter", toc.chapters(ROOT))
+
+
+@pytest.fixture(scope="module")
+def references():
+    return References(ROOT)
+
+
+@each_chapter
+@pytest.mark.parametrize("solved", [False, True])
+def test_a_set_asks_the_problems_of_its_chapter_in_plain_words(chapter, references, solved):
+    written = problems.notebook(references, chapter, solved)
+    assert not markup(words(written))
+    asked = {cell.id: cell.source for cell in written.cells}
+    points = {cell.id: cell.metadata["nbgrader"].get("points") for cell in written.cells}
+    found = PROBLEM.findall(toc.source(ROOT, chapter))
+    assert [f"{label}-question" for _, label, _ in found] == [name for name in asked if name.endswith("-question")]
+    for title, label, text in found:
+        question = asked[f"{label}-question"]
+        assert question.startswith(f"## {title}\n\n*")
+        assert all(part.strip() in question for part in re.split(r"\{\w+\}`[^`]+`", text))
+        assert all(references.equations[name] in question for name in re.findall(r"\{eq\}`([^`]+)`", text))
+        worth = points[f"{label}-words"], points[f"{label}-check"]
+        assert question.endswith(f"**{sum(worth)} points**: {worth[0]} for the words, {worth[1]} for the check.")
+
+
+@each_chapter
+def test_a_student_reads_no_solution(chapter, references):
+    given = nbformat.writes(problems.notebook(references, chapter, solved=False)).replace('\\"', '"').replace("\\\\", "\\")
+    source = (ROOT / "book" / "problems" / f"{chapter}.md").read_text(encoding="utf-8")
+    model = re.findall(r"^## \S+\n(.*?)^```", source, re.MULTILINE | re.DOTALL)
+    code = re.findall(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", source, re.DOTALL)
+    secret = "".join([*model, *code, *(text for pattern in SOLUTIONS for text in pattern.findall(toc.source(ROOT, chapter)))])
+    lines = [line for line in map(str.strip, secret.replace("- ", "").split("\n")) if len(line) > 40]
+    assert len(lines) > 10
+    assert not [line for line in lines if line in given]
+
+
+@each_chapter
+def test_a_student_is_told_the_names_that_a_check_asks_for(chapter, references):
+    given, whole = ({cell.id: cell.source for cell in problems.notebook(references, chapter, one).cells} for one in (False, True))
+    for name in (name for name in whole if name.endswith("-answer")):
+        check = given[name.replace("-answer", "-check")]
+        wanted = names(check, ast.Load) - names(check, ast.Store)
+        assert wanted & names(whole[name], ast.Store) <= set(re.findall(r"\w+", given[name]))
+
+
+def names(code, context):
+    """Return the names that code takes, or those that it gives."""
+    found = {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name) and isinstance(node.ctx, context)}
+    return found | {node.name for node in ast.walk(ast.parse(code)) if isinstance(node, ast.FunctionDef) and context is ast.Store}
+
+
+@each_chapter
+def test_a_chapter_can_be_read_in_jupyter_with_a_caption_for_each_figure(chapter, references):
+    executed = json.loads((ROOT / "book" / f"{chapter}.ipynb").read_text(encoding="utf-8"))
+    before = json.dumps(executed)
+    shown = references.notebook(executed)
+    assert json.dumps(executed) == before
+    nbformat.validate(nbformat.from_dict(shown))
+    assert not markup(words(shown))
+    figures = [cell["metadata"].get("mystnb", {}).get("figure") for cell in executed["cells"]]
+    number = toc.chapters(ROOT).index(chapter) + 1
+    captions = [cell["source"].split("** ")[0] for cell in shown["cells"] if cell["id"].endswith("-caption")]
+    assert captions == [f"**Fig. {number}.{place}" for place in range(1, len(list(filter(None, figures))) + 1)]

@@ -1,0 +1,206 @@
+"""What a reader has set, made or lacks changes no number, no figure and no exit status."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import small_book
+
+import lib
+from lib.__main__ import main
+from lib.site import processes
+
+REPOSITORY = Path(__file__).parents[2]
+FIGURE = """\
+---
+mystnb: {figure: {caption: A curve, name: one-curve}, image: {alt: a curve}}
+---
+import matplotlib.pyplot as plt
+import numpy as np
+import lib
+from lib.figures import style
+
+style.use()
+fig, axes = plt.subplots(1, 2)
+axes[0].plot([1, 3, 2], label="a curve"), axes[0].plot([2, 1, 3]), axes[0].legend()
+axes[1].imshow(np.eye(3));"""
+PRINTS = """\
+---
+tags: [nbval-check-output]
+---
+import os, time, sys
+1 / 3
+print(np.array([1 / 3]), lib.WHO, {"a", "b", "c", "d"}, time.localtime(0).tm_hour, os.get_terminal_size)
+"é".encode(sys.getdefaultencoding()), open(os.devnull).encoding, sys.flags.optimize, sys.warnoptions"""
+HOME = {
+    ".config/matplotlib/matplotlibrc": "font.size: 20\naxes.grid: True\naxes.prop_cycle: cycler('color', ['k', 'r'])\n"
+    "image.cmap: gray\nfigure.autolayout: True\nfont.sans-serif: DejaVu Serif\n",
+    ".ipython/profile_default/ipython_config.py": 'c.InteractiveShell.ast_node_interactivity = "all"\n'
+    'c.InlineBackend.figure_formats = {"svg"}\n',
+    ".ipython/profile_default/startup/00.py": "import numpy; numpy.set_printoptions(precision=2); print('started')",
+    ".jupyter/jupyter_config.py": 'c.KernelManager.ip = "192.0.2.1"',
+    "kernels/python3/kernel.json": '{"argv": ["false"], "display_name": "another Python", "language": "python"}',
+    "startup.py": "print('started')",
+    "elsewhere/lib/__init__.py": "WHO = 'another library'",
+}
+HOSTILE = {
+    "MPLBACKEND": "agg",
+    "COLUMNS": "20",
+    "LC_ALL": "C",
+    "TZ": "Asia/Tokyo",
+    "PYTHONHASHSEED": "7",
+    "PYTHONUTF8": "0",
+    "PYTHONCOERCECLOCALE": "0",
+    "PYTHONWARNINGS": "always",
+    "PYTHONOPTIMIZE": "1",
+    "NO_COLOR": "1",
+    "SOURCE_DATE_EPOCH": "0",
+}
+
+
+def run(root, home, *command, **environment):
+    """Run `python` in a book's root in an environment of few variables."""
+    environment |= {"HOME": str(home), "PATH": os.environ["PATH"]}
+    return subprocess.run([sys.executable, *command], cwd=root, env=environment, capture_output=True, text=True, timeout=300)
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory):
+    """A copy of the library, which says who it is, with a chapter of its own that has been executed in a home without files."""
+    root = small_book.write(tmp_path_factory.mktemp("clean") / "Bücher", FIGURE, PRINTS)
+    shutil.copytree(REPOSITORY / "lib", root / "lib", ignore=shutil.ignore_patterns("__pycache__"))
+    with (root / "lib" / "__init__.py").open("a") as file:
+        file.write('\nWHO = "the copy"\n')
+    (root / "tests").mkdir()
+    for name in ("pyproject.toml", "conftest.py", "tests/nbval.cfg"):
+        shutil.copy(REPOSITORY / name, root / name)
+    done = run(root, tmp_path_factory.mktemp("home"), "-m", "lib", "run", "one")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return root
+
+
+@pytest.fixture
+def hostile(tmp_path):
+    """A home and an environment with settings that change outputs."""
+    for name, text in HOME.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    paths = {"JUPYTER_PATH": tmp_path, "PYTHONSTARTUP": tmp_path / "startup.py", "PYTHONPATH": tmp_path / "elsewhere"}
+    return HOSTILE | {name: str(path) for name, path in paths.items()}
+
+
+def test_a_readers_settings_change_no_byte_of_a_notebook(book, hostile, tmp_path):
+    done = run(book, tmp_path, "-m", "lib", "run", "one", "--output", str(tmp_path / "out"), **hostile)
+    assert done.returncode == 0, done.stdout + done.stderr
+    written = (tmp_path / "out" / "one.ipynb").read_bytes()
+    assert written == (book / "book" / "one.ipynb").read_bytes() and b'"image/png"' in written and b"the copy" in written
+    assert not (book / "book" / "two.ipynb").exists()
+
+
+def test_a_readers_settings_change_nothing_in_nbval(book, hostile, tmp_path):
+    done = run(book, tmp_path, "-m", "pytest", "-p", "no:cacheprovider", "--nbval-lax", "book", **hostile)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_figure_looks_the_same_in_jupyterlab(monkeypatch):
+    import matplotlib
+
+    from lib.figures import style
+
+    looks = []
+    for given in ({}, {"font.size": 20, "axes.grid": True, "image.cmap": "gray", "axes.formatter.use_locale": True}):
+        with matplotlib.rc_context(given):
+            style.use()
+            looks.append(dict(matplotlib.rcParams))
+    assert looks[0] == looks[1] and looks[0]["backend"].lower() == "agg"
+
+
+@pytest.mark.parametrize("command", ["run", "seeds", "build"])
+def test_another_library_than_the_one_beside_the_chapters_is_refused(book, monkeypatch, capsys, command):
+    monkeypatch.chdir(book)
+    shutil.copy("book/one.ipynb", "book/two.ipynb")
+    assert main([command]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and str(book) in said and str(REPOSITORY) in said
+
+
+def test_a_chapter_that_would_show_a_warning_or_lacks_a_figure_fails_by_name(tmp_path):
+    root = small_book.write(tmp_path / "book", FIGURE.replace("plt.subplots", "NAME, fig = None, lambda *_: 0; fig"))
+    one, two = (root / "book" / f"{name}.md" for name in small_book.CHAPTERS)
+    head = one.read_text().split("import matplotlib")[0]
+    one.write_text(f"{head}x = 1\n```\n")
+    two.write_text(one.read_text().replace("x = 1", "import warnings; warnings.warn('an old driver')"))
+    done = run(root, tmp_path, "-m", "lib", "run", PYTHONPATH=str(REPOSITORY))
+    assert done.returncode == 1 and not list(root.glob("book/*.ipynb"))
+    first, second = [line for line in done.stdout.splitlines() if line.startswith("failed: ")]
+    assert first == "failed: one: RuntimeError: cell 3 (x = 1) has a caption and drew no figure"
+    assert second.startswith("failed: two: RuntimeError: cell 3 (import warnings") and "UserWarning: an old driver" in second
+
+
+def test_a_kernel_that_does_not_start_says_why(book, tmp_path):
+    (tmp_path / "ipykernel_launcher.py").write_text("raise ImportError('no such kernel')")
+    done = run(book, tmp_path, "-m", "lib", "run", "one", PYTHONPATH=str(tmp_path))
+    assert done.returncode == 1 and "the kernel's last line: ImportError: no such kernel\n" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("see {numref}`one-nowhere`", "undefined label: 'one-nowhere'"),
+        ("# Two titles\n\n### A level too deep", "Non-consecutive header level"),
+    ],
+)
+def test_a_page_that_cannot_be_built_is_named_in_one_line(book, tmp_path, text, said):
+    root = shutil.copytree(book, tmp_path / "copy")
+    (root / "_config.yml").write_text('title: Small\nonly_build_toc_files: true\nexecute: {execute_notebooks: "off"}\n')
+    (root / "book" / "index.md").write_text("# Small\n\nA page.\n")
+    notebook = (root / "book" / "one.ipynb").read_text().replace("one-curve", "two-curve")
+    (root / "book" / "two.ipynb").write_text(notebook.replace('"# Chapter one"', repr(f"# Chapter\n\n{text}").replace("'", '"')))
+    done = run(root, tmp_path, "-m", "lib", "build")
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("lib build: ") and said in line and "mend book/two.md, then `python -m lib run two`" in line
+
+
+def test_a_notebook_that_lost_its_figures_is_not_built(book, tmp_path, monkeypatch, capsys):
+    root = small_book.write(tmp_path / "book")
+    for name in small_book.CHAPTERS:
+        shutil.copy(book / "book" / "one.ipynb", root / "book" / f"{name}.ipynb")
+    two = root / "book" / "two.ipynb"
+    two.write_text(two.read_text().replace("image/png", "text/plain"))
+    monkeypatch.chdir(root)
+    assert main(["build"]) == 2
+    assert capsys.readouterr().err == "lib build: book/two.ipynb lacks a figure: run `python -m lib run two` first\n"
+
+
+@pytest.mark.parametrize("closed", ["stdout", "the pipe"])
+def test_nobody_who_reads_what_is_said_is_no_error(book, tmp_path, closed):
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = f'"{sys.executable}" -m lib report' + ">&-" * (closed == "stdout")
+    done = subprocess.run(["sh", "-c", command], cwd=book, stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert done.stderr == "" and done.returncode == (closed == "the pipe")
+
+
+def test_as_many_chapters_run_at_once_as_there_are_cores_and_memory_for(monkeypatch):
+    monkeypatch.setattr("distributed.system.memory_limit", lambda: 4 * 2**30)
+    monkeypatch.setattr(processes, "cpu_count", lambda: 64)
+    assert processes.at_once() == 2
+    monkeypatch.setattr(processes, "cpu_count", lambda: 1)
+    assert processes.at_once() == 1
+
+
+def test_a_cut_cache_of_compiled_functions_is_removed_and_one_that_cannot_be_kept_goes_elsewhere(tmp_path, monkeypatch):
+    cache = tmp_path / "training" / "__pycache__"
+    cache.mkdir(parents=True)
+    for name, content in {"whole.nbi": b"\x80\x05N.", "cut.nbi": b"\x80\x05", "empty.nbc": b"", "cut.pyc": b""}.items():
+        (cache / name).write_bytes(content)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    lib._prepare_numba(tmp_path)
+    assert {path.name for path in cache.iterdir()} == {"whole.nbi", "cut.pyc"}
+    assert Path(os.environ["NUMBA_CACHE_DIR"]).is_dir()

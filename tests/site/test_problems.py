@@ -1,0 +1,67 @@
+"""Problem sets, of the chapter in the template: the files, what nbgrader is told, and mistakes by name."""
+
+from pathlib import Path
+
+import pytest
+import small_book
+
+from lib.__main__ import main
+from lib.site import problems
+from lib.site.myst import References
+
+HERE = Path(__file__).parent
+LESSON, PROBLEMS = HERE.parents[1] / "book" / "_template" / "lesson.md", HERE / "problem_set.md"
+
+
+@pytest.fixture
+def root(tmp_path):
+    root = small_book.write(tmp_path)
+    (root / "book" / "problems").mkdir()
+    for path, place in ((LESSON, "one"), (PROBLEMS, "problems/one")):
+        text = path.read_text(encoding="utf-8").replace("NAME", "one")
+        (root / "book" / f"{place}.md").write_text(text, encoding="utf-8")
+    return root
+
+
+def spoil(root, place, old, new):
+    path = root / "book" / f"{place}.md"
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def test_cells_say_to_nbgrader_what_they_are(root):
+    cells = {cell.id: cell.metadata["nbgrader"] for cell in problems.notebook(References(root), "one", solved=False).cells}
+    facts = {name.removeprefix("one-ex-two-"): one for name, one in cells.items() if name.startswith("one-ex-two")}
+    assert {name for name, one in facts.items() if one["solution"]} == {"words", "answer"}
+    assert {name: one["points"] for name, one in facts.items() if one["grade"]} == {"words": 3, "check": 2}
+    assert {name for name, one in facts.items() if not one["locked"]} == {"words", "answer"}
+    assert all(one["grade_id"] == name for name, one in cells.items())
+
+
+def test_the_command_keeps_solutions_in_a_folder_of_their_own(root, monkeypatch, capsys):
+    monkeypatch.chdir(root)
+    assert main(["course"]) == 0
+    assert capsys.readouterr().out == "_build/course/one.ipynb\n_build/solutions/one.ipynb\n"
+    without, whole = ((root / "_build" / name / "one.ipynb").read_text() for name in ("course", "solutions"))
+    assert "rates = [1.0, 0.1]" not in without and "rates = [1.0, 0.1]" in whole
+
+
+@pytest.mark.parametrize(
+    "place, old, new, said",
+    [
+        ("problems/one", "[answer]", "[other]", "want words, then one cell tagged answer and one tagged check"),
+        ("problems/one", "- 2 points (checked)", "- two points", r"want \*\*Rubric"),
+        ("problems/one", "**Rubric.**", "Rubric", r"want \*\*Rubric"),
+        ("problems/one", "### BEGIN", "### START", "BEGIN SOLUTION in the answer"),
+        ("problems/one", "one-ex-two", "one-ex-lost", "has no problem one-ex-lost"),
+        ("one", "*Medium.* Two", "See {eq}`eq-lost`. Two", "no words for {eq}`eq-lost`"),
+        ("one", "*Medium.* Two", "{cite:t}`nobody`. Two", "no words for {cite:t}`nobody`"),
+        ("one", "*Medium.* Two", "{term}`loss`. Two", "no words for {term}`loss`"),
+        ("one", "*Medium.* Two", "~~~{tab-set}\n~~~\nTwo", "no words for {tab-set}"),
+    ],
+)
+def test_what_a_problem_lacks_is_said(root, place, old, new, said):
+    spoil(root, place, old, new)
+    with pytest.raises(ValueError, match=said):
+        problems.notebook(References(root), "one", solved=True)

@@ -1,0 +1,34 @@
+"""What is marked in a page so that it reads well: whole numbers and the tables of claims."""
+
+import pytest
+
+from lib.site import reading
+
+
+@pytest.mark.parametrize(
+    "text, marked",
+    [
+        ("<p>at most 1.8e-06, or 2e+5</p>", ["1.8e-06", "2e+5"]),
+        ("<td><p>−3e-4</p></td><pre>7.1e-12\n</pre>", ["3e-4", "7.1e-12"]),
+        ("<p>the-06 case, 5e6 and 1-2</p>", []),
+        ("<math><mn>3e-3</mn></math>", []),
+        ('<svg><text>1e-3</text></svg><script>x = 1e-3</script><style>a{b:1e-3}</style><p title="1e-3">', []),
+    ],
+)
+def test_numbers_in_the_text_are_marked(text, marked):
+    expected = text
+    for number in marked:
+        expected = expected.replace(number, f'<span class="number">{number}</span>')
+    assert reading.whole_numbers(text) == expected
+
+
+def table(*heads):
+    cells = "".join(f'<th class="head"><p>{head}</p></th>\n' for head in heads)
+    head = f'<table class="table">\n<thead>\n<tr class="row-odd">{cells}</tr>\n</thead>\n'
+    return head + "<tbody><tr><td><p>verdict</p></td></tr></tbody></table>"
+
+
+def test_tables_of_claims_are_marked():
+    claims, errata, other = table("claim", "statement", "verdict"), table("place", "verdict", "bound"), table("claim", "bound")
+    marked = reading.ledger_tables(claims + errata + other)
+    assert marked == claims.replace('"table"', '"table ledger"') + errata + other

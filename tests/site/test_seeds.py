@@ -1,0 +1,105 @@
+"""Claims over seeds, on a small throw-away book of two chapters."""
+
+import numpy as np
+import pytest
+import small_book
+
+from lib.__main__ import main
+from lib.site import seeds
+from lib.site.pages import margins
+
+CELLS = (
+    """\
+from lib import claims
+
+few = claims.at_most(1)
+claims.check("NAME/seed", "seeds are small", source="p. 1", measured=seed, expected=few, rivals={"two less": 3 - seed})
+curve = [0, 3, 3, 3, 3, 3 + seed]
+end = claims.settled(curve, share=0.1)
+claims.check("NAME/end", "it settles", source="ours", measured=end, expected=claims.near(3, 0.1), verdict="new")""",
+    """\
+two = claims.near(2, 0.1)
+claims.check("NAME/sum", "one and one is two", source="p. 1", measured=1 + 1, expected=two, printed=seed, verdict="corrected")""",
+)
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    """A book of which both chapters ran with three seeds."""
+    folder = small_book.write(tmp_path_factory.mktemp("seeds") / "book", *CELLS)
+    seeds.run(folder, [], seeds=3, jobs=1)
+    return folder
+
+
+def test_every_claim_has_the_numbers_and_verdicts_of_every_seed_also_behind_one_that_changed(root):
+    rows = margins.table(root)
+    assert [row["id"] for row in rows] == [f"{name}/{claim}" for name in ("one", "two") for claim in ("seed", "end", "sum")]
+    first, end, second = rows[:3]
+    assert [first[name] for name in ("measured", "low", "high")] == [[0, 1, 2], [-np.inf] * 3, [1] * 3]
+    assert first["verdict"] == ["reproduced", "reproduced", "not reproduced"]
+    assert first["rivals"] == {"two less": [3, 2, 1]}  # the last lies in the bound
+    assert str(end["measured"]) == "[3.0, nan, nan]" and end["verdict"] == ["new", "not reproduced", "not reproduced"]
+    assert (second["measured"], second["printed"]) == ([2, 2, 2], [0, 1, 2])
+    assert second["verdict"] == ["corrected", "corrected", "reproduced"]
+
+
+def test_what_ran_before_with_the_same_code_is_not_run_again(root):
+    source = root / "book" / "one.md"
+    text, before, kept = source.read_text(), margins.table(root), sorted((root / "_build" / "seeds").rglob("*.json"))
+    times = [path.stat().st_mtime_ns for path in kept]
+    source.write_text(text.replace("# Chapter", "# Another title, chapter").replace("near(2, 0.1)", "near(\n    2, 0.1)"))
+    assert main_in(root, "seeds", "one", "--count", "3") == 0
+    assert repr(margins.table(root)) == repr(before)
+    assert sorted((root / "_build" / "seeds").rglob("*.json")) == kept
+    assert [path.stat().st_mtime_ns for path in kept] == times
+    source.write_text(text)
+
+
+def test_an_edit_while_it_runs_counts_for_the_next_time(root, monkeypatch):
+    source = root / "book" / "two.md"
+    text, calls = source.read_text(), seeds.side_by_side
+
+    def edit(*arguments):
+        source.write_text(text.replace("measured=seed", "measured=seed + 10"))
+        return calls(*arguments)
+
+    source.write_text(text.replace("measured=seed", "measured=seed / 2"))
+    monkeypatch.setattr(seeds, "side_by_side", edit)
+    assert main_in(root, "seeds", "two", "--count", "2", "--jobs", "1") == 0
+    row = margins.table(root)[3]
+    assert row["measured"] == [0, 0.5] and row["code"] != margins.digest(root, "two")
+    source.write_text(text)
+
+
+def test_one_chapter_is_renewed_alone(root):
+    source = root / "book" / "two.md"
+    text = source.read_text()
+    source.write_text(text.replace("at_most(1)", "at_most(0)"))
+    before = (root / seeds.TABLE).read_text().splitlines()
+    assert main_in(root, "seeds", "two", "--count", "2", "--jobs", "1") == 0
+    assert (root / seeds.TABLE).read_text().splitlines()[:3] == before[:3]
+    assert margins.table(root)[3]["verdict"] == ["reproduced", "not reproduced"]
+
+
+def test_an_evidence_page_runs_with_its_chapter(tmp_path):
+    book = small_book.add_evidence(small_book.write(tmp_path / "book", CELLS[0]), "two", CELLS[1].replace("NAME", "two"))
+    assert main_in(book, "seeds", "two", "--count", "2") == 0
+    rows = margins.table(book)
+    assert [row["id"] for row in rows] == ["two/seed", "two/end", "two/sum"]
+    assert [row["code"] for row in rows[1:]] == [margins.digest(book, name) for name in ("two", "evidence/two")]
+    assert "sum" in margins.margins(book)["chapters"]
+
+
+def test_a_chapter_that_fails_is_named(root, capsys):
+    source = root / "book" / "two.md"
+    source.write_text(source.read_text().replace("from lib import claims", "raise OSError('no disk')"))
+    before = margins.table(root)
+    assert main_in(root, "seeds", "two", "--count", "1") == 1
+    assert "two, seed 0: OSError: no disk" in capsys.readouterr().err
+    assert repr(margins.table(root)) == repr(before)
+
+
+def main_in(root, *arguments):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(root)
+        return main(arguments)

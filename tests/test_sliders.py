@@ -1,0 +1,283 @@
+"""Figures that move: what the slider swaps makes each frame, read as text and in a browser."""
+
+import html
+import json
+import re
+import shutil
+from xml.etree import ElementTree
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from lib.figures import sliders
+
+VALUES = [0.0, 0.5, 1.0]
+ALT = "a wave & its <dots>"
+
+
+@pytest.fixture(autouse=True)
+def no_figure_is_left_open():
+    yield
+    assert not plt.get_fignums()
+
+
+def wave():
+    """Return a figure with a curve, markers, a scatter, a title and polygons whose number changes, and its update."""
+    fig, (left, right) = plt.subplots(1, 2, layout="constrained")
+    x = np.linspace(0, 6, 50)
+    (curve,), (marks,) = left.plot(x, 0 * x), left.plot([], [], "o", color="black")
+    dots = left.scatter([1, 2, 3], [0, 0, 0])
+    regions = right.add_collection(plt.matplotlib.collections.PolyCollection([]))
+    text = right.text(0, 0, "")
+    left.set(ylim=(-1, 1), xlabel="$x_1$")
+
+    def update(value):
+        curve.set_ydata(np.sin(x + value))
+        marks.set_data([value], [value])
+        dots.set_offsets(np.c_[[1, 2, 3], np.sin(np.array([1, 2, 3]) + value)])
+        dots.set_facecolor(plt.matplotlib.colormaps["viridis"](value))
+        count = 1 + round(2 * value)
+        regions.set_verts([[(k / 3, 0), (k / 3 + 0.3, 0), (k / 3, value + 0.1)] for k in range(count)])
+        text.set_text(f"{count} < 5")
+
+    return fig, update
+
+
+def moved(values=VALUES, **changes):
+    fig, update = wave()
+    try:
+        return sliders.figure(fig, update, values, **{"label": "phase", "alt": ALT} | changes)
+    finally:
+        plt.close(fig)
+
+
+def parse(figure):
+    """Return the still picture and the data of its script."""
+    svg = re.search(r"<svg.*</svg>", figure.html, re.DOTALL)[0]
+    data = re.search(r'<script type="application/json">(.*?)</script>', figure.html, re.DOTALL)[1]
+    return ElementTree.fromstring(svg), json.loads(data)
+
+
+def at_frame(figure, frame):
+    """Do what the script does."""
+    still, data = parse(figure)
+    for part, name, states in data["tracks"]:
+        element = still.find(f".//*[@data-part='{part}']")
+        state = states[states[frame]] if isinstance(states[frame], int) else states[frame]
+        if name == sliders.CONTENTS:
+            changed = ElementTree.fromstring(f"<g>{state}</g>")
+            element.text, element[:] = changed.text, list(changed)
+        elif state is None:
+            element.attrib.pop(name, None)
+        else:
+            element.set(name, state)
+    return still
+
+
+def drawn(value):
+    """Return Matplotlib's own drawing at one value, with the same layout."""
+    fig, update = wave()
+    update(VALUES[0])
+    fig.canvas.draw()
+    fig.set_layout_engine("none")
+    text = sliders._draw(fig, update, [value])
+    plt.close(fig)
+    return ElementTree.fromstring(text)
+
+
+def numbers(element):
+    """List the coordinates in a tree."""
+    places = [value for part in element.iter() for name, value in sorted(part.items()) if name in ("d", "x", "y")]
+    return [float(number) for place in places for number in re.findall(r"-?\d+\.?\d*(?:e-?\d+)?", place)]
+
+
+def kinds(element):
+    return [(part.tag.rpartition("}")[2], (part.text or "").strip()) for part in element.iter()]
+
+
+@pytest.mark.parametrize("frame", range(3))
+@pytest.mark.parametrize("start", VALUES)
+def test_the_script_makes_each_frame_from_the_still_picture(frame, start):
+    own, ours = drawn(VALUES[frame]), at_frame(moved(start=start), frame)
+    own.remove(own[0])  # Matplotlib's style sheet
+    assert kinds(ours) == kinds(own)
+    np.testing.assert_allclose(numbers(ours), numbers(own), atol=0.0051)
+    for part, other in zip(ours.iter(), own.iter(), strict=True):
+        assert part.get("transform") == other.get("transform")
+        colour = r"fill: (?!#000000)(#\w{6})"
+        assert re.findall(colour, part.get("style", "")) == re.findall(colour, other.get("style", ""))
+
+
+def test_only_what_changes_is_stored():
+    still, data = parse(moved())
+    tags = [(still.find(f".//*[@data-part='{part}']").tag, name) for part, name, _ in data["tracks"]]
+    marker, scatter = [("use", "x"), ("use", "y")], [("path", "style"), *3 * [("use", "y"), ("use", "style")]]
+    assert sorted(tags) == sorted([("path", "d"), *marker, *scatter, ("g", sliders.CONTENTS), ("text", sliders.CONTENTS)])
+    assert not any(len(set(map(str, states))) == 1 for _, _, states in data["tracks"])
+
+
+def test_a_state_that_returns_is_stored_once():
+    _, data = parse(moved([0.0, 1.0, 0.0, 1.0]))
+    assert all(states[2:] == [0, 1] for _, _, states in data["tracks"])
+
+
+def test_the_same_figure_gives_the_same_text():
+    assert moved().html == moved().html
+
+
+def test_ids_are_unique_in_a_page_and_every_reference_leads_somewhere():
+    page = moved().html + moved(alt="another").html
+    ids = re.findall(r'\bid="([^"]+)"', page)
+    assert len(ids) == len(set(ids))
+    references = re.findall(r'(?:url\(|href=\\?"|for=")#?([\w-]+)', page)
+    assert references and set(references) <= set(ids)
+
+
+def test_the_still_picture_is_the_start():
+    figure = moved(start=0.5, format="{:+.1f}")
+    still, data = parse(figure)
+    assert data["values"] == [["+0.0", "+0.5", "+1.0"]]
+    assert 'min="0" max="2" value="1" aria-valuetext="+0.5"' in figure.html
+    assert "2 < 5" in [part.text for part in still.iter()]
+    for part, name, states in data["tracks"]:
+        element = still.find(f".//*[@data-part='{part}']")
+        assert name == sliders.CONTENTS or element.get(name) == states[1]
+
+
+def test_words_follow_the_page_and_the_picture_has_its_text():
+    figure = moved(label="a < b", format="{:+g}")
+    still, _ = parse(figure)
+    assert (still.get("role"), still.get("aria-label"), repr(figure)) == ("img", ALT, ALT)
+    assert f">{html.escape('a < b')}</label>" in figure.html
+    assert not re.search("font-family|<style|xmlns|#000000|<metadata", figure.html)
+    assert "−1" in moved([-1, 1]).html  # a minus, not a hyphen
+
+
+def test_nothing_ends_the_script_early():
+    figure = moved(format="</script><!{:g}")
+    assert figure.html.count("</script>") == 2 and "<!" not in figure.html
+    assert parse(figure)[1]["values"][0][0] == "</script><!0"
+
+
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        ({"values": [1.0]}, "values are .*: want at least two"),
+        ({"start": 0.4}, "start 0.4 is not one of the values; the nearest is 0.5"),
+    ],
+)
+def test_values_and_start_fit(changes, message):
+    with pytest.raises(ValueError, match=message):
+        moved(**changes)
+
+
+def test_a_figure_that_is_too_heavy_is_refused_with_its_size(monkeypatch):
+    monkeypatch.setattr(sliders, "MOST_BYTES", 10_000)
+    with pytest.raises(ValueError, match=r"takes \d+ kB, more than 10: take fewer values \(now 3\)"):
+        moved()
+
+
+def surface(**changes):
+    """Return a figure with two sliders: a point at (value, other), beside a word that follows the first."""
+    fig, axes = plt.subplots()
+    (dot,), text = axes.plot([0], [0], "o"), axes.text(0, 0, "")
+    axes.set(xlim=(-1, 3), ylim=(-1, 3))
+
+    def update(value, other):
+        dot.set_data([value], [other])
+        text.set_text(f"at {value:g}")
+
+    settings = {"labels": ("delta", "scale"), "alt": "a point", "start": (1, 2), "formats": ("{:+g}", "{:g}")}
+    try:
+        return sliders.plane(fig, update, [0, 1], [0, 1, 2], **settings | changes)
+    finally:
+        plt.close(fig)
+
+
+def test_two_sliders_make_a_frame_for_each_pair():
+    figure = surface()
+    still, data = parse(figure)
+    assert data["values"] == [["+0", "+1"], ["0", "1", "2"]]
+    assert 'max="1" value="1" aria-valuetext="+1"' in figure.html and 'max="2" value="2" aria-valuetext="2"' in figure.html
+    drawn = [at_frame(figure, frame) for frame in range(6)]
+    assert [part.text for at in drawn for part in at.iter("text") if (part.text or "").startswith("at")] == 3 * ["at 0"] + 3 * [
+        "at 1"
+    ]
+    places = [
+        next((float(mark.get("x")), float(mark.get("y"))) for mark in at.iter("use") if mark.get("data-part")) for at in drawn
+    ]
+    across, down = zip(*places, strict=True)
+    assert across[0] == across[1] == across[2] < across[3] == across[4] == across[5]
+    assert down[0] == down[3] > down[1] == down[4] > down[2] == down[5]
+    assert numbers(still) == numbers(drawn[5])
+    ids = re.findall(r'\bid="([^"]+)"', figure.html)
+    assert len(ids) == len(set(ids)) and set(re.findall(r'for="([^"]+)"', figure.html)) <= set(ids)
+
+
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        ({"start": (1, 1.5)}, "start 1.5 is not one of the others; the nearest is 1"),
+        ({"start": (1,)}, "start is .*: want two, one for each slider"),
+        ({"labels": ("delta",)}, "labels is .*: want two, one for each slider"),
+        ({"labels": ("delta", " ")}, "labels is blank"),
+    ],
+)
+def test_two_sliders_want_two_of_each(changes, message):
+    with pytest.raises(ValueError, match=message):
+        surface(**changes)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """Open a page with two figures, as a notebook would show them, in a browser."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    chromium = shutil.which("chromium") or pytest.skip("no chromium")
+    path = tmp_path_factory.mktemp("page") / "page.html"
+    figures = moved(start=0.5).html + moved(alt="another").html
+    path.write_text(f"<!doctype html><meta charset=utf-8><body style='color: red'>{figures}", encoding="utf-8")
+    with playwright.sync_playwright() as browsers:
+        browser = browsers.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        yield browser, path.as_uri()
+        browser.close()
+
+
+def test_in_a_browser_the_keys_move_one_figure(page):
+    browser, address = page
+    tab = browser.new_page(viewport={"width": 390, "height": 800})
+    tab.goto(address)
+    slider, picture, other = tab.get_by_label("phase").first, tab.locator("svg").first, tab.locator("svg").last
+    still, rest = picture.inner_html(), other.inner_html()
+    for key, value in (("End", "1"), ("Home", "0"), ("ArrowRight", "0.5")):
+        slider.press(key)
+        assert slider.get_attribute("aria-valuetext") == tab.locator("output").first.inner_text() == value
+        assert (picture.inner_html() == still) == (value == "0.5")
+    assert other.inner_html() == rest
+    assert picture.locator("text").first.evaluate("text => getComputedStyle(text).fill") == "rgb(255, 0, 0)"
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_in_a_browser_two_sliders_share_a_picture(page, tmp_path):
+    browser, _ = page
+    path = tmp_path / "plane.html"
+    path.write_text(f"<!doctype html><meta charset=utf-8><body>{surface().html}", encoding="utf-8")
+    tab = browser.new_page()
+    tab.goto(path.as_uri())
+    point = "(use => [use.x.baseVal.value, use.y.baseVal.value])(document.querySelector('use[data-part]'))"
+    start = tab.evaluate(point)
+    tab.get_by_label("delta").press("Home")
+    left = tab.evaluate(point)
+    tab.get_by_label("scale").press("Home")
+    below = tab.evaluate(point)
+    assert left[0] < start[0] and left[1] == start[1]
+    assert below[0] == left[0] and below[1] > left[1]
+    said = [slider.get_attribute("aria-valuetext") for slider in tab.locator("input").all()]
+    assert said == tab.locator("output").all_inner_texts() == ["+0", "0"]
+
+
+def test_without_javascript_the_picture_stays_and_the_slider_is_hidden(page):
+    browser, address = page
+    tab = browser.new_context(java_script_enabled=False).new_page()
+    tab.goto(address)
+    assert tab.locator("svg").first.is_visible() and not tab.locator("input").first.is_visible()
