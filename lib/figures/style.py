@@ -1,6 +1,6 @@
 """One look for all figures: theory is a line, an experiment is points or a band."""
 
-import matplotlib.figures.style
+import matplotlib.style
 import numpy as np
 import seaborn as sns
 from matplotlib.axes import Axes
@@ -14,7 +14,7 @@ EXPERIMENT = {"linestyle": "none", "marker": "o", "markersize": 4.5, "alpha": 0.
 
 def use() -> None:
     """Set Matplotlib up for the book, whatever it was set to; call it once at the top of a chapter."""
-    matplotlib.figures.style.use("default")
+    matplotlib.style.use("default")
     sns.set_theme(
         context="notebook",
         style="ticks",
