@@ -431,16 +431,23 @@ RUNS = [
         predicted_tiles,
         named("setting", _tiled(TILED) | {label: case | {"steps": 4000} for label, case in _tiled(REVERSED).items()}),
     ),
-    Run(
-        "localization/reversed",
-        to_rest,
-        named(
-            "setting",
-            {
-                f"{label}, {'biases' if bias else 'no biases'}": {"bias": bias, **case}
-                for bias in (False, True)
-                for label, case in _tiled(REVERSED).items()
-            },
-        ),
+    *(
+        Run(
+            f"localization/{name}",
+            to_rest,
+            named(
+                "setting",
+                {
+                    f"{label}, {'biases' if bias else 'no biases'}{words}": {"bias": bias, **case, **more}
+                    for bias in (False, True)
+                    for label, case in _tiled(REVERSED).items()
+                    for words, more in seeds.items()
+                },
+            ),
+        )
+        for name, seeds in {
+            "reversed": {"": {}},
+            "reversed_seeds": {f", seed {seed}": {"seed": seed} for seed in range(1, 8)},
+        }.items()
     ),
 ]
