@@ -369,6 +369,15 @@ def _tiled(settings: dict[str, tuple]) -> dict[str, dict]:
     return {label: {"xi": xi, "gain": gain, "steps": steps} for label, (xi, gain, steps) in settings.items()}
 
 
+def _reversed(seeds: dict[str, dict]) -> dict[str, dict]:
+    return {
+        f"{label}, {'biases' if bias else 'no biases'}{words}": {"bias": bias, **case, **more}
+        for bias in (False, True)
+        for label, case in _tiled(REVERSED).items()
+        for words, more in seeds.items()
+    }
+
+
 RUNS = [
     Run(
         "localization/authors",
@@ -431,23 +440,10 @@ RUNS = [
         predicted_tiles,
         named("setting", _tiled(TILED) | {label: case | {"steps": 4000} for label, case in _tiled(REVERSED).items()}),
     ),
-    *(
-        Run(
-            f"localization/{name}",
-            to_rest,
-            named(
-                "setting",
-                {
-                    f"{label}, {'biases' if bias else 'no biases'}{words}": {"bias": bias, **case, **more}
-                    for bias in (False, True)
-                    for label, case in _tiled(REVERSED).items()
-                    for words, more in seeds.items()
-                },
-            ),
-        )
-        for name, seeds in {
-            "reversed": {"": {}},
-            "reversed_seeds": {f", seed {seed}": {"seed": seed} for seed in range(1, 8)},
-        }.items()
+    Run("localization/reversed", to_rest, named("setting", _reversed({"": {}}))),
+    Run(
+        "localization/reversed_seeds",
+        to_rest,
+        named("setting", _reversed({f", seed {seed}": {"seed": seed} for seed in range(1, 8)})),
     ),
 ]

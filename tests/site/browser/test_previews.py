@@ -15,7 +15,7 @@ PREVIEWED = {
     "equation of another page": ("where", ".html#equation-"),
     "figure": ("single_neuron", "#fig-"),
     "claim": ("products", "#products-"),
-    "claim of another page": ("margins", "single_neuron.html#single_neuron-"),  # a page without formulas of its own
+    "claim of another page": ("where", "single_neuron.html#single_neuron-"),
     "work": ("course", "references.html#id"),
     "exercise": ("course", "html#products-ex"),
     "symbol": ("notation", "#symbol-"),

@@ -29,7 +29,7 @@ ASKED = {
     "conserved": "section .*conserved",
     "conservation law": "(section|claim|item) .*conserve",
     "grokking": "section .*Grokking",
-    "kernel distance": "section .*kernel.* practice#",
+    "kernel distance": "(section|item) .*kernel",
     "NTK": "tangent kernel",
     "feature learning": "section .*rich",
     "Theorem 6": r"claim .*Theorem 6\b.* linear_networks#",
