@@ -98,12 +98,10 @@ def parser() -> argparse.ArgumentParser:
     report = commands.add_parser(
         "report",
         help="collect the claims into _build/claims.json",
-        description="Collect the claims into _build/claims.json; or say which were added or dropped since a tag or commit, and"
-        " which have another verdict or bound.",
-        epilog="example: python -m lib report --since v0.1.0 > changes.md",
+        description="Collect the claims of the executed notebooks into _build/claims.json.",
+        epilog="example: python -m lib report --notebooks /tmp/executed",
     )
     report.add_argument("--notebooks", type=Path, metavar="DIR", help="read executed notebooks from DIR")
-    report.add_argument("--since", metavar="TAG", help="print what changed since this tag or commit, as Markdown")
 
     store = commands.add_parser(
         "store",
@@ -207,11 +205,9 @@ def write_problem_sets(options: argparse.Namespace) -> int:
 
 def report_claims(options: argparse.Namespace) -> int:
     """Collect the claims."""
-    from lib.site import changes, ledger
+    from lib.site import ledger
 
-    before = changes.edition(Path.cwd(), options.since) if options.since is not None else None
-    records = ledger.report(Path.cwd(), options.notebooks)
-    print(changes.report(before, records) if before else f"{len(records)} claims in _build/claims.json")
+    print(f"{len(ledger.report(Path.cwd(), options.notebooks))} claims in _build/claims.json")
     return 0
 
 
