@@ -45,7 +45,7 @@ pdf: setup  ## print the built site into one file, _build/book.pdf; needs Chromi
 	@test -d _build/html || { echo "make book comes first"; exit 2; }
 	$(BIN)/python -m lib pdf
 
-course: setup  ## write the problem sets into _build/course, and with their solutions into _build/solutions
+course: setup  ## write labs and problem sets into _build/course, and with their solutions into _build/solutions
 	$(BIN)/python -m lib course
 
 # The tables in book/quality/, from which "How this book is tested" and the ledger take their numbers.

@@ -90,16 +90,16 @@ def parser() -> argparse.ArgumentParser:
 
     commands.add_parser(
         "course",
-        help="write the problem sets as notebooks",
-        description="Write the problem sets into _build/course/, and with their solutions into _build/solutions/. The cells are"
-        " those of nbgrader: the first folder is its release version, the second its source version.",
+        help="write the labs and problem sets as notebooks",
+        description="Write the labs and problem sets into _build/course/, and with their solutions into _build/solutions/. The"
+        " cells of a problem set are those of nbgrader: the first folder has its release version, the second its source version.",
     )
 
     report = commands.add_parser(
         "report",
         help="collect the claims into _build/claims.json",
         description="Collect the claims of the executed notebooks into _build/claims.json.",
-        epilog="example: python -m lib report --notebooks /tmp/executed",
+        epilog="example: python -m lib report --notebooks executed",
     )
     report.add_argument("--notebooks", type=Path, metavar="DIR", help="read executed notebooks from DIR")
 
@@ -193,13 +193,14 @@ def print_site(options: argparse.Namespace) -> int:
     return 0
 
 
-def write_problem_sets(options: argparse.Namespace) -> int:
-    """Write the problem sets, without solutions and with them."""
-    from lib.site import problems
+def write_course(options: argparse.Namespace) -> int:
+    """Write the labs and problem sets, without solutions and with them."""
+    from lib.site import labs, problems
 
     for folder, solved in (("course", False), ("solutions", True)):
-        for path in problems.write(Path.cwd(), Path.cwd() / "_build" / folder, solved):
-            print(path.relative_to(Path.cwd()))
+        there = Path("_build") / folder
+        for path in labs.write(Path.cwd(), there / "labs", solved) + problems.write(Path.cwd(), there / "problems", solved):
+            print(path)
     return 0
 
 
@@ -283,7 +284,7 @@ COMMANDS = {
     "run": run_chapters,
     "build": build_site,
     "pdf": print_site,
-    "course": write_problem_sets,
+    "course": write_course,
     "report": report_claims,
     "store": store_runs,
     "seeds": run_seeds,

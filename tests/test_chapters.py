@@ -16,7 +16,7 @@ from nbclient import NotebookClient
 
 from lib import claims
 from lib.experiments import RUNS
-from lib.site import coverage, execute, myst, pages, problems, toc
+from lib.site import coverage, execute, labs, myst, pages, problems, toc
 from lib.site.ledger import read
 from lib.site.pages import margins
 from lib.site.toc import chapters
@@ -27,6 +27,7 @@ MOST_LINES, CLAIMS = 900, range(8, 15)  # of a lesson
 MACHINE = r"(?<![\w.~])/(?:root|home|work|Users)/"  # the beginning of a path that exists on one machine only
 SCRATCH = r"(?<![\w.~])/tmp/"
 OPENING_WORDS, OPENING_LINKS = 300, 12
+LAB_SOLUTION = r'### BEGIN SOLUTION\n(.*?)### END SOLUTION|"answer"\]\}\n(.*?)\n(?:\+\+\+|\Z)'
 
 NOTEBOOKS = toc.notebooks(ROOT)
 
@@ -272,6 +273,17 @@ def test_a_problem_set_can_be_handed_out_and_its_solutions_pass_its_checks(chapt
         checks = {name for name in code if name.endswith("-check")}
         assert len(checks) >= 2
         assert not failed if solved else checks <= failed
+
+
+@pytest.mark.parametrize("chapter", labs.labs(ROOT))
+def test_a_lab_has_blanks_and_its_solutions_pass_its_checks(chapter):
+    path = labs.labs(ROOT)[chapter]
+    given = nbformat.writes(labs.notebook(path, solved=False))
+    secret = re.findall(LAB_SOLUTION, path.read_text(encoding="utf-8"), re.DOTALL)
+    lines = [line.strip() for pair in secret for line in "".join(pair).split("\n") if len(line.strip()) > 25]
+    assert len(secret) >= 5 and not [line for line in lines if json.dumps(line)[1:-1] in given]
+    solved = labs.notebook(path, solved=True)
+    NotebookClient(solved, kernel_name="python3", resources={"metadata": {"path": ROOT}}).execute()
 
 
 @each_notebook

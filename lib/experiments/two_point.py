@@ -418,6 +418,7 @@ def _rows(names: Iterable[str], table: Mapping[str, Setting] = TABLE_1, **option
 
 RUNS = [
     Run("two_point/dynamics", dynamics, _rows(TABLE_1, trials=3)),
+    Run("two_point/large", dynamics, _rows(["high", "very high"], trials=32, every=50, seed=1)),
     Run("two_point/depth", dynamics, _rows(["default"], trials=3, all_layers=True)),
     Run("two_point/text_distances", dynamics, _rows(["default", "relu", "narrow", "shallow"], **_TEXT)),
     Run("two_point/adam", dynamics, named("row", {"default": _ADAM})),
@@ -429,13 +430,7 @@ RUNS = [
     Run("two_point/xor", xor, named("task", {name: {"setting": setting, "trials": 10} for name, setting in _XOR.items()})),
     Run("two_point/blobs", blobs, named("task", {name: {"setting": setting, "trials": 10} for name, setting in _BLOBS.items()})),
     # The row of Table 1 that is slowest to leave its plateau, with twice the time.
-    Run(
-        "two_point/convolutional",
-        convolutional,
-        grid(seed=range(10)),
-        {"epochs": 12_000},
-        {"networks": 1, "epochs": 6000},
-    ),
+    Run("two_point/convolutional", convolutional, grid(seed=range(10)), {"epochs": 12_000}, {"networks": 1, "epochs": 6000}),
     # The paper's figures 9 and 16 in full. It gives no rate for Adam. A progress bar that was left in the published notebook on
     # structure shows 50 epochs, and a mean loss of .01351 in the nineteenth; Adam has .0136 there at the rate 2e-6.
     Run(

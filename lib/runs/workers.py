@@ -65,7 +65,7 @@ def cluster(workers: int | None = None, scheduler: str | None = None) -> Iterato
             yield client
         return
     dask.config.set({"distributed.worker.preload": [IGNORE_CTRL_C]})
-    quiet = {"dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False}, "silence_logs": "ERROR"}
+    quiet = {"dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False}, "silence_logs": "CRITICAL"}
     threads = dict.fromkeys(THREADS, "1")
     local = LocalCluster(n_workers=workers, threads_per_worker=1, memory_limit=0, env=threads, **quiet)
     with local, Client(local) as client:

@@ -1,4 +1,4 @@
-"""What belongs to a chapter: evidence page, plan, slides and problem set, to which its pages lead."""
+"""What belongs to a chapter: evidence page, plan, slides, lab and problem set, to which its pages lead."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-from lib.site import problems, slides
+from lib.site import labs, problems, slides
 from lib.site.toc import EVIDENCE, chapters, notebooks
 
 PAGE = re.compile(r"book/(?:course/|evidence/)?(\w+)")
@@ -24,6 +24,8 @@ def materials(root: Path, chapter: str) -> dict[str, str]:
         found["Teaching plan"] = f"book/course/{chapter}.html"
     if chapter in slides.decks(root):
         found["Slides"] = f"slides/{chapter}.html"
+    if chapter in labs.labs(root):
+        found["Lab"] = f"labs/{chapter}.ipynb"
     if chapter in problems.sets(root):
         found["Problem set"] = f"problems/{chapter}.ipynb"
     return found
@@ -33,7 +35,7 @@ def links(root: Path, chapter: str, here: str) -> str:
     """Write the links from a page of the site, HTML, to the other materials of a chapter."""
     up = "../" * here.count("/")
     places = {name: place for name, place in materials(root, chapter).items() if place != f"{here}.html"}
-    download = {"Problem set": " download"}
+    download = {name: " download" for name in ("Lab", "Problem set")}
     return " · ".join(f'<a href="{up}{place}"{download.get(name, "")}>{name}</a>' for name, place in places.items())
 
 
@@ -66,8 +68,9 @@ def changed(app: Sphinx, env: BuildEnvironment, *_: set[str]) -> list[str]:
 
 
 def write(app: Sphinx, problem: Exception | None) -> None:
-    """Write the problem sets, without solutions, into the site."""
+    """Write the labs and the problem sets, without solutions, into the site."""
     if problem is None and app.builder.format == "html":
+        labs.write(Path(app.srcdir), Path(app.outdir, "labs"), solved=False)
         problems.write(Path(app.srcdir), Path(app.outdir, "problems"), solved=False)
 
 

@@ -123,7 +123,7 @@ class Stack:
         self.by_hand = by_hand.Gradients(network, method.loss) if written else None
         self.began, self.numbers, self.orders = len(like), list(range(len(like))), None  # the numbers of those inside
         self.places = torch.arange(self.began, device=like.device)  # the same, on the device
-        # A CPU multiplies a single matrix in another order than each of several, so the last member keeps company.
+        # A CPU multiplies a single matrix in another order than each of several, so the last member does not stay alone.
         self.least = 2 if network.broadcasts and like.device.type == "cpu" else 1
 
     @property

@@ -5,9 +5,8 @@ records observables at chosen steps. Dense networks on few points take a compile
 biases one that works in place (`two_layer`), everything else one torch program for all members (`descent`).
 
 A member's result does not depend on who trains beside it: bitwise on the first two paths and in float64 on the CPU; elsewhere,
-and in the last bits with Adam, to rounding. Who stops or diverges leaves (`company`). For those who go on this is a smaller stack
-and no more: their numbers stay what they were, bitwise on a CPU but for Adam, which rounds the last few entries of an array in
-another way.
+and in the last bits with Adam, to rounding. Members that stop or diverge are dropped from the stack (`active`). The numbers of
+the others stay what they were, bitwise on a CPU but for Adam, which rounds the last few entries of an array in another way.
 """
 
 import time
@@ -28,8 +27,8 @@ from lib.networks import Dense, Network, Observe
 from lib.networks.base import check_parameters
 from lib.progress import bar as progress_bar
 from lib.training import arguments, descent, two_layer
+from lib.training.active import ActiveSet, Seen, Stack
 from lib.training.arguments import Rates
-from lib.training.company import Company, Seen, Stack
 from lib.training.descent import Data, Draw, Method, Schedule
 from lib.training.losses import Loss, half_squared_error
 
@@ -150,35 +149,35 @@ def train(
         _View(data.part(own), tests and tests.part(own), loss, metrics or {}, observe)
         for own in (slice(end - stack.members, end) for stack, end in zip(stacks, ends, strict=True))
     ]
-    companies = [Company(stack, network, view.test) for stack, view in zip(stacks, views, strict=True)]
+    sets = [ActiveSet(stack, network, view.test) for stack, view in zip(stacks, views, strict=True)]
     bar = progress_bar(members * int(record[-1]), "training", "step", show=progress)
     threads = min(len(stacks), cpu_count() or 1)
     # Arithmetic on numbers below the normal range is a hundred times slower, so each thread rounds them to zero.
     pace = _Pace(bar)
     with bar, ThreadPoolExecutor(threads, initializer=torch.set_flush_denormal, initargs=(True,)) as pool, pace:
-        runs = list(pool.map(lambda *pair: _run(*pair, record.astype(int), layers, stops, pace), companies, views))
+        runs = list(pool.map(lambda *pair: _run(*pair, record.astype(int), layers, stops, pace), sets, views))
     joined = runs[0] if len(runs) == 1 else xr.concat(runs, "member")
     return joined.assign_coords(member=np.arange(members))
 
 
 def _run(
-    company: Company, view: "_View", record: np.ndarray, layers: tuple[int, ...], stops: StopWhen, pace: "_Pace"
+    members: ActiveSet, view: "_View", record: np.ndarray, layers: tuple[int, ...], stops: StopWhen, pace: "_Pace"
 ) -> xr.Dataset:
     """Train a stack from record to record and collect what is seen."""
-    stopped, diverged = (np.full(len(company.going), -1) for _ in range(2))
+    stopped, diverged = (np.full(len(members.active), -1) for _ in range(2))
     seen, done = [], 0
     for step in record:
         steps, inside = int(step) - done, 0
-        if company.going.any():
-            inside = company.stack.members
-            pace.advance(company.stack, steps)
-            frame = view.observe(company.look(layers))
+        if members.active.any():
+            inside = members.stack.members
+            pace.advance(members.stack, steps)
+            frame = view.observe(members.look(layers))
             frame = {name: (dims, value.detach().cpu().numpy().copy()) for name, (dims, value) in frame.items()}
             values = {name: value for name, (_, value) in frame.items()}
-            diverged[company.going & ~np.isfinite(values["loss"])] = step
-            stopped[company.going & stops(values)] = step
-            company.keep((stopped < 0) & (diverged < 0))
-        pace.bar.update((len(company.going) - inside) * steps)  # for those who have left
+            diverged[members.active & ~np.isfinite(values["loss"])] = step
+            stopped[members.active & stops(values)] = step
+            members.keep((stopped < 0) & (diverged < 0))
+        pace.bar.update((len(members.active) - inside) * steps)  # for those that were dropped
         seen.append(frame)
         done = int(step)
     variables = {

@@ -42,8 +42,8 @@ def test_cells_say_to_nbgrader_what_they_are(root):
 def test_the_command_keeps_solutions_in_a_folder_of_their_own(root, monkeypatch, capsys):
     monkeypatch.chdir(root)
     assert main(["course"]) == 0
-    assert capsys.readouterr().out == "_build/course/one.ipynb\n_build/solutions/one.ipynb\n"
-    without, whole = ((root / "_build" / name / "one.ipynb").read_text() for name in ("course", "solutions"))
+    assert capsys.readouterr().out == "_build/course/problems/one.ipynb\n_build/solutions/problems/one.ipynb\n"
+    without, whole = ((root / "_build" / name / "problems/one.ipynb").read_text() for name in ("course", "solutions"))
     assert "rates = [1.0, 0.1]" not in without and "rates = [1.0, 0.1]" in whole
 
 

@@ -16,7 +16,7 @@ from handed_out import markup
 from handed_out import words as markdown
 from pybtex.database import parse_string
 
-from lib.site import problems, template, toc
+from lib.site import labs, problems, template, toc
 from lib.site.myst import References
 
 ROOT = Path(__file__).parents[2]
@@ -170,15 +170,15 @@ def test_the_parameters_are_hidden_and_problems_say_that_they_are_some(site):
 
 
 def test_what_the_site_hands_out_has_no_markup(started, site):
-    """Decks, plans, course guide and syllabus; the problem sets, and the notebooks that the pages offer."""
+    """Decks, plans, course guide and syllabus; labs, problem sets, and the notebooks that the pages offer."""
     course = [site / "book" / f"{name}.html" for name in ("course", "syllabus")]
     for page in [*course, *site.glob("slides/*.html"), *site.glob("book/course/*.html")]:
         assert not markup(article(page).get_text(), typeset=True), page
     for deck in site.glob("slides/*.html"):
         pictures = re.findall(r'<img[^>]* src="([^":]+)"', deck.read_text(encoding="utf-8"))
         assert all((deck.parent / picture).is_file() for picture in pictures), deck
-    notebooks = [*site.glob("problems/*.ipynb"), *site.glob("_sources/book/**/*.ipynb")]
-    assert len(notebooks) == len(problems.sets(started)) + len(toc.notebooks(started))
+    notebooks = [*site.glob("labs/*.ipynb"), *site.glob("problems/*.ipynb"), *site.glob("_sources/book/**/*.ipynb")]
+    assert len(notebooks) == len(labs.labs(started)) + len(problems.sets(started)) + len(toc.notebooks(started))
     for path in notebooks:
         assert not markup(markdown(json.loads(path.read_text(encoding="utf-8")))), path
 
@@ -198,11 +198,11 @@ def test_notebooks_and_decks_have_the_numbers_of_the_site(started, site):
 
 
 def test_each_chapter_leads_to_what_there_is_to_teach_it_with_and_back(started, site):
-    names, behind = problems.sets(started), toc.notebooks(started)  # those with a plan, slides and a problem set
+    names, behind = problems.sets(started), toc.notebooks(started)  # those with a plan, slides, a lab and a problem set
     more = {name: f"{toc.EVIDENCE}{name}" in behind for name in names}
-    wanted = [("book/syllabus.html", "td:nth-of-type(3) a", 4 * len(names) + sum(more.values()))]
-    wanted += [(f"book/{name}.html", ".materials a, .problem-mark a", 3 + 2 + more[name]) for name in names]
-    wanted += [(f"book/course/{name}.html", ".materials a", 3 + more[name]) for name in names]
+    wanted = [("book/syllabus.html", "td:nth-of-type(3) a", 5 * len(names) + sum(more.values()))]
+    wanted += [(f"book/{name}.html", ".materials a, .problem-mark a", 4 + 2 + more[name]) for name in names]
+    wanted += [(f"book/course/{name}.html", ".materials a", 4 + more[name]) for name in names]
     for page, selector, count in wanted:
         links = article(site / page).select(selector)
         assert len(links) == count, page

@@ -1,7 +1,7 @@
-"""Members that leave while the others go on: who still trains, and at each look all of them, side by side.
+"""The active set: the members of a stack that still train.
 
-Who has stopped or diverged is taken out of the stack, so that no time goes into it. At each record the others are joined by
-those that have left, as they were last seen: losses, metrics and observers always get all members, each in its place.
+Members that have stopped or diverged are dropped from the stack, so that they cost no time. Losses, metrics and observers still
+get all members at each record, the dropped ones as they were last seen.
 """
 
 from typing import Any, NamedTuple
@@ -27,37 +27,37 @@ class Seen(NamedTuple):
     answers: Tensor | None  # outputs at the test points
 
 
-class Company:
-    """A stack and all members that it began with."""
+class ActiveSet:
+    """A stack, and which of the members that it began with are active."""
 
     def __init__(self, stack: Stack, network: Network, test: Data | None) -> None:
         self.stack, self.network, self.test = stack, network, test
-        self.going = np.ones(stack.members, bool)
+        self.active = np.ones(stack.members, bool)
         self.inside = np.arange(stack.members)  # the member in each row of the stack
         self.last: Seen | None = None
 
     @torch.no_grad()
     def look(self, layers: tuple[int, ...]) -> Seen:
-        """Return what is seen of all members: of those that have left, what was last seen."""
+        """Return what is seen of all members: of those that were dropped, what was last seen."""
         losses, parameters, outputs, hidden = self.stack.look(layers)
         answers = None if self.test is None else call(self.network, parameters, self.test, ())[0]
         seen = Seen(losses, parameters, outputs, hidden, answers)
-        if not self.going.all():
-            rows = np.flatnonzero(self.going[self.inside])  # but for one that only keeps company
+        if not self.active.all():
+            rows = np.flatnonzero(self.active[self.inside])  # without those that stay for the arithmetic only
             seen = _join(self.last, seen, *(torch.from_numpy(at).to(losses.device) for at in (rows, self.inside[rows])))
         self.last = seen
         return seen
 
-    def keep(self, going: np.ndarray) -> None:
-        """Take out of the stack whom the mask (members,) does not name; some may stay for company, unseen."""
-        if going.any() and np.any(self.going & ~going):
-            rows = np.argsort(~going[self.inside], kind="stable")
-            rows = np.sort(rows[: max(going.sum(), min(self.stack.least, len(rows)))])
+    def keep(self, active: np.ndarray) -> None:
+        """Drop from the stack all members but those in the mask (members,); it never has fewer than `stack.least`."""
+        if active.any() and np.any(self.active & ~active):
+            rows = np.argsort(~active[self.inside], kind="stable")
+            rows = np.sort(rows[: max(active.sum(), min(self.stack.least, len(rows)))])
             self.inside, at = self.inside[rows], torch.from_numpy(rows).to(self.last.losses.device)
             self.stack.keep(at)
             self.test = self.test and self.test.part(at)
-        self.last = None if going.all() else self.last
-        self.going = going
+        self.last = None if active.all() else self.last
+        self.active = active
 
 
 def _join(before: Any, now: Any, rows: Tensor, places: Tensor) -> Any:

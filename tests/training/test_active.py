@@ -1,4 +1,4 @@
-"""Members that stop or diverge: they leave the stack, and nobody else's numbers change."""
+"""Members that stop or diverge: they are dropped from the stack, and the others' numbers stay the same."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from lib.data.arithmetic import modular
 from lib.measures import accuracy
 from lib.networks import Convolutional, Dense, Transformer
 from lib.training import cross_entropy, descent, half_squared_error, train, two_layer
-from lib.training.company import Company
+from lib.training.active import ActiveSet
 from lib.training.descent import Data
 
 RATES = np.array([0.02, 0.3, 0.1, 0.05, 0.2])
@@ -123,12 +123,12 @@ def test_nothing_is_computed_for_those_who_have_left(monkeypatch):
     assert found.stopped.values.tolist() == [6, 2, -1, 6, 4]
     inside = {step: {m for s, m in drawn if s == step} for step in range(9)}
     assert [inside[step] for step in (1, 2, 4)] == [{0, 1, 2, 3, 4}, {0, 2, 3, 4}, {0, 2, 3}]
-    assert all(len(inside[step]) == 2 and 2 in inside[step] for step in (6, 7, 8))  # with one for company
+    assert all(len(inside[step]) == 2 and 2 in inside[step] for step in (6, 7, 8))  # with one that has stopped
     assert all(members == own for members, own in sizes[1::2])  # while looking, at data of their own
     assert sizes[-1] == (2, 2)
 
 
-def test_a_member_that_diverges_leaves_and_shows_its_last_state():
+def test_a_member_that_diverges_is_dropped_and_shows_its_last_state():
     network, (inputs, targets) = Dense((3, 7, 2), "relu"), data(7)
     parameters = network.initialize(0, 4)
     settings = {"momentum": 0.5, "steps": 60, "observe": weights}
@@ -146,7 +146,7 @@ def test_a_member_that_diverges_leaves_and_shows_its_last_state():
 
 
 @pytest.mark.parametrize("own", [False, True])
-def test_a_batched_stack_of_two_layers_lets_members_go(own):
+def test_a_batched_stack_of_two_layers_drops_members(own):
     """As on a GPU, where one stack holds all members."""
     inputs, targets = (torch.from_numpy(v) for v in data(20, *[4] * own, outputs=1))
     network = Dense((3, 8, 1), "relu", bias=False)
@@ -154,12 +154,12 @@ def test_a_batched_stack_of_two_layers_lets_members_go(own):
     rates = {name: np.array([0.05, 0.1, 0.02, 0.03]) for name in parameters}
     whole, part = (two_layer.Stack(parameters, inputs, targets, rates) for _ in range(2))
     points = Data(inputs, targets, own)
-    company = Company(part, network, points)
+    members = ActiveSet(part, network, points)
     for going, left in (([1, 1, 1, 1], 4), ([1, 0, 1, 1], 3), ([0, 0, 1, 0], 1)):
         whole.advance(5)
-        company.stack.advance(5)
-        expected, seen = whole.look((0,)), company.look((0,))
-        here = company.going.copy()
+        members.stack.advance(5)
+        expected, seen = whole.look((0,)), members.look((0,))
+        here = members.active.copy()
         for ours, theirs in zip(
             [seen.losses, *seen.parameters.values(), *seen.hidden],
             [expected[0], *expected[1].values(), *expected[3]],
@@ -167,11 +167,11 @@ def test_a_batched_stack_of_two_layers_lets_members_go(own):
         ):
             torch.testing.assert_close(ours[here], theirs[here], rtol=1e-9, atol=1e-12)
         torch.testing.assert_close(seen.answers, seen.outputs)
-        company.keep(np.array(going, bool))
+        members.keep(np.array(going, bool))
         assert part.members == left
     before = seen.parameters["weight1"].clone()
-    company.stack.advance(5)
-    after = company.look((0,)).parameters["weight1"]
+    members.stack.advance(5)
+    after = members.look((0,)).parameters["weight1"]
     assert [torch.equal(before[m], after[m]) for m in range(4)] == [True, True, False, True]
 
 
