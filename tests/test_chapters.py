@@ -1,6 +1,8 @@
 """The book against its rules: sources, committed notebooks, claims, figures, exercises and the files around them."""
 
+import contextlib
 import importlib
+import io
 import json
 import re
 import subprocess
@@ -273,6 +275,17 @@ def test_a_problem_set_can_be_handed_out_and_its_solutions_pass_its_checks(chapt
         checks = {name for name in code if name.endswith("-check")}
         assert len(checks) >= 2
         assert not failed if solved else checks <= failed
+
+
+def test_the_primer_shows_what_its_code_prints_and_every_lesson_leads_to_it():
+    names, text = {}, (ROOT / "book" / "primer.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(python|text)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert [kind for kind, _ in blocks] == ["python", "text"] * 4
+    for (_, code), (_, shown) in zip(blocks[::2], blocks[1::2], strict=True):
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            exec(code, names)
+        assert printed.getvalue() == shown
+    assert all("{doc}`primer`" in source(chapter) for chapter in chapters(ROOT))
 
 
 @pytest.mark.parametrize("chapter", labs.labs(ROOT))
