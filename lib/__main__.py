@@ -91,8 +91,9 @@ def parser() -> argparse.ArgumentParser:
     commands.add_parser(
         "course",
         help="write the labs and problem sets as notebooks",
-        description="Write the labs and problem sets into _build/course/, and with their solutions into _build/solutions/. The"
-        " cells of a problem set are those of nbgrader: the first folder has its release version, the second its source version.",
+        description="Write the labs and problem sets into _build/course/, and with their solutions, and the answers to the"
+        " quizzes, into _build/solutions/. The cells of a problem set are those of nbgrader: the first folder has its release"
+        " version, the second its source version.",
     )
 
     report = commands.add_parser(
@@ -194,13 +195,15 @@ def print_site(options: argparse.Namespace) -> int:
 
 
 def write_course(options: argparse.Namespace) -> int:
-    """Write the labs and problem sets, without solutions and with them."""
-    from lib.site import labs, problems
+    """Write the labs and problem sets, without solutions and with them, and the answers to the quizzes."""
+    from lib.site import labs, problems, quiz
 
     for folder, solved in (("course", False), ("solutions", True)):
         there = Path("_build") / folder
         for path in labs.write(Path.cwd(), there / "labs", solved) + problems.write(Path.cwd(), there / "problems", solved):
             print(path)
+    for path in quiz.write(Path.cwd(), there / "quiz"):
+        print(path)
     return 0
 
 

@@ -9,7 +9,7 @@ import nbformat
 import pytest
 from handed_out import markup, words
 
-from lib.site import problems, toc
+from lib.site import problems, quiz, toc
 from lib.site.myst import References
 
 ROOT = Path(__file__).parents[2]
@@ -54,6 +54,17 @@ def test_a_student_reads_no_solution(chapter, references):
     lines = [line for line in map(str.strip, secret.replace("- ", "").split("\n")) if len(line) > 40]
     assert len(lines) > 10
     assert not [line for line in lines if line in given]
+
+
+def test_the_answers_of_a_quiz_are_for_lecturers_only(tmp_path):
+    assert [path.stem for path in quiz.write(ROOT, tmp_path)] == toc.chapters(ROOT)
+    for chapter in toc.chapters(ROOT):
+        plan = (ROOT / "book" / "course" / f"{chapter}.md").read_text(encoding="utf-8")
+        blocks = (ROOT / "book" / "quiz" / f"{chapter}.md").read_text(encoding="utf-8").split("\n\n")[1:]
+        questions, answers = [question.strip("*") for question in blocks[::2]], blocks[1::2]
+        assert len(questions) >= 4 and all(f"\n{question}\n" in plan for question in questions)
+        assert not [answer for answer in answers if answer.strip() in plan]
+        assert not markup((tmp_path / f"{chapter}.md").read_text(encoding="utf-8"))
 
 
 @each_chapter
