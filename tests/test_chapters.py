@@ -378,11 +378,16 @@ def test_readme_begins_with_make_book():
     assert next(command for command in commands if command) == "make book"
 
 
+@cache
+def margins_by_chapter():
+    return margins.margins(ROOT)["chapters"]
+
+
 @each_notebook
 def test_the_table_of_seeds_is_about_the_claims_as_they_are_or_the_page_says_that_it_is_not(chapter):
-    rows = [row for row in margins.table(ROOT) if row["code"] == margins.digest(ROOT, chapter)]
-    if rows:
+    code = margins.digest(ROOT, chapter)
+    if rows := [row for row in margins.table(ROOT) if row["code"] == code]:
         seen = {row["id"]: (str(claims.Bound(row["low"][0], row["high"][0])), set(row["rivals"])) for row in rows}
         assert seen == {record["id"]: (claims.bound_text(record), set(record["rivals"])) for record in ledger(chapter)}
     else:
-        assert f"`python -m lib seeds {Path(chapter).name}`" in margins.margins(ROOT)["chapters"]
+        assert f"`python -m lib seeds {Path(chapter).name}`" in margins_by_chapter()
