@@ -51,7 +51,8 @@ course: setup  ## write labs and problem sets into _build/course, and with their
 # The tables in book/quality/, from which "How this book is tested" and the ledger take their numbers.
 
 bench: export OMP_NUM_THREADS := 1
-bench: setup  ## the engine beside the plain loop and the machine's limit; some minutes
+bench: setup  ## the library beside the plain loop, JAX and the machine's limit; some minutes
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps jax==0.10.2 jaxlib==0.10.2 ml_dtypes==0.6.0 opt_einsum==3.4.0
 	$(BIN)/python -m tests.tools.bench
 
 seeds: setup  ## every claim with 20 seeds; hours on two cores, and goes on where it stopped

@@ -236,6 +236,13 @@ def test_captions_typeset_their_signs_and_name_no_colour_that_turns(chapter):
         assert not re.search(r"\w_\w|\^|\(black|\(white|\(dark|\(bright", words), caption
 
 
+@each_notebook
+def test_claims_typeset_their_signs(chapter):
+    for record in ledger(chapter):
+        for said in (record["statement"], record["source"], record["why"], *record["rivals"]):
+            assert not re.search(r"\w_\w|\w\^|\b[a-z]0\b", re.sub(r"\$[^$]*\$|`[^`]*`", "", said)), (record["id"], said)
+
+
 def test_figure_names_are_unique():
     figures = [cell.metadata.get("mystnb", {}).get("figure", {}) for name in NOTEBOOKS for cell in code_cells(name)]
     counts = Counter(figure["name"] for figure in figures if "name" in figure)

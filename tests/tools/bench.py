@@ -1,4 +1,4 @@
-"""Time the library beside the loop that a reader would write and the machine's limit, on one core, and on a GPU if there is one.
+"""Time the library beside the loop that a reader would write, JAX and the machine's limit, on one core, and on a GPU.
 
 `python -m tests.tools.bench [WORKLOAD ...]` prints what it finds; without names it measures all and writes
 `book/quality/speed.json`, from which the page "How this book is tested" takes its table. It wants a machine of its own.
@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from datetime import UTC, datetime
+from importlib import import_module
+from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -22,7 +24,7 @@ from numba import njit
 from lib import files
 from lib.provenance import versions
 from lib.site.pages import tables
-from tests.tools.workloads import WORKLOADS, Case
+from tests.tools.workloads import WORKLOADS, Case, Run
 
 Loop = Callable[[int], object]  # takes a number of steps
 
@@ -46,7 +48,8 @@ def main() -> None:
                 row = pool.submit(measure, name, device).result()
             found.setdefault(device, {})[name] = row
             ratio, share = (row[which]["median"] for which in ("plain over ours", "limit over ours"))
-            print(f"{device}, {name}: {ratio:.2f} times as fast as the plain loop, {share:.1%} of the limit", flush=True)
+            peer = f", {row['jax over ours']['median']:.2f} times as fast as JAX" if "jax over ours" in row else ""
+            print(f"{device}, {name}: {ratio:.2f} times as fast as the plain loop{peer}, {share:.1%} of the limit", flush=True)
     if not names:
         made = provenance() | {"seconds": round(time.perf_counter() - start), "load": os.getloadavg()[2]}
         files.write(tables.place(ROOT, "speed"), json.dumps({"provenance": made, **found}, indent=1, ensure_ascii=False) + "\n")
@@ -80,9 +83,11 @@ def measure(name: str, device: str) -> dict:
     workload = WORKLOADS[name]
     sizes = {**workload.sizes, **((workload.cuda or {}) if device == "cuda" else {})}
     case = workload.build(device, **sizes)
-    compare(name, case)
+    peer = case.jax and case.jax(import_module("tests.tools.jaxed")) if device == "cpu" and find_spec("jax") else None
+    compare(name, case, peer)
     large, traffic = large_products(device, case.dtype), passes(device, case)
-    seconds = in_turn({"ours": case.ours().advance, "plain": case.plain().advance, "large": large, "traffic": traffic}, device)
+    loops = {"ours": case.ours().advance, "plain": case.plain().advance, "large": large, "traffic": traffic}
+    seconds = in_turn(loops | ({"jax": peer.advance} if peer else {}), device)
     by_products = seconds["large"] * case.operations / (2 * SIDE[device] ** 3)
     products_bind = np.median(by_products) >= np.median(seconds["traffic"])
     limit = by_products if products_bind else seconds["traffic"]
@@ -97,19 +102,21 @@ def measure(name: str, device: str) -> dict:
         "binds": "products" if products_bind else "memory",
         "plain over ours": _spread(plain / seconds["ours"]),
         "limit over ours": _spread(limit / seconds["ours"]),
-    }
+    } | ({"jax over ours": _spread(seconds["jax"] / seconds["ours"])} if peer else {})
 
 
-def compare(name: str, case: Case) -> None:
-    """Take three steps with our code and with the plain loop, and see that they come to the same."""
-    ours, plain = case.ours(), case.plain()
+def compare(name: str, case: Case, peer: Run | None) -> None:
+    """Take three steps with our code, with the plain loop and in JAX, and see that they come to the same."""
+    ours = case.ours()
     ours.advance(3)
-    plain.advance(3)
-    end = plain.state()
-    own, other = (np.concatenate([state[part].ravel() for part in end]) for state in (ours.state(), end))
-    apart = np.linalg.norm(own - other) / np.linalg.norm(other)
-    if case.comparable and not apart < CLOSE:
-        raise ValueError(f"{name}: ours and the plain loop differ by {apart:.1e}")
+    for title, other in {"the plain loop": case.plain(), "JAX": peer}.items():
+        if other is not None:
+            other.advance(3)
+            end = other.state()
+            own, theirs = (np.concatenate([state[part].ravel() for part in end]) for state in (ours.state(), end))
+            apart = np.linalg.norm(own - theirs) / np.linalg.norm(theirs)
+            if case.comparable and not apart < CLOSE:
+                raise ValueError(f"{name}: ours and {title} differ by {apart:.1e}")
 
 
 def large_products(device: str, dtype: torch.dtype) -> Loop:

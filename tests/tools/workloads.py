@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from types import ModuleType
 from typing import Protocol
 
 import numpy as np
@@ -44,6 +45,7 @@ class Case:
     apart : how many members run one after the other, each with its share of these numbers
     dtype : of the numbers
     comparable : whether both draw the same random numbers, so that they come to the same
+    jax : makes what takes steps with all members in JAX, of a module that is imported only if it is there
     """
 
     ours: Callable[[], Run]
@@ -55,6 +57,7 @@ class Case:
     plain_members: int = 1
     dtype: torch.dtype = torch.float32
     comparable: bool = True
+    jax: Callable[[ModuleType], Run] | None = None
 
 
 @dataclass
@@ -141,6 +144,9 @@ def _few_points(
         read=count(parameters) + inputs.numel() + targets.numel(),
         updated=count(parameters),
         apart=members if device == "cpu" else 1,
+        jax=lambda jaxed: jaxed.Descent(
+            jaxed.squares(jaxed.dense(setting.activation)), parameters, rate, jaxed.fixed(inputs, targets)
+        ),
     )
 
 
@@ -176,6 +182,9 @@ def teacher_student(device: str, members: int, width: int, points: int) -> Case:
         read=count(parameters) + x.numel() + y.numel(),
         updated=count(parameters),
         apart=members if device == "cpu" else 1,
+        jax=(lambda jaxed: jaxed.Descent(jaxed.squares(jaxed.dense("relu"), 1.0), parameters, rate, jaxed.fixed(x[0], y[0])))
+        if members == 1
+        else None,
     )
 
 
@@ -199,6 +208,11 @@ def receptive_fields(device: str, members: int, width: int, points: int) -> Case
         model = plain.Average(network, parameters)
         return plain.Descent(model, torch.optim.SGD(model.parameters(), rate), torch.nn.functional.mse_loss, batch)
 
+    def in_jax(jaxed: ModuleType) -> Run:
+        process = plain.Signals(40, (2.0, 1.0), 3.0)
+        batch = jaxed.signals(process.roots[::-1], process.gain, process.scale, points)
+        return jaxed.Descent(jaxed.squares(jaxed.committee, 1.0), parameters, rate, batch)
+
     return Case(
         ours=lambda: Training([stack()]),
         plain=reader,
@@ -206,6 +220,7 @@ def receptive_fields(device: str, members: int, width: int, points: int) -> Case
         read=count(parameters) + members * points * 41,
         updated=count(parameters),
         comparable=False,
+        jax=in_jax,
     )
 
 
@@ -230,12 +245,18 @@ def hierarchy(device: str, members: int, width: int, depth: int, points: int) ->
         optimizer, batches = torch.optim.SGD(groups, momentum=0.9), _Batches(strings[0], labels[0], points)
         return plain.Descent(model, optimizer, torch.nn.functional.cross_entropy, batches, schedule)
 
+    def in_jax(jaxed: ModuleType) -> Run:
+        order = np.random.default_rng((0, 0, 1)).permutation(4096)[None]
+        loss = jaxed.cross_entropy(jaxed.dense("relu"))
+        return jaxed.Momentum(loss, parameters, rates, (strings, labels), order, points)
+
     return Case(
         ours=lambda: Training([stack()]),
         plain=reader,
         operations=members * dense_operations(widths, points),
         read=count(parameters) + members * points * (widths[0] + 1),
         updated=2 * count(parameters),  # weights and momentum
+        jax=in_jax,
     )
 
 
@@ -302,7 +323,7 @@ def lenet_kernel(device: str, members: int, points: int) -> Case:
     filters = 6 * 26 + 16 * 151
     each = first + second + dense + 10 * (second + dense) + 10 * (first + second)
     pair = 10 * (filters + 120 + 84) + 400 + 120 + 84
-    return _kernel(network, parameters, images, plain.lenet, each, pair)
+    return _kernel(network, parameters, images, plain.lenet, lambda jaxed: jaxed.lenet, each, pair)
 
 
 def dense_kernel(device: str, members: int, width: int, depth: int, points: int) -> Case:
@@ -313,10 +334,12 @@ def dense_kernel(device: str, members: int, width: int, depth: int, points: int)
     x = torch.from_numpy(np.random.default_rng(0).normal(size=(points, 64)).astype(np.float32)).to(device)
     weights = [into * out for into, out in pairwise(widths)]
     each, pair = sum(weights) + 8 * sum(weights[1:]), 8 * sum(widths[1:-1]) + sum(widths[:-1])
-    return _kernel(network, parameters, x, lambda p: plain.Layers(network, p), each, pair)
+    return _kernel(network, parameters, x, lambda p: plain.Layers(network, p), lambda jaxed: jaxed.dense("relu"), each, pair)
 
 
-def _kernel(network: Network, parameters: dict[str, Tensor], x: Tensor, model: Callable, each: int, pair: int) -> Case:
+def _kernel(
+    network: Network, parameters: dict[str, Tensor], x: Tensor, model: Callable, in_jax: Callable, each: int, pair: int
+) -> Case:
     """Return the case of a kernel that takes so many multiplications for each point, and for each pair of points."""
     members, points = len(next(iter(parameters.values()))), len(x)
 
@@ -330,6 +353,7 @@ def _kernel(network: Network, parameters: dict[str, Tensor], x: Tensor, model: C
         operations=members * 2 * (points * each + points * (points + 1) // 2 * pair),
         read=count(parameters) + x.numel(),
         updated=members * points**2,
+        jax=lambda jaxed: jaxed.Kernel(in_jax(jaxed), parameters, x),
     )
 
 
