@@ -5,7 +5,7 @@ import shutil
 import numpy as np
 import pytest
 import small_runs as small
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lib import runs
@@ -35,6 +35,7 @@ VALUES = st.lists(NUMBERS, min_size=1, max_size=3, unique_by=float) | st.lists(
 )
 
 
+@settings(max_examples=30)
 @given(values=st.dictionaries(st.sampled_from(["tau", "depth", "seed"]), VALUES, min_size=1), part=st.integers(1, 3))
 def test_every_case_lies_at_its_own_coordinates(values, part):
     run = Run("any/grid", small.echo, grid(**values))
