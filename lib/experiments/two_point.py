@@ -406,6 +406,10 @@ _BLOBS = {name.removeprefix("blobs "): setting for name, setting in TABLE_2.item
     "adam tanh low, slow": replace(TABLE_2["blobs low"], activation="tanh").with_adam(3e-4, 1500),
     "adam tanh high": replace(TABLE_2["blobs high"], activation="tanh").with_adam(1e-4, 200),
 }
+_LARGE_SMOOTH = {
+    "linear": replace(TABLE_1["linear"], gain=1.05, learning_rate=0.00025),
+    "tanh": replace(TABLE_1["tanh"], gain=1.15, learning_rate=0.00025),
+}
 _TEXT = {"input_distance": 0.5, "target_distance": 1.0}
 _ADAM = {"setting": TABLE_1["default"].with_adam(2e-6, 2000), "trials": 3, "every": 5}
 _ADAM_DIGITS = {"learning_rate": 2e-6, "epochs": 50, "optimizer": "adam", "records": 50}
@@ -419,6 +423,7 @@ def _rows(names: Iterable[str], table: Mapping[str, Setting] = TABLE_1, **option
 RUNS = [
     Run("two_point/dynamics", dynamics, _rows(TABLE_1, trials=3)),
     Run("two_point/large", dynamics, _rows(["high", "very high"], trials=32, every=50, seed=1)),
+    Run("two_point/large_smooth", dynamics, _rows(_LARGE_SMOOTH, _LARGE_SMOOTH, trials=8, every=50, seed=1)),
     Run("two_point/depth", dynamics, _rows(["default"], trials=3, all_layers=True)),
     Run("two_point/text_distances", dynamics, _rows(["default", "relu", "narrow", "shallow"], **_TEXT)),
     Run("two_point/adam", dynamics, named("row", {"default": _ADAM})),
