@@ -66,8 +66,8 @@ def parser() -> argparse.ArgumentParser:
         "run",
         help="execute chapters with papermill",
         description="Execute chapters with papermill: the lesson book/NAME.md and the evidence page book/evidence/NAME.md. By"
-        " default the executed pair NAME.ipynb is replaced, once the whole notebook has succeeded; one that fails keeps its last"
-        " good pair, and the exit status is 1.",
+        " default NAME.ipynb is replaced once the whole notebook has succeeded; if it fails, the last good notebook is kept, and"
+        " the exit status is 1.",
         epilog="example: python -m lib run single_neuron --profile paper --device cuda --output ../paper",
     )
     run.add_argument("chapters", nargs="*", metavar="CHAPTER", help="a chapter's name, as in _toc.yml (default: all)")
@@ -75,13 +75,13 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--profile", choices=PROFILES, default="quick", help="quick: live and small; paper: the source's scale")
     run.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="auto takes a GPU where there is one")
     run.add_argument("--seed", type=partial(integer, least=0), default=0, help="the seed of everything random (default: 0)")
-    run.add_argument("--jobs", type=integer, metavar="N", help="chapters at a time (default: by cores and memory)")
+    run.add_argument("--jobs", type=integer, metavar="N", help="chapters at once (default: set by cores and memory)")
     run.add_argument("--output", type=Path, metavar="DIR", help="write the executed notebooks here and leave book/ untouched")
 
     build = commands.add_parser("build", help="build the site from the executed notebooks, every warning an error")
     build.add_argument("--output", type=Path, metavar="DIR", help="build under DIR/_build (default: _build)")
 
-    pdf = commands.add_parser("pdf", help="print the built site into one PDF; needs Chromium")
+    pdf = commands.add_parser("pdf", help="print the built site to one PDF; needs Chromium")
     pdf.add_argument(
         "--site", type=Path, metavar="DIR", default=Path("_build/html"), help="the built site (default: _build/html)"
     )
@@ -91,8 +91,8 @@ def parser() -> argparse.ArgumentParser:
     commands.add_parser(
         "course",
         help="write the labs and problem sets as notebooks",
-        description="Write the labs and problem sets into _build/course/, and with their solutions, and the answers to the"
-        " quizzes, into _build/solutions/. The cells of a problem set are those of nbgrader: the first folder has its release"
+        description="Write the labs and problem sets into _build/course/, and again with their solutions, beside the answers to"
+        " the quizzes, into _build/solutions/. The cells of a problem set are those of nbgrader: the first folder has its release"
         " version, the second its source version.",
     )
 
@@ -108,22 +108,22 @@ def parser() -> argparse.ArgumentParser:
         "store",
         help="precompute what is too heavy for a laptop, into book/results/",
         description="Precompute the experiments that are too heavy for a laptop and keep their results in book/results/. Finished"
-        " cases are left alone, and a run that was interrupted resumes. What decides most for its cost comes first.",
+        " cases are left alone, and a run that was interrupted resumes. Cases that settle the most for their cost come first.",
         epilog="example: python -m lib store --plan; python -m lib store piecewise_linear --budget 2h --workers 2",
     )
     store.add_argument("experiments", nargs="*", metavar="EXPERIMENT", help="topic or topic/experiment (default: all)")
     store.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="auto takes a GPU where there is one")
     where = store.add_mutually_exclusive_group()
     where.add_argument("--workers", type=integer, metavar="N", help="compute on N processes (default: in this one)")
-    where.add_argument("--scheduler", metavar="ADDRESS", help="compute on a running Dask cluster, like tcp://10.0.0.1:8786")
+    where.add_argument("--scheduler", metavar="ADDRESS", help="compute on a running Dask cluster, e.g. tcp://10.0.0.1:8786")
     store.add_argument("--plan", action="store_true", help="compute nothing; say what is there, what is missing, and how long")
-    store.add_argument("--budget", type=duration, metavar="TIME", help="end in this time, like 2h, 30m or 90s")
-    store.add_argument("--batch", type=integer, metavar="N", help="cases in a call (default: 1; on a GPU many)")
+    store.add_argument("--budget", type=duration, metavar="TIME", help="stop after this time, e.g. 2h, 30m or 90s")
+    store.add_argument("--batch", type=integer, metavar="N", help="cases per call (default: 1; more on a GPU)")
     store.add_argument(
         "--case-range",
         type=portion,
         metavar="i/n",
-        help="compute every n-th missing case, for the i-th job of n that share this folder; then store joins them",
+        help="compute every n-th missing case, as job i of n sharing this folder; a later `store` joins the results",
     )
 
     seeds = commands.add_parser(
@@ -135,7 +135,7 @@ def parser() -> argparse.ArgumentParser:
     )
     seeds.add_argument("chapters", nargs="*", metavar="CHAPTER", help="a chapter's name, as in _toc.yml (default: all)")
     seeds.add_argument("--count", type=integer, default=20, metavar="N", help="how many seeds (default: 20)")
-    seeds.add_argument("--jobs", type=integer, metavar="N", help="runs at a time (default: by cores and memory)")
+    seeds.add_argument("--jobs", type=integer, metavar="N", help="runs at once (default: set by cores and memory)")
 
     new = commands.add_parser(
         "new",
@@ -144,7 +144,7 @@ def parser() -> argparse.ArgumentParser:
         " passes all checks, and add both pages to _toc.yml.",
         epilog="example: python -m lib new my_topic && python -m lib run my_topic",
     )
-    new.add_argument("name", metavar="NAME", help="small letters, words joined by _")
+    new.add_argument("name", metavar="NAME", help="lowercase letters, words joined by _")
     return top
 
 
@@ -221,7 +221,7 @@ class OutOfTime(KeyboardInterrupt):
 
 @contextmanager
 def limit(seconds: float | None) -> Iterator[float]:
-    """Raise OutOfTime in this context's code when the time is over; say when that is, by `time.time`."""
+    """Raise OutOfTime in this context's code when time is up; say when that is, by `time.time`."""
     if seconds is None:
         yield math.inf
         return
@@ -311,7 +311,7 @@ def carry_out(options: argparse.Namespace) -> int:
         if problem.errno not in DISK:
             raise
         place = f"{problem.filename}: " if problem.filename else ""
-        status, said = 1, f"{place}{problem.strerror}; mend that and start again: what was finished is kept"
+        status, said = 1, f"{place}{problem.strerror}; fix that and start again: what was finished is kept"
     print(f"lib {options.command}: {said}", file=sys.stderr)
     return status
 
@@ -331,7 +331,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OutOfTime:
-        print("the time is over; what was finished is kept")
+        print("time is up; what was finished is kept")
         return 0
     except KeyboardInterrupt:
         print(f"lib {options.command}: interrupted{LEFT.get(options.command, '')}", file=sys.stderr)

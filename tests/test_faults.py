@@ -229,7 +229,7 @@ def test_a_folder_that_is_read_only_is_one_clear_line(small, command):
     done = mounted(CLOSED, small, sys.executable, "-m", "lib", command)
     place = "book" if command == "run" else "_build"
     assert done.returncode == 1 and done.stderr.startswith(f"lib {command}: {small}/{place}")
-    assert done.stderr.endswith(": Read-only file system; mend that and start again: what was finished is kept\n")
+    assert done.stderr.endswith(": Read-only file system; fix that and start again: what was finished is kept\n")
     assert done.stderr.count("\n") == 1
     assert files(small) == before
 
@@ -271,7 +271,7 @@ def built(monkeypatch, root, status=0):
 def test_a_build_that_failed_is_not_built_upon(small, monkeypatch, capsys):
     assert not built(monkeypatch, small)
     assert not built(monkeypatch, small, status=2)
-    assert "lib build: nothing is right: mend that; " in capsys.readouterr().err
+    assert "lib build: nothing is right: fix that; " in capsys.readouterr().err
     assert built(monkeypatch, small)
     said = capsys.readouterr().err.strip()
     assert said == f"the last build in {small}/_build did not succeed: every page is built anew"

@@ -255,8 +255,8 @@ function start() {
     if (!query) return void (status.textContent = "");
     const { found, marked, instead, complete } = finder.find(query), shown = all ? found : found.slice(0, FIRST);
     const some = shown.length < found.length ? `, the first ${FIRST} shown` : "";
-    const few = complete ? "" : " No place has all the words; these have the most.";
-    const besides = instead.length ? ` The book’s own words were searched, too: ${instead.join(", ")}.` : "";
+    const few = complete ? "" : " No exact match; the closest results are shown.";
+    const besides = instead.length ? ` Also searched for the book’s own terms: ${instead.join(", ")}.` : "";
     status.textContent = found.length
       ? `${found.length} ${found.length === 1 ? "place" : "places"} for “${query}”${some}.${few}${besides}`
       : `Nothing for “${query}”. The search knows the book’s words, its numbers and those of the sources.`;

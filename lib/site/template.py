@@ -24,7 +24,7 @@ def new(root: Path, name: str) -> list[Path]:
         If the name is malformed or taken, or a file exists.
     """
     if not re.fullmatch(r"[a-z]+(_[a-z]+)*", name):
-        raise ValueError(f"chapter name {name!r}: want small letters, words joined by _, as in two_point")
+        raise ValueError(f"chapter name {name!r}: want lowercase letters, words joined by _, as in two_point")
     if name in toc.chapters(root):
         raise ValueError(f"chapter {name}: the book has it already")
     forms = {place.replace("NAME", name): root / "book" / "_template" / form for form, place in PLACES.items()}

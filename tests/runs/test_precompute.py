@@ -149,7 +149,7 @@ def test_a_full_disk_keeps_what_was_finished(root, log, monkeypatch, listed, cap
     listed(run := small.plane(log=str(log)))
     monkeypatch.setattr(Path, "write_bytes", full)
     assert main(["store", "--device", "cpu"]) == 1
-    assert capsys.readouterr().err == "lib store: No space left on device; mend that and start again: what was finished is kept\n"
+    assert capsys.readouterr().err == "lib store: No space left on device; fix that and start again: what was finished is kept\n"
     monkeypatch.undo()
     monkeypatch.setattr("lib.runs.run.ROOT", root)
     assert len(small.case_files(root)) == 4 and not list(root.rglob("*.partial"))
@@ -166,7 +166,7 @@ def test_a_file_that_the_system_refuses_is_one_line(root, listed, capsys):
         assert main(["store", "--device", "cpu"]) == 1
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    assert capsys.readouterr().err == "lib store: File too large; mend that and start again: what was finished is kept\n"
+    assert capsys.readouterr().err == "lib store: File too large; fix that and start again: what was finished is kept\n"
     assert not [path for path in root.rglob("*") if path.is_file()]
 
 
@@ -295,7 +295,7 @@ def test_what_does_not_fit_into_the_time_is_not_begun(log, capsys):
 def test_a_budget_ends_in_time_and_keeps_what_is_finished(tmp_path, listed, capsys):
     listed(run := Run("topic/waits", small.waits, grid(seed=range(3)), {"place": str(tmp_path)}))
     assert main(["store", "--device", "cpu", "--budget", "2s"]) == 0
-    assert capsys.readouterr().out == "the time is over; what was finished is kept\n"
+    assert capsys.readouterr().out == "time is up; what was finished is kept\n"
     (tmp_path / "go").touch()
     assert main(["store", "--device", "cpu", "--budget", "1h"]) == 0 and load(run).value.values.tolist() == [0, 1, 2]
 

@@ -220,7 +220,7 @@ def test_book_and_chapters_have_entries_that_tex_can_typeset(started, site):
 
 @pytest.mark.parametrize("name", ["", "Topic", "two words", "../up", "topic2", "_topic", "a__b"])
 def test_a_malformed_name_is_refused(name):
-    with pytest.raises(ValueError, match="want small letters"):
+    with pytest.raises(ValueError, match="want lowercase letters"):
         template.new(ROOT, name)
 
 

@@ -111,7 +111,7 @@ def test_search_shows_the_places_and_is_used_by_keyboard(visit):
     field = page.locator(".bd-search-container input")
     field.fill("silent alignment")  # as one types
     page.wait_for_url("**/search.html?q=silent%20alignment")
-    assert status.inner_text().endswith("The book’s own words were searched, too: alignment.")
+    assert status.inner_text().endswith("Also searched for the book’s own terms: alignment.")
     field.press("ArrowDown")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowUp")
