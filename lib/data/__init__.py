@@ -4,7 +4,7 @@ from lib.data.arithmetic import modular, split
 from lib.data.fetch import DataUnavailable
 from lib.data.hierarchy import RandomHierarchy
 from lib.data.images import Pictures, cifar10, mnist
-from lib.data.signals import gaussian_clone, nlgp, single_pulse, single_pulses, symmetric_field
+from lib.data.signals import gaussian_clone, nlgp, single_pulse, symmetric_field
 from lib.data.toys import Features, blobs, two_points, xor
 
 __all__ = [
@@ -19,7 +19,6 @@ __all__ = [
     "modular",
     "nlgp",
     "single_pulse",
-    "single_pulses",
     "split",
     "symmetric_field",
     "two_points",

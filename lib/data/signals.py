@@ -8,7 +8,6 @@ inputs (samples, n) and labels (samples,), 1.0 or 0.0.
 
 from collections.abc import Callable
 from functools import lru_cache, partial
-from itertools import product
 
 import numpy as np
 import torch
@@ -134,7 +133,7 @@ def single_pulse(
         sites above its lower end, up to its upper end
     signed : values ±1 instead of 0 and 1; then the inputs are symmetric about zero, and a pulse x inverted is -x
 
-    Source: the localization notes name it; widths and their defaults from the authors' code, which has the values ±1.
+    Source: the localization notes name it; widths and their defaults from the authors' code, which has either values.
     """
     ends = _widths(n, xi)
     rng = generator(seed)
@@ -143,21 +142,6 @@ def single_pulse(
     pulse = (np.arange(n) - start[:, None]) % n < width[:, None]
     inputs = (pulse ^ rng.integers(2, size=(samples, 1)).astype(bool)).astype(float)
     return 2 * inputs - 1 if signed else inputs, labels.astype(float)
-
-
-@takes(n=size)
-def single_pulses(n: int, xi: tuple[tuple[float, float], tuple[float, float]]) -> tuple[NDArray, NDArray]:
-    """Return each pulse of values ±1 that `single_pulse` can draw, once: inputs (pulses, n) and labels (pulses,).
-
-    A pulse of each width, in order, begins at each site; then come the inverses, which for a width of n/2 are pulses again. Those
-    of y = 1 come first. A class with more widths has more of them, though `single_pulse` draws both classes equally often.
-    """
-    classes = []
-    for low, high in _widths(n, xi)[::-1]:
-        places = product(range(low + 1, high + 1), range(n))
-        rows = [np.roll(np.where(np.arange(n) < width, 1.0, -1.0), start) for width, start in places]
-        classes.append(np.concatenate([rows, np.negative(rows)]))
-    return np.concatenate(classes), np.repeat([1.0, 0.0], [len(rows) for rows in classes])
 
 
 def _widths(n: int, xi: tuple[tuple[float, float], tuple[float, float]]) -> NDArray:

@@ -24,7 +24,7 @@ from lib.training import train
 from lib.training.schedules import piecewise
 
 CLASSES = (1.0, 0.0)  # what the network is to say of the first and the second length
-PAUSE = 50  # steps from a record to its twin: the authors' script looks at gates every 50 steps
+PAUSE = 50  # steps from a record to its twin
 
 
 @takes(steps=size, pairs=size)

@@ -13,7 +13,7 @@ from lib.data.signals import DTYPES, FIELDS, nlgp_draw
 from lib.theory.localization import nlgp_covariance
 from lib.training import Draw
 
-SIGNALS = ("nlgp", "clone", "pulse", *FIELDS)
+SIGNALS = ("nlgp", "clone", "pulse", "pulse on 0, 1", *FIELDS)
 
 
 @takes(
@@ -39,14 +39,15 @@ def signals(
 
     Parameters
     ----------
-    kind : "nlgp", its Gaussian "clone" of the same covariances, the single "pulse" of values ±1, or a field of `lib.data.signals`
+    kind : "nlgp", its Gaussian "clone" of the same covariances, a single "pulse" of values ±1 or
+        "pulse on 0, 1", or a field of `lib.data.signals`
     xi : (ξ₁, ξ₀), lengths of the classes y = 1 and y = 0; of the pulse two intervals
     gain : of the NLGP and of what is cloned
     targets : what the network is to say of the classes y = 1 and y = 0
     dtype : in which the NLGP is drawn: "float64", or "float32", which draws other numbers
     """
     lengths = numbers("xi", xi).shape
-    if lengths != ((2, 2) if kind == "pulse" else (2,)) or len(targets) != 2:
+    if lengths != ((2, 2) if "pulse" in kind else (2,)) or len(targets) != 2:
         raise ValueError(f"xi {lengths} and {len(targets)} targets: want two, of pulses two intervals, and two")
     covariances = [nlgp_covariance(sites, length, gain) for length in xi] if kind == "clone" else None
     nlgp = nlgp_draw(batch, sites, xi, gain, dtype) if kind == "nlgp" else None
@@ -57,8 +58,8 @@ def signals(
             inputs, labels = nlgp(own)
         elif kind == "clone":
             inputs, labels = data.gaussian_clone(own, batch, *covariances)
-        elif kind == "pulse":
-            inputs, labels = data.single_pulse(own, batch, sites, xi, signed=True)
+        elif "pulse" in kind:
+            inputs, labels = data.single_pulse(own, batch, sites, xi, signed=kind == "pulse")
         else:
             inputs, labels = data.symmetric_field(own, batch, sites, xi, kind)
         return inputs, np.where(labels == 1, *targets)[:, None]

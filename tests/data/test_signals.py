@@ -110,14 +110,6 @@ def test_single_pulse_has_the_sources_widths_by_default():
     np.testing.assert_array_equal(data.single_pulse(4, 500, 100)[0], explicit[0])
 
 
-def test_single_pulses_are_all_that_can_be_drawn():
-    xi = ((0.2, 0.4), (0.0, 0.1))  # two widths and one
-    drawn, whole = data.single_pulse(0, 20_000, 10, xi, signed=True), data.single_pulses(10, xi)
-    seen, listed = (np.unique(np.column_stack(both), axis=0) for both in (drawn, whole))
-    np.testing.assert_array_equal(seen, listed)
-    assert len(listed) == len(whole[0]) == 2 * 10 * (2 + 1)
-
-
 def test_single_pulse_of_width_n_is_constant():
     x, _ = data.single_pulse(0, 50, 4, ((0.9, 1.0), (0.75, 1.0)))
     assert np.all(x == x[:, :1]) and set(np.unique(x)) == {0, 1}

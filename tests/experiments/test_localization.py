@@ -100,24 +100,6 @@ def test_three_goals_descend_as_plain_loops_do(activation, low):
             np.testing.assert_allclose(one.ipr[-1], inverse_participation_ratio(one.w.values), rtol=1e-5)
 
 
-def test_all_pulses_are_those_that_can_be_drawn_and_descent_is_a_plain_loop():
-    xi = ((0.2, 0.4), (0.0, 0.2))
-    found = experiments.all_pulses(xi=xi, neurons=3, learning_rate=0.5, steps=3, record=[0, 3], sites=10, seed=2)
-    x, y = data.single_pulse(0, 5000, 10, xi, signed=True)
-    both, times = np.unique(np.column_stack([x, y]), axis=0, return_counts=True)
-    assert len(both) == 80 and times.max() < 2.5 * times.min()
-    x, y = torch.tensor(both[:, :-1]), torch.tensor(both[:, -1:])
-    start = Committee(10, 3, "relu", True).initialize(2, 1)
-    w, b = (start[name][0].double().requires_grad_() for name in ("weight1", "bias1"))
-    for _ in range(3):
-        loss = ((torch.relu(x @ w.T + b).mean(1, keepdim=True) - y) ** 2).mean()
-        for parameter, gradient in zip((w, b), torch.autograd.grad(loss, (w, b)), strict=True):
-            parameter.data -= 0.5 * gradient
-    np.testing.assert_allclose(found.w, w.detach(), rtol=1e-4, atol=1e-6)
-    with pytest.raises(ValueError, match="equally many widths"):
-        experiments.all_pulses(xi=((0.2, 0.5), (0.0, 0.2)), steps=1, record=[0], sites=10)
-
-
 def test_predictions_need_no_network():
     found = experiments.predicted_tiles(xi=(2.0, 1.0), gain=10.0, steps=50, sites=12, sizes=(4, 24), samples=1200)
     np.testing.assert_allclose(found.ipr, inverse_participation_ratio(found.profile.values.astype(float)), rtol=1e-5)
