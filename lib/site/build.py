@@ -67,7 +67,7 @@ def _reason(root: Path, said: str) -> str:
     names = [Path(source).stem for source in sources if Path(source).stem in chapters(root)]
     todo = f", then `python -m lib run {' '.join(names)}`" if names else ""
     more = f" (and {len(found) - 1} more)" if found[1:] else ""
-    return f"{found[0][2]}{more}: mend {', '.join(sources) or 'that'}{todo}"
+    return f"{found[0][2]}{more}: fix {', '.join(sources) or 'that'}{todo}"
 
 
 def _leave_interrupts_to_us() -> None:
