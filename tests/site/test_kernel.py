@@ -162,7 +162,7 @@ def test_a_page_that_cannot_be_built_is_named_in_one_line(book, tmp_path, text, 
     done = run(root, tmp_path, "-m", "lib", "build")
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
-    assert line.startswith("lib build: ") and said in line and "mend book/two.md, then `python -m lib run two`" in line
+    assert line.startswith("lib build: ") and said in line and "fix book/two.md, then `python -m lib run two`" in line
 
 
 def test_a_notebook_that_lost_its_figures_is_not_built(book, tmp_path, monkeypatch, capsys):
