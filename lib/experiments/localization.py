@@ -368,7 +368,7 @@ RUNS = [
                 for first, xi in {"wide": (WIDE, NARROW), "narrow": (NARROW, WIDE)}.items()
             },
         ),
-        {"bias": True, "neurons": 100, "learning_rate": 2.0, "steps": 5000, "records": 8, "trials": 3},
+        {"bias": True, "neurons": 100, "learning_rate": 2.0, "steps": 5000, "records": 5, "trials": 3},
     ),
     Run(
         "localization/nonlinearities",

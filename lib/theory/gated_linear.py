@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import exprel, ndtr
 
-from lib.checks import ascending, binary, broadcastable, fit, gram, matrices, matrix, numbers, positive, positives, takes, vector
+from lib.checks import ascending, binary, broadcastable, fit, gram, matrix, numbers, positive, positives, takes, vector
 from lib.theory.orthants import EPS, _compare, _gated_covariance, _root, gated_mean
 
 
@@ -172,18 +172,6 @@ def jitter(hessian: ArrayLike, noise: ArrayLike, learning_rate: float, steps: Ar
     still = once <= 0
     grown = np.where(still, steps[:, None, None], (gone[:, :, None] + gone[:, None, :]) / np.where(still, 1, once))
     return learning_rate**2 * modes @ (modes.T @ noise @ modes * grown) @ modes.T
-
-
-@takes(weights=matrices, a=matrix, b=vector)
-def gdln_loss(weights: ArrayLike, a: ArrayLike, b: ArrayLike) -> NDArray:
-    r"""Return :math:`\tfrac12 E(\hat y - y)^2 = \tfrac12[w^\top Aw/K^2 - 2b^\top w/K + \tfrac12]`, for weights (..., K, n).
-
-    Source: localization notes, Eqs. 3 and 80.
-    """
-    fit("(Kn, Kn), (Kn,)", a=a, b=b)
-    _check_weights("weights", weights, b)
-    flat = weights.reshape(*weights.shape[:-2], -1) / weights.shape[-2]
-    return 0.5 * (np.einsum("...i,ij,...j->...", flat, a, flat) - 2 * flat @ b + 0.5)
 
 
 def gdln_best_loss(a: ArrayLike, b: ArrayLike, square: float = 0.5) -> float:

@@ -366,22 +366,25 @@ def neuron_kernel_distance(balance: ArrayLike, size: ArrayLike, cosine: float = 
     return (dimension * apart**2 + 2 * apart * along + along**2 + 2 * minus * minus_end * (1 - cosine**2)) / 2
 
 
-@takes(balance=numbers, size=positives, dimension=partial(whole, least=2))
-def twin_kernel_distance(balance: ArrayLike, size: ArrayLike, dimension: int = 2) -> NDArray:
-    r"""Return :math:`S(0, \infty)` for a neuron with a twin, the same w and the opposite a, so that :math:`\beta_0 = 0`.
+@takes(balance=numbers, size=positives, dimension=partial(whole, least=2), pairs=partial(whole, least=1))
+def twin_kernel_distance(balance: ArrayLike, size: ArrayLike, dimension: int = 2, pairs: int = 1) -> NDArray:
+    r"""Return :math:`S(0, \infty)` for neurons with twins, the same w and the opposite a, so that :math:`\beta_0 = 0`.
 
-    For w ⊥ β* only the mean a and the difference of the two w move, as one neuron that starts with w = 0 and
-    :math:`\delta = \sum_ka_k^2`, of balance :math:`\kappa_+/2`: with :math:`\kappa_\pm` of `strengths` and
-    :math:`\kappa'_\pm = \sqrt{\kappa_+^2/4 + 1} \pm \kappa_+/2` the kernel turns from
-    :math:`\kappa_+I + \kappa_-\hat w\hat w^\top` to
-    :math:`\kappa'_+I + \kappa_-\hat w\hat w^\top + \kappa'_-\hat\beta_*\hat\beta_*^\top`.
+    For w ⊥ β* only the mean a and the difference of the two w of a pair move, of all pairs as one neuron that starts with w = 0
+    and :math:`\delta = \sum_ka_k^2`, of balance :math:`\kappa_+/2`: with :math:`\kappa_\pm` of `strengths`,
+    :math:`\kappa'_\pm = \sqrt{\kappa_+^2/4 + 1} \pm \kappa_+/2` and the mean P of the pairs' :math:`\hat w\hat w^\top` the
+    kernel turns from :math:`\kappa_+I + \kappa_-P` to
+    :math:`\kappa'_+I + \kappa_-P + \kappa'_-\hat\beta_*\hat\beta_*^\top`.
 
-    Arguments as in `neuron_kernel_distance`, of both neurons together, in at least two dimensions. Source: new.
+    Arguments as in `neuron_kernel_distance`, of all neurons together; `pairs` of equal size and orthogonal w, fewer than the
+    dimensions. Source: new.
     """
     broadcastable(balance=balance, size=size)
+    if pairs >= dimension:
+        raise ValueError(f"pairs is {pairs}: want fewer than the {dimension} dimensions, since w ⊥ β*")
     plus, minus = _split(balance, size)
     plus_end, minus_end = _split(plus / 2, 1.0)
-    multiplicity = np.array([1, 1, dimension - 2])
+    minus, multiplicity = minus / pairs, np.array([pairs, 1, dimension - pairs - 1])
     start, end = (
         np.stack(np.broadcast_arrays(*values), axis=-1)
         for values in ((plus + minus, plus, plus), (plus_end + minus, plus_end + minus_end, plus_end))

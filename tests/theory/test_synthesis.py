@@ -484,14 +484,15 @@ def test_the_authors_kernel_distances(delta, distance):
 
 
 @settings(max_examples=20, deadline=None)
-@given(balance=balances, size=st.floats(0.1, 4), d=st.integers(2, 4), seed=seeds)
-def test_how_far_the_kernel_of_twins_turns(balance, size, d, seed):
-    s = np.random.default_rng(seed).uniform(0.5, 2)
-    a, w = single_neuron.initialize(size * s / 2 * np.eye(d)[1], s * balance)  # each has half of both
-    path = linear_networks.flow([[a], [-a]], [w, w], np.eye(d), s * np.eye(d)[:, :1], [0.0, 40 / s])
+@given(balance=balances, size=st.floats(0.1, 4), pairs=st.integers(1, 3), more=st.integers(1, 3), seed=seeds)
+def test_how_far_the_kernel_of_twins_turns(balance, size, pairs, more, seed):
+    d, s = pairs + more, np.random.default_rng(seed).uniform(0.5, 2)
+    a, w = single_neuron.initialize([size * s / 2 / pairs], s * balance / pairs)  # each has its part of both
+    outputs, inputs = np.repeat([[a], [-a]], pairs, axis=0), np.tile(w * np.eye(d)[1 : pairs + 1], (2, 1))
+    path = linear_networks.flow(outputs, inputs, np.eye(d), s * np.eye(d)[:, :1], [0.0, 40 / s])
     assert np.allclose(path.beta[-1], s * np.eye(d)[:, :1], atol=1e-9)
     kernels = linear_networks.preconditioner(path.a, path.w)
-    found = synthesis.twin_kernel_distance(balance, size, d)
+    found = synthesis.twin_kernel_distance(balance, size, d, pairs)
     assert np.isclose(found, kernel_distance(*kernels), rtol=1e-5, atol=1e-13)
 
 

@@ -1,10 +1,9 @@
-"""The loops that a reader would write: PyTorch's modules and optimizers, one network at a time; SciPy for a flow."""
+"""The loops that a reader would write: PyTorch's modules and optimizers, one network at a time."""
 
 from collections.abc import Callable, Mapping
 
 import numpy as np
 import torch
-from scipy.integrate import solve_ivp
 from scipy.linalg import sqrtm
 from scipy.special import erf
 from torch import Tensor, nn
@@ -174,23 +173,3 @@ def tangent_kernel(model: nn.Module, x: Tensor) -> Tensor:
         rows.append(torch.cat([part.flatten() for gradient in gradients for part in gradient]))
     rows = torch.stack(rows)
     return rows @ rows.T
-
-
-def neuron(a0: float, w0: np.ndarray, target: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """Integrate the flow of one linear neuron on white data; return a and w, (T, 1 + d)."""
-
-    def velocity(_: float, state: np.ndarray) -> np.ndarray:
-        a, w = state[0], state[1:]
-        error = a * w - target
-        return -np.append(w @ error, a * error)
-
-    return solve_ivp(velocity, (0, times[-1]), np.append(a0, w0), t_eval=times, rtol=1e-8, atol=1e-10).y.T
-
-
-def mode(start: float, target: float, delta: float, times: np.ndarray) -> np.ndarray:
-    """Integrate one aligned mode of a two-layer linear network; return it over time, (T,)."""
-
-    def velocity(_: float, value: np.ndarray) -> np.ndarray:
-        return np.sqrt(delta**2 + 4 * value**2) * (target - value)
-
-    return solve_ivp(velocity, (0, times[-1]), [start], t_eval=times, rtol=1e-8, atol=1e-10).y[0]

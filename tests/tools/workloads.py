@@ -14,7 +14,6 @@ from lib import data
 from lib.experiments import hierarchies, localization, piecewise_linear, two_point
 from lib.kernels import ntk
 from lib.networks import Committee, Dense, LeNet, Network, Transformer
-from lib.theory import linear_networks, single_neuron
 from lib.training import fused, two_layer
 from lib.training.descent import Data, Method, Stack
 from lib.training.losses import cross_entropy, half_squared_error
@@ -357,57 +356,6 @@ def _kernel(
     )
 
 
-def exact_neuron(device: str, members: int, width: int, points: int) -> Case:
-    """Solve for one linear neuron with `width` inputs, at `points` times, for balances δ from -4 to 4."""
-    target, times = np.ones(width) / np.sqrt(width), np.linspace(0, 8, points)
-    starts = [single_neuron.initialize(np.linspace(-0.2, 0.4, width), delta) for delta in np.linspace(-4, 4, members)]
-
-    def exact(times: np.ndarray) -> Repeated:
-        return Repeated(
-            lambda: [single_neuron.trajectory(*one, target, times) for one in starts],
-            lambda paths: {f"neuron {m}": np.column_stack([path.a, path.w]) for m, path in enumerate(paths)},
-        )
-
-    return Case(
-        ours=lambda: exact(times),
-        plain=lambda: Repeated(
-            lambda: [plain.neuron(*one, target, times) for one in starts],
-            lambda paths: {f"neuron {m}": path for m, path in enumerate(paths)},
-        ),
-        operations=0,
-        read=members * (points + 2 * width),
-        updated=members * points * (1 + width),
-        plain_members=members,
-        dtype=torch.float64,
-    )
-
-
-def exact_modes(device: str, members: int, width: int, points: int) -> Case:
-    """Solve for the `width` aligned modes of two-layer linear networks, at `points` times, for δ from 0 to 2."""
-    times, targets, start = np.linspace(0, 6, points), np.linspace(0.6, 2, width), np.full(width, 0.01)
-    deltas = np.linspace(0, 2, members)
-
-    def reader() -> list[np.ndarray]:
-        pairs = list(zip(start, targets, strict=True))
-        return [np.stack([plain.mode(*pair, delta, times) for pair in pairs], axis=1) for delta in deltas]
-
-    def exact(times: np.ndarray) -> Repeated:
-        return Repeated(lambda: [linear_networks.singular_values(start, targets, delta, times) for delta in deltas], named)
-
-    def named(paths: list[np.ndarray]) -> dict[str, np.ndarray]:
-        return {f"δ = {delta:g}": path for delta, path in zip(deltas, paths, strict=True)}
-
-    return Case(
-        ours=lambda: exact(times),
-        plain=lambda: Repeated(reader, named),
-        operations=0,
-        read=members * (points + 2 * width),
-        updated=members * points * width,
-        plain_members=members,
-        dtype=torch.float64,
-    )
-
-
 @dataclass(frozen=True)
 class Workload:
     """What is measured.
@@ -479,17 +427,5 @@ WORKLOADS = {
         "one kernel, traced over 8 outputs",
         dense_kernel,
         {"members": 1, "width": 64, "depth": 3, "points": 64},
-    ),
-    "exact_neuron": Workload(
-        "exact solution of a neuron",
-        "one trajectory; the width is that of the input, the points are times",
-        exact_neuron,
-        {"members": 7, "width": 2, "points": 400},
-    ),
-    "exact_modes": Workload(
-        "exact solution of linear modes",
-        "all modes of one network; the width is their number, the points are times",
-        exact_modes,
-        {"members": 2, "width": 4, "points": 200},
     ),
 }
