@@ -4,7 +4,6 @@ A finished case is kept at once, as a file of its own under `_build/runs/`. The 
 """
 
 import hashlib
-import math
 from collections.abc import Sequence
 from contextlib import closing
 from io import BytesIO
@@ -29,7 +28,6 @@ def precompute(
     client: Any = None,
     batch: int | None = None,
     part: tuple[int, int] | None = None,
-    until: float = math.inf,
 ) -> None:
     """Compute the missing cases of a run and keep them.
 
@@ -40,7 +38,6 @@ def precompute(
     batch : cases in a call; by default one on a CPU, and on a GPU what the run says
     part : (i, n), i from 1: only the i-th, i + n-th, ... of the cases that the result lacks, and leave the result alone, so that
         n machines with a common disk can do this at once
-    until : nothing begins that, by what is known, would not be finished by then (`time.time`)
 
     Raises
     ------
@@ -53,25 +50,21 @@ def precompute(
     size = batch or (run.batch if device == "cuda" else 1)
     calls = [todo[start : start + size] for start in range(0, len(todo), size)]
     tasks = [{**run.fixed, **run.arguments(call), "device": device} for call in calls]
-    work = compute(run.function, tasks, client, latest=until - size * (progress.seconds_each() or 0))
-    left, failed = len(todo), []
+    work, failed = compute(run.function, tasks, client), []
     try:
-        with bar(len(run.cases), run.name, "case", initial=len(run.cases) - left) as shown, closing(work):
+        with bar(len(run.cases), run.name, "case", initial=len(run.cases) - len(todo)) as shown, closing(work):
             for number, found in work:
                 call = calls[number]
                 try:
                     progress.keep(call, found)
                 except ValueError as problem:
                     failed.append(f"{run.name}, {' to '.join(dict.fromkeys(map(run.cases.label, call)))}: {problem}")
-                left -= len(call)
                 shown.update(len(call))
     finally:
         if part is None and len(progress.parts) > known:
             progress.save()
     if failed:
         raise ComputationFailed("\n  ".join([f"{len(failed)} of {len(calls)} failed, the others are kept:", *failed]))
-    if left:
-        print(f"{run.name}: {left} more do not fit into the time", flush=True)
 
 
 class Progress:

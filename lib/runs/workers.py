@@ -1,9 +1,7 @@
 """Call a function for many tasks: in this process, in new ones beside it, or on a Dask cluster."""
 
 import asyncio
-import ctypes
 import hashlib
-import math
 import sys
 import time
 import traceback
@@ -21,7 +19,8 @@ from lib.provenance import PACKAGES, code, device_name, versions
 
 PATIENCE = 8  # seconds to wait for a scheduler's answer
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
-M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of malloc.h
+# Dask asks malloc to give freed memory back at once; then each training step would wait for fresh pages.
+MALLOC = {"MALLOC_TRIM_THRESHOLD_": 2**28, "MALLOC_MMAP_THRESHOLD_": 2**25}
 
 REMEDY = "install this repository there, at the same commit, and start it again"
 # Ctrl-C is for the process that has the workers: it ends them.
@@ -64,7 +63,8 @@ def cluster(workers: int | None = None, scheduler: str | None = None) -> Iterato
         with Client(scheduler) as client:
             yield client
         return
-    dask.config.set({"distributed.worker.preload": [IGNORE_CTRL_C]})
+    settings = {"worker.preload": [IGNORE_CTRL_C], "nanny.pre-spawn-environ": MALLOC, "scheduler.worker-saturation": 1.0}
+    dask.config.set({f"distributed.{name}": value for name, value in settings.items()})
     quiet = {"dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False}, "silence_logs": "CRITICAL"}
     threads = dict.fromkeys(THREADS, "1")
     local = LocalCluster(n_workers=workers, threads_per_worker=1, memory_limit=0, env=threads, **quiet)
@@ -87,12 +87,12 @@ async def _knock(address: str) -> None:
 
 
 def compute(
-    function: Callable[..., xr.Dataset], tasks: Sequence[Mapping[str, Any]], client: Any = None, latest: float = math.inf
+    function: Callable[..., xr.Dataset], tasks: Sequence[Mapping[str, Any]], client: Any = None
 ) -> Iterator[tuple[int, xr.Dataset | Exception]]:
     """Yield the number of each task and what the function returns or raises: in order here, or as workers deliver.
 
     The function has one thread, so that its sums have the same last digits everywhere. Workers are given all tasks at once, and
-    one that is free takes the next, also if it joined later. After `latest`, by `time.time`, nothing begins.
+    one that is free takes the next, also if it joined later.
 
     Raises
     ------
@@ -101,34 +101,12 @@ def compute(
     """
     if client is None:
         with threadpool_limits(1):  # here for all tasks, since it takes milliseconds
-            for number, arguments in enumerate(tasks):
-                if time.time() < latest:
-                    yield number, _call(function, arguments)
+            yield from ((number, _call(function, arguments)) for number, arguments in enumerate(tasks))
         return
-    from distributed import KilledWorker
-
-    _check_workers(client)
-    suspects = []
-    for number, found in _delivered(client, function, dict(enumerate(tasks)), latest):
-        if isinstance(found, KilledWorker):
-            suspects.append(number)
-        else:
-            yield number, found
-    for number in suspects:  # alone, since a worker takes those that wait beside the culprit along
-        for _, found in _delivered(client, function, {number: tasks[number]}, latest):
-            if isinstance(found, KilledWorker):
-                place = found.last_worker.address
-                found = RuntimeError(f"workers died on it again and again, the last one {place}; out of memory?")
-            yield number, found
-
-
-def _delivered(
-    client: Any, function: Callable[..., xr.Dataset], tasks: Mapping[int, Mapping[str, Any]], latest: float
-) -> Iterator[tuple[int, xr.Dataset | Exception]]:
-    """Yield the number of each task, as workers deliver, and what they found; of tasks for which there is no time nothing."""
     from distributed import KilledWorker, as_completed
 
-    numbers = {client.submit(_task, function, given, library(), latest, pure=False): n for n, given in tasks.items()}
+    _check_workers(client)
+    numbers = {client.submit(_task, function, given, library(), pure=False): number for number, given in enumerate(tasks)}
     try:
         for future in (completed := as_completed(list(numbers))):
             if future.status in ("pending", "lost"):  # its worker has died with the result: it is computed again
@@ -136,13 +114,13 @@ def _delivered(
                 continue
             number, problem = numbers.pop(future), future.exception() if future.status == "error" else None
             if isinstance(problem, KilledWorker):
-                yield number, problem
+                yield number, RuntimeError(f"workers died on it, the last one {problem.last_worker.address}; out of memory?")
             elif problem is not None:
                 raise ComputationFailed(f"a worker has another library: {problem}; {REMEDY}")
             elif future.status != "finished":
                 raise ComputationFailed(f"the scheduler {client.scheduler.address} is gone; what was finished is kept")
-            elif (found := future.result()) is not None:
-                yield number, found
+            else:
+                yield number, future.result()
             future.release()  # not in its __del__, which would swallow a Ctrl-C
     finally:
         client.cancel(list(numbers))
@@ -165,18 +143,12 @@ def _check_workers(client: Any) -> None:
             raise ComputationFailed(f"worker {address} has another library: {found}, not {library()}; {REMEDY}")
 
 
-def _task(
-    function: Callable[..., xr.Dataset], arguments: Mapping[str, Any], expected: str, latest: float
-) -> xr.Dataset | Exception | None:
-    """Call the function on a worker, if there is time."""
+def _task(function: Callable[..., xr.Dataset], arguments: Mapping[str, Any], expected: str) -> xr.Dataset | Exception:
+    """Call the function on a worker, which may have joined later than all were checked."""
     if library() != expected:
         raise ValueError(f"{library()}, not {expected}")
-    if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "mallopt"):
-        # Dask asks malloc to give freed memory back at once; then each training step would wait for fresh pages.
-        libc.mallopt(M_MMAP_THRESHOLD, 2**25)
-        libc.mallopt(M_TRIM_THRESHOLD, 2**28)
     with threadpool_limits(1):
-        return _call(function, arguments) if time.time() < latest else None
+        return _call(function, arguments)
 
 
 def _call(function: Callable[..., xr.Dataset], arguments: Mapping[str, Any]) -> xr.Dataset | Exception:

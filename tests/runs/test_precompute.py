@@ -18,7 +18,7 @@ import small_runs as small
 from threadpoolctl import threadpool_limits
 
 from lib import experiments
-from lib.__main__ import OutOfTime, limit, main
+from lib.__main__ import main
 from lib.data import DataUnavailable
 from lib.experiments.piecewise_linear import distances
 from lib.runs import Run, count, grid, load, named
@@ -281,15 +281,6 @@ def test_code_that_has_changed_is_seen(monkeypatch):
     precompute(small.plane())
     monkeypatch.setattr("lib.runs.precompute.code", lambda function: "another")
     assert "done, older code" in plan([small.plane()])
-
-
-def test_what_does_not_fit_into_the_time_is_not_begun(log, capsys):
-    precompute(run := small.plane(log=str(log)), until=time.time() - 1)
-    assert not small.calls(log) and capsys.readouterr().out == "topic/plane: 12 more do not fit into the time\n"
-    with pytest.raises(OutOfTime), limit(0.1) as until:
-        assert until > time.time()
-        time.sleep(5)
-    assert not run.path.exists()
 
 
 def test_a_budget_ends_in_time_and_keeps_what_is_finished(tmp_path, listed, capsys):

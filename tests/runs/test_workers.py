@@ -9,6 +9,7 @@ import threading
 import time
 from pathlib import Path
 
+import dask
 import pytest
 import small_runs as small
 from distributed import LocalCluster
@@ -26,7 +27,7 @@ LOCAL = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "silence_l
 @pytest.fixture(scope="module")
 def address():
     """Two workers for all tests; each test connects with a client of its own."""
-    with LocalCluster(n_workers=2, **LOCAL) as local:
+    with dask.config.set({"distributed.scheduler.worker-saturation": 1.0}), LocalCluster(n_workers=2, **LOCAL) as local:
         yield local.scheduler_address
 
 
@@ -51,7 +52,7 @@ def test_a_worker_that_dies_costs_its_case_only(address, tmp_path):
 
 
 def test_a_case_that_kills_its_workers_is_named_and_the_others_kept(address):
-    said = r"(?s)1 of 12 failed.*topic/plane, tau=0.2, delta=2.0, seed=1: .*workers died on it again and again, the last one tcp:"
+    said = r"(?s)1 of 12 failed.*topic/plane, tau=0.2, delta=2.0, seed=1: .*workers died on it, the last one tcp:"
     with cluster(scheduler=address) as client, pytest.raises(ComputationFailed, match=said):
         precompute(small.plane(small.dies), client=client)
     assert count(load(small.plane(small.dies))) == "11 of 12"
@@ -88,12 +89,6 @@ def test_a_worker_that_joins_is_given_work_while_another_is_busy(tmp_path):
         precompute(run, client=client)
         joining.join()
     assert load(run).value.values.tolist() == [0, 1]
-
-
-def test_nothing_begins_that_does_not_fit_into_the_time(address, capsys):
-    with cluster(scheduler=address) as client:
-        precompute(small.plane(), client=client, until=time.time() - 1)
-    assert capsys.readouterr().out == "topic/plane: 12 more do not fit into the time\n"
 
 
 def test_a_scheduler_that_goes_is_named(tmp_path):
