@@ -1,6 +1,5 @@
 """Files that are there whole or not at all: what a writer that was killed has left is removed in time."""
 
-import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -57,13 +56,8 @@ def kept(path: Path, decode: Callable[[bytes], Content]) -> Content | None:
 
 @cache
 def _tidy(folder: Path) -> None:
-    """Look through a folder once in the life of a process: it may hold many thousand files."""
-    remove_abandoned(folder, ".*.partial")
-
-
-def remove_abandoned(folder: Path, pattern: str) -> None:
-    """Remove files and folders that match the pattern and have not been written to for an hour."""
-    for path in folder.glob(pattern):
+    """Remove half-written files, once in the life of a process: the folder may hold many thousand files."""
+    for path in folder.glob(".*.partial"):
         with suppress(FileNotFoundError):  # its writer has just finished
             if time.time() - path.stat().st_mtime > ABANDONED:
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
+                path.unlink()

