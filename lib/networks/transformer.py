@@ -120,33 +120,17 @@ class Transformer(Network):
         known = _affine(table, asking[1], told[1])  # keys and values (members, place · token, 2 w)
 
         last = inputs[..., -1]
-        if plain(queries, known, inputs):
-            from lib.networks import attention  # numba is not needed elsewhere
-
-            if inputs.min() < 0 or inputs.max() >= self.tokens:  # compiled code would read and write anywhere
-                raise ValueError(f"inputs are tokens: want whole numbers from 0 to {self.tokens - 1}")
-            mixed = attention.Attention.apply(queries, known, last, rows, self.heads)  # (members, n, w)
-        else:
-            mixed = self._attend(queries, *known.split(w, dim=-1), last, rows)
+        mixed = self._attend(_rows(queries, last), *_rows(known, rows).split(w, dim=-1))
         h = _rows(table[:, -self.tokens :], last) + _affine(mixed, p["mixing"], p["mixing_bias"])
         hidden = functional.gelu(_affine(_norm(h, p, 2), p["up"], p["up_bias"]))
         h = h + _affine(hidden, p["down"], p["down_bias"])
         return _norm(h, p, 3) @ p["readout"].mT, [h for _ in self.layers(layers)]
 
-    def _attend(self, queries: Tensor, keys: Tensor, values: Tensor, last: Tensor, rows: Tensor) -> Tensor:
-        """Return what the last place mixes (members, n, w), by operations of torch."""
-        d = self.width // self.heads
-        query = _rows(queries, last).unflatten(-1, (self.heads, d))  # (members, n, head, d)
-        key = _rows(keys, rows).unflatten(-1, (self.heads, d))  # (members, n, place, head, d)
-        value = _rows(values, rows).unflatten(-1, (self.heads, d))
-        weights = ((query.unsqueeze(-3) * key).sum(-1) * d**-0.5).softmax(-2)  # (members, n, place, head)
-        return (weights.unsqueeze(-1) * value).sum(-3).flatten(-2)
-
-
-def plain(*tensors: Tensor) -> bool:
-    """Say whether these are plain tensors on a CPU, not mapped over anything."""
-    wrapped = torch._C._functorch.is_functorch_wrapped_tensor  # as under `torch.func.vmap`
-    return all(each.device.type == "cpu" and not wrapped(each) for each in tensors)
+    def _attend(self, query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        """Return what a query (members, n, w) mixes of the values (members, n, place, w), (members, n, w)."""
+        heads = (self.heads, self.width // self.heads)
+        weights = (query.unsqueeze(-2) * keys).unflatten(-1, heads).sum(-1) * heads[1] ** -0.5
+        return (weights.softmax(-2).unsqueeze(-1) * values.unflatten(-1, heads)).sum(-3).flatten(-2)
 
 
 def _affine(h: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
