@@ -75,7 +75,7 @@ def read(root: Path) -> Citation:
 
 
 def _fold(summary: str, entry: str) -> str:
-    """Write a fold with an entry; the copy button comes with the highlighting of code."""
+    """Write a collapsible box with a citation entry; the copy button comes from the code highlighting."""
     code = f'<div class="highlight"><pre>{escape(entry)}</pre></div>'
     return f'<details class="cite"><summary>{summary}</summary>{code}</details>'
 

@@ -119,7 +119,7 @@ def slides(text: str, known: Mapping[str, Part], records: Mapping[str, dict]) ->
 
 
 def _finished(slide: str) -> str:
-    """Let tables scroll, and a picture that stands still wait for a key where the slide asks to decide first."""
+    """Make tables scroll; where the slide asks to decide first, show a static picture only after a key press."""
     slide = re.sub("<table.*?</table>", r'<div class="scrolling" tabindex="0">\g<0></div>', slide, flags=re.DOTALL)
     asks = "<strong>Decide" in slide and '<div class="moving">' not in slide
     return slide.replace('<figure class="', '<figure class="fragment ', 1) if asks else slide
