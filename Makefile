@@ -59,7 +59,7 @@ seeds: setup  ## every claim with 20 seeds; hours on two cores, and goes on wher
 	$(BIN)/python -m lib seeds
 
 mutate: export OMP_NUM_THREADS := 1
-mutate: setup  ## change formulas, one at a time, and see whether a test fails; tries again only what has changed
+mutate: setup  ## change formulas, one at a time, and see whether a test fails; half an hour
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check mutmut==3.8.1 libcst==1.9.0 setproctitle==1.3.8 textual==8.2.8
 	$(BIN)/python -m tests.tools.mutants
 

@@ -2,9 +2,7 @@
 
 mutmut proposes the changes. A fixed number in each module is drawn by a hash of the change alone, so that the draw stays when
 other lines move. pytest collects the tests once; then a fork for each mutant takes over its code and runs the tests that reach
-the function, the fastest first, until one fails. `book/quality/mutants.json` is written after each mutant, which is tried
-again only if its module is named, or if its function, or a file with a test that reaches it, has changed and
-`equivalent_mutants.toml` does not have it.
+the function, the fastest first, until one fails. `equivalent_mutants.toml` says which mutants no test can catch.
 """
 
 import argparse
@@ -29,7 +27,6 @@ from dataclasses import asdict, dataclass
 from datetime import date
 from importlib.metadata import version
 from importlib.util import find_spec
-from itertools import chain
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from types import FunctionType
@@ -49,7 +46,6 @@ CORES = len(os.sched_getaffinity(0))
 MEMORY = 2**34  # bytes that a mutant may ask for
 CAUGHT = 77  # how a fork says so; 1 would be an error of ours
 PACKAGES = ("mutmut", "pytest", "hypothesis", "numpy", "scipy", "torch", "xarray")
-FOUND = ("state", "tests", "result", "first", "seconds")  # what a line of the table says of a change
 RESULTS = {CAUGHT: "caught", -signal.SIGXCPU: "timed out", 0: "survived"}
 
 
@@ -75,10 +71,10 @@ def modules() -> list[str]:
 
 
 def main() -> int:
-    """Try the mutants of modules; return 1 if tests cannot be run or fail without a mutant."""
+    """Try the mutants of all modules, or of those named; return 1 if tests cannot be run or fail without a mutant."""
     parser = argparse.ArgumentParser(prog="python -m tests.tools.mutants", description=__doc__.split("\n")[0])
     names = [Path(module).stem for module in modules()]
-    parser.add_argument("names", nargs="*", metavar="MODULE", help=f"try these whole; by default what has changed in {names}")
+    parser.add_argument("names", nargs="*", metavar="MODULE", help=f"of {', '.join(names)} (default: all)")
     chosen = parser.parse_args().names or names
     if unknown := sorted({*chosen} - {*names}):
         parser.error(f"there is no module {', '.join(unknown)}; there are {', '.join(names)}")
@@ -86,17 +82,6 @@ def main() -> int:
         parser.error("mutmut is not installed: `make mutate` brings it")
     paths = [str(ROOT / path) for path in TESTS]
     return int(pytest.main(["-p", "no:cacheprovider", "--capture=no", *paths], [Runner(chosen)]) != 0)
-
-
-def silence() -> None:
-    """Send what this process prints nowhere."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def known_table() -> dict:
-    """Read the table; where there is none, it is empty."""
-    path = tables.place(ROOT, "mutants")
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 def proposals(module: str) -> tuple[dict[Change, str], int]:
@@ -146,9 +131,9 @@ def without_checks(source: str) -> str:
     return matchers.replace(cst.parse_module(source), takes, cst.RemovalSentinel.REMOVE).code
 
 
-def draw(changes: list[Change], budget: int) -> list[Change]:
+def draw(changes: dict[Change, str]) -> dict[Change, str]:
     """Return as many of the changes as the budget allows, always the same."""
-    return sorted(changes, key=Change.place)[:budget]
+    return {change: changes[change] for change in sorted(changes, key=Change.place)[:BUDGET]}
 
 
 def original(change: Change) -> FunctionType:
@@ -222,21 +207,22 @@ class Runner:
             if not self.passes(item):
                 sys.exit(CAUGHT)
 
-    def results(self, todo: list[tuple]) -> Iterator[tuple[Change, dict, str, float]]:
-        """Try mutants, as many at a time as there are cores; yield the result of each and its seconds."""
-        running = {}
+    def results(self, todo: list[tuple[Change, str, list]]) -> Iterator[dict]:
+        """Try mutants, as many at a time as there are cores; yield what the table says of each."""
+        running, why = {}, reasons()
         while todo or running:
             while todo and len(running) < CORES:
-                change, now, *rest = todo.pop()
-                process = self.fork.Process(target=self.attack, args=(change, *rest))
+                process = self.fork.Process(target=self.attack, args=todo[-1])
                 process.start()
-                running[process.sentinel] = process, change, now, time.perf_counter()
+                running[process.sentinel] = process, todo.pop()[0]
             for sentinel in wait(running):
-                process, change, now, start = running.pop(sentinel)
+                process, change = running.pop(sentinel)
                 process.join()
-                result = RESULTS[process.exitcode]
-                print(f"{result:9}  {change.module} {change.function}: {change.was}  ->  {change.now}", flush=True)
-                yield change, now, result, round(time.perf_counter() - start, 1)
+                line = asdict(change) | {"result": RESULTS[process.exitcode]}
+                if line["result"] == "survived" and change in why:
+                    line["equivalent"] = why[change]
+                print(f"{line['result']:9}  {change.module} {change.function}: {change.was}  ->  {change.now}", flush=True)
+                yield line
 
     def reach(self, items: list[pytest.Item], functions: dict[tuple[str, str], FunctionType]) -> list[tuple]:
         """Return each test with its seconds and the functions that it reaches, the fastest first, or stop where one fails."""
@@ -251,51 +237,35 @@ class Runner:
         return sorted(found, key=lambda run: run[0])
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Run all tests without a mutant, then those that reach the function on each mutant of the draw."""
+        """Run all tests without a mutant, then on each mutant of the draw those that reach its function; write the table."""
         if session.testsfailed:
             raise session.Interrupted("not all tests could be collected")
-        before = known_table()
-        known = {change_of(line): {name: line[name] for name in FOUND if name in line} for line in before.get("mutants", [])}
         with self.fork.Pool(CORES, signal.signal, (signal.SIGINT, signal.SIG_DFL)) as pool:
-            found = dict(zip(self.modules, pool.map(proposals, self.modules), strict=True))
-        counts = {module: {"possible": possible, "formulas": len(changes)} for module, (changes, possible) in found.items()}
-        lines, todo = self.plan(session.items, {module: changes for module, (changes, _) in found.items()}, known)
-        head = origin(before.get("modules", {}) | counts, round(time.perf_counter() - self.start))
+            proposed = dict(zip(self.modules, pool.map(proposals, self.modules), strict=True))
+        drawn = {change: now for changes, _ in proposed.values() for change, now in draw(changes).items()}
+        functions = {(change.module, change.function): original(change) for change in drawn}
+        reached = self.reach(session.items, functions)
+        todo = [
+            (change, now, [(taken, item) for taken, item, places in reached if (change.module, change.function) in places])
+            for change, now in drawn.items()
+        ]
         print(f"{len(todo)} mutants to try", flush=True)
-        write(head, lines)
-        for change, now, result, taken in self.results(todo):
-            first = known[change]["first"] if change in known else result
-            lines[change] = now | {"result": result, "first": first, "seconds": taken}
-            write(head, lines)
+        path = tables.place(ROOT, "mutants")
+        before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"modules": {}, "mutants": []}
+        first = {change_of(line): line["first"] for line in before["mutants"]}
+        lines = [line | {"first": first.get(change_of(line), line["result"])} for line in self.results(todo)]
+        counts = {module: {"possible": possible, "formulas": len(changes)} for module, (changes, possible) in proposed.items()}
+        lines += [line for line in before["mutants"] if line["module"] not in counts]
+        lines.sort(key=lambda line: modules().index(line["module"]))
+        head = json.dumps(origin(before["modules"] | counts, round(time.perf_counter() - self.start)), indent=1)[:-2]
+        text = ",\n  ".join(json.dumps(line, ensure_ascii=False) for line in lines)
+        files.write(path, f'{head},\n "mutants": [\n  {text}\n ]\n}}\n')
         return True
-
-    def plan(self, items: list[pytest.Item], proposed: dict[str, dict[Change, str]], known: dict[Change, dict]) -> tuple:
-        """Return what is known of the mutants of the draw and of other modules, and what is to be tried, with its tests."""
-        contents = {item.path: item.path.read_bytes() for item in items}
-        functions = {(change.module, change.function): original(change) for change in chain.from_iterable(proposed.values())}
-        sources = {place: inspect.getsource(function).encode() for place, function in functions.items()}
-        whole, reached, listed = len(proposed) == len(modules()), self.reach(items, functions), reasons()
-        lines, todo = {}, []
-        for module in modules():
-            if module not in proposed:
-                lines |= {change: line for change, line in known.items() if change.module == module}
-                continue
-            for change in draw(list(proposed[module]), BUDGET):
-                place, line = (change.module, change.function), known.get(change, {})
-                tests = [(taken, item) for taken, item, places in reached if place in places]
-                seen = [sources[place], *(contents[path] for path in sorted({item.path for _, item in tests}))]
-                now = {"state": hashlib.sha256(b"".join(seen)).hexdigest()[:16], "tests": len(tests)}
-                if whole and line and (change in listed or line["state"] == now["state"]):
-                    lines[change] = line | now
-                else:
-                    lines[change] = line  # as it was, until it is tried
-                    todo.append((change, now, proposed[module][change], tests))
-        return lines, todo
 
 
 def subside() -> None:
     """Say nothing from now on, and end at Ctrl-C without a traceback."""
-    silence()
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
@@ -312,7 +282,7 @@ def reasons() -> dict[Change, str]:
 
 
 def origin(counts: dict[str, dict], taken: float) -> dict:
-    """Say what the mutants come from: with what, when, how long all tests took before, and the numbers of changes."""
+    """Say what the mutants come from: with what, when, how long it took, and the numbers of changes."""
     return {
         "command": "make mutate",
         "date": date.today().isoformat(),
@@ -322,17 +292,6 @@ def origin(counts: dict[str, dict], taken: float) -> dict:
         "budget": BUDGET,
         "modules": {module: counts[module] for module in modules() if module in counts},
     }
-
-
-def write(head: dict, lines: dict[Change, dict]) -> None:
-    """Write the table: where it comes from, and each mutant that was tried on a line of its own."""
-    why, texts = reasons(), []
-    for change, line in lines.items():
-        reason = {"equivalent": why[change]} if line.get("result") == "survived" and change in why else {}
-        if line:
-            texts.append(json.dumps(asdict(change) | line | reason, ensure_ascii=False))
-    text = json.dumps(head, indent=1)[:-2] + ',\n "mutants": [\n  ' + ",\n  ".join(texts) + "\n ]\n}\n"
-    files.write(tables.place(ROOT, "mutants"), text)
 
 
 if __name__ == "__main__":
