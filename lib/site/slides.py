@@ -81,7 +81,7 @@ def parts(root: Path, site: Path) -> dict[str, Part]:
     found = {}
     for name in notebooks(root):
         script = (site / "book" / f"{name}.preview.js").read_text(encoding="utf-8")
-        sliders = moving(root / "book" / f"{name}.ipynb")
+        sliders = {nodes.make_id(figure): html for figure, html in moving(root / "book" / f"{name}.ipynb").items()}
         for anchor, html in json.loads(script[script.index("{") : script.rindex("}") + 1])["parts"].items():
             shown = html.replace('class="formula"', 'class="formula" tabindex="0"')
             shown = PICTURE.sub(lambda found, name=name: f'src="{normpath(join("../book", dirname(name), found[1]))}"', shown)

@@ -175,8 +175,9 @@ def test_what_the_site_hands_out_has_no_markup(started, site):
     for page in [*course, *site.glob("slides/*.html"), *site.glob("book/course/*.html")]:
         assert not markup(article(page).get_text(), typeset=True), page
     for deck in site.glob("slides/*.html"):
-        pictures = re.findall(r'<img[^>]* src="([^":]+)"', deck.read_text(encoding="utf-8"))
-        assert all((deck.parent / picture).is_file() for picture in pictures), deck
+        html = deck.read_text(encoding="utf-8")
+        assert all((deck.parent / picture).is_file() for picture in re.findall(r'<img[^>]* src="([^":]+)"', html)), deck
+        assert all(figure.select_one("img, svg") for figure in BeautifulSoup(html, "html.parser").select("figure")), deck
     notebooks = [*site.glob("labs/*.ipynb"), *site.glob("problems/*.ipynb"), *site.glob("_sources/book/**/*.ipynb")]
     assert len(notebooks) == len(labs.labs(started)) + len(problems.sets(started)) + len(toc.notebooks(started))
     for path in notebooks:
