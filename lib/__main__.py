@@ -219,7 +219,7 @@ class OutOfTime(KeyboardInterrupt):
 
 @contextmanager
 def limit(seconds: float | None) -> Iterator[None]:
-    """Raise OutOfTime in this context's code when time is up."""
+    """Raise OutOfTime in this context's code when the time, if any was given, is up."""
 
     def ring(*_: object) -> None:
         raise OutOfTime

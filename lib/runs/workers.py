@@ -1,6 +1,7 @@
 """Call a function for many tasks: in this process, in new ones beside it, or on a Dask cluster."""
 
 import asyncio
+import ctypes
 import hashlib
 import sys
 import time
@@ -19,8 +20,7 @@ from lib.provenance import PACKAGES, code, device_name, versions
 
 PATIENCE = 8  # seconds to wait for a scheduler's answer
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
-# Dask asks malloc to give freed memory back at once; then each training step would wait for fresh pages.
-MALLOC = {"MALLOC_TRIM_THRESHOLD_": 2**28, "MALLOC_MMAP_THRESHOLD_": 2**25}
+MALLOPT = {-3: 2**25, -1: 2**28}  # M_MMAP_THRESHOLD and M_TRIM_THRESHOLD of malloc.h, in bytes
 
 REMEDY = "install this repository there, at the same commit, and start it again"
 # Ctrl-C is for the process that has the workers: it ends them.
@@ -63,7 +63,7 @@ def cluster(workers: int | None = None, scheduler: str | None = None) -> Iterato
         with Client(scheduler) as client:
             yield client
         return
-    settings = {"worker.preload": [IGNORE_CTRL_C], "nanny.pre-spawn-environ": MALLOC, "scheduler.worker-saturation": 1.0}
+    settings = {"worker.preload": [IGNORE_CTRL_C], "scheduler.worker-saturation": 1.0}
     dask.config.set({f"distributed.{name}": value for name, value in settings.items()})
     quiet = {"dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False}, "silence_logs": "CRITICAL"}
     threads = dict.fromkeys(THREADS, "1")
@@ -147,6 +147,10 @@ def _task(function: Callable[..., xr.Dataset], arguments: Mapping[str, Any], exp
     """Call the function on a worker, which may have joined later than all were checked."""
     if library() != expected:
         raise ValueError(f"{library()}, not {expected}")
+    if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "mallopt"):
+        # Dask asks malloc to give freed memory back at once; then each training step would wait for fresh pages.
+        for name, value in MALLOPT.items():
+            libc.mallopt(name, value)
     with threadpool_limits(1):
         return _call(function, arguments)
 

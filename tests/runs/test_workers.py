@@ -64,9 +64,9 @@ def test_an_error_of_the_function_is_told(address):
         precompute(small.plane(small.fails), client=client)
 
 
-def test_workers_have_one_thread_and_keep_the_memory_that_is_freed():
+def test_workers_that_others_started_have_one_thread_and_keep_the_memory_that_is_freed(address):
     run = Run("topic/threads", small.threads, grid(seed=[0]))
-    with cluster(workers=1) as client:
+    with cluster(scheduler=address) as client:
         precompute(run, client=client)
     found = load(run)
     assert found.threads.values.tolist() == [1]
