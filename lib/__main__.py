@@ -1,4 +1,4 @@
-"""The command line: `python -m lib run | build | pdf | course | report | store | seeds | new`.
+"""The command line: `python -m lib run | build | pdf | course | report | store | seeds`.
 
 `store` needs torch, NumPy, SciPy, xarray, threadpoolctl, tqdm, Dask where it is given workers, and pooch to fetch data; what the
 others need is imported when they are called.
@@ -134,15 +134,6 @@ def parser() -> argparse.ArgumentParser:
     seeds.add_argument("chapters", nargs="*", metavar="CHAPTER", help="a chapter's name, as in _toc.yml (default: all)")
     seeds.add_argument("--count", type=integer, default=20, metavar="N", help="how many seeds (default: 20)")
     seeds.add_argument("--jobs", type=integer, metavar="N", help="runs at once (default: set by cores and memory)")
-
-    new = commands.add_parser(
-        "new",
-        help="start a chapter from the template",
-        description="Write the lesson book/NAME.md, its evidence page, lib/theory/NAME.py and its tests from the template, which"
-        " passes all checks, and add both pages to _toc.yml.",
-        epilog="example: python -m lib new my_topic && python -m lib run my_topic",
-    )
-    new.add_argument("name", metavar="NAME", help="lowercase letters, words joined by _")
     return top
 
 
@@ -269,15 +260,6 @@ def run_seeds(options: argparse.Namespace) -> int:
     return 0
 
 
-def start_chapter(options: argparse.Namespace) -> int:
-    """Start a chapter."""
-    from lib.site import template
-
-    for path in template.new(Path.cwd(), options.name):
-        print(path.relative_to(Path.cwd()))
-    return 0
-
-
 COMMANDS = {
     "run": run_chapters,
     "build": build_site,
@@ -286,7 +268,6 @@ COMMANDS = {
     "report": report_claims,
     "store": store_runs,
     "seeds": run_seeds,
-    "new": start_chapter,
 }
 
 

@@ -97,7 +97,7 @@ def test_notebook_has_the_cells_of_its_source(chapter):
     assert cells(notebook(chapter)) == cells(execute.draft(ROOT, chapter))
 
 
-@pytest.mark.parametrize("chapter", [*NOTEBOOKS, "_template/lesson", "_template/evidence"])
+@pytest.mark.parametrize("chapter", NOTEBOOKS)
 def test_code_has_at_most_99_columns_and_the_layout_of_ruff(chapter, tmp_path):
     cells = [cell.source for cell in execute.draft(ROOT, chapter).cells if cell.cell_type == "code"]
     assert not [line for code in cells for line in code.split("\n") if len(line) > COLUMNS]

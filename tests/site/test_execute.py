@@ -213,7 +213,6 @@ def test_report_reads_another_folder_and_writes_only_the_json(executed, tmp_path
         (["report", "--notebooks", "nowhere"], "nowhere"),
         (["pdf"], "_build/html lacks 4 of 4 pages: run `python -m lib build` first"),
         (["pdf", "--slides"], "_build/html has no slides: run `python -m lib build` first"),
-        (["new", "One"], "want lowercase letters"),
     ],
 )
 def test_a_mistake_gets_one_clear_line(sources, monkeypatch, capsys, arguments, message):

@@ -1,4 +1,4 @@
-"""Problem sets, of the chapter in the template: the files, what nbgrader is told, and mistakes by name."""
+"""Problem sets, of a small chapter: the files, what nbgrader is told, and mistakes by name."""
 
 from pathlib import Path
 
@@ -9,17 +9,32 @@ from lib.__main__ import main
 from lib.site import problems
 from lib.site.myst import References
 
-HERE = Path(__file__).parent
-LESSON, PROBLEMS = HERE.parents[1] / "book" / "_template" / "lesson.md", HERE / "problem_set.md"
+PROBLEMS = Path(__file__).with_name("problem_set.md")
+EXERCISES = """
+```{exercise} Two steps
+:label: one-ex-two
+:class: problem
+
+*Medium.* Two weights have the curvatures 1 and 10. Choose two learning rates so that both errors vanish after two steps.
+```
+
+```{exercise} Many curvatures
+:label: one-ex-many
+:class: problem
+
+*Hard.* The curvatures of many weights are spread evenly over $(0, 1)$. How does their mean loss fall under gradient flow?
+```
+"""
 
 
 @pytest.fixture
 def root(tmp_path):
     root = small_book.write(tmp_path)
     (root / "book" / "problems").mkdir()
-    for path, place in ((LESSON, "one"), (PROBLEMS, "problems/one")):
-        text = path.read_text(encoding="utf-8").replace("NAME", "one")
-        (root / "book" / f"{place}.md").write_text(text, encoding="utf-8")
+    with (root / "book" / "one.md").open("a", encoding="utf-8") as lesson:
+        lesson.write(EXERCISES)
+    text = PROBLEMS.read_text(encoding="utf-8").replace("NAME", "one")
+    (root / "book" / "problems" / "one.md").write_text(text, encoding="utf-8")
     return root
 
 

@@ -1,4 +1,4 @@
-"""Decks: the mistakes that end a build; what the decks of the book show is in test_template.py."""
+"""Decks: the mistakes that end a build; what the decks of the book show is in test_site.py."""
 
 import pytest
 
