@@ -22,7 +22,7 @@ DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errn
 # What Ctrl-C leaves.
 LEFT = {
     "run": "; finished chapters are kept",
-    "build": "; the next build makes every page anew",
+    "build": "; the next build rebuilds every page",
     "store": "; finished cases are kept",
     "seeds": "; finished runs are kept",
 }
@@ -71,12 +71,12 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("chapters", nargs="*", metavar="CHAPTER", help="a chapter's name, as in _toc.yml (default: all)")
     run.add_argument("--lesson", action="store_true", help="leave the evidence pages out")
     run.add_argument("--profile", choices=PROFILES, default="quick", help="quick: live and small; paper: the source's scale")
-    run.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="auto takes a GPU where there is one")
-    run.add_argument("--seed", type=partial(integer, least=0), default=0, help="the seed of everything random (default: 0)")
-    run.add_argument("--jobs", type=integer, metavar="N", help="chapters at once (default: set by cores and memory)")
+    run.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="auto uses a GPU if there is one")
+    run.add_argument("--seed", type=partial(integer, least=0), default=0, help="seed of all random numbers (default: 0)")
+    run.add_argument("--jobs", type=integer, metavar="N", help="chapters run at once (default: set by cores and memory)")
     run.add_argument("--output", type=Path, metavar="DIR", help="write the executed notebooks here and leave book/ untouched")
 
-    build = commands.add_parser("build", help="build the site from the executed notebooks, every warning an error")
+    build = commands.add_parser("build", help="build the site from the executed notebooks; every warning is an error")
     build.add_argument("--output", type=Path, metavar="DIR", help="build under DIR/_build (default: _build)")
 
     pdf = commands.add_parser("pdf", help="print the built site to one PDF; needs Chromium")
@@ -89,9 +89,9 @@ def parser() -> argparse.ArgumentParser:
     commands.add_parser(
         "course",
         help="write the labs and problem sets as notebooks",
-        description="Write the labs and problem sets into _build/course/, and again with their solutions, beside the answers to"
-        " the quizzes, into _build/solutions/. The cells of a problem set are those of nbgrader: the first folder has its release"
-        " version, the second its source version.",
+        description="Write the labs and problem sets into _build/course/, and again with their solutions, and with the answers to"
+        " the quizzes, into _build/solutions/. The cells of a problem set are those of nbgrader: the first folder holds its"
+        " release version, the second its source version.",
     )
 
     report = commands.add_parser(
@@ -106,29 +106,29 @@ def parser() -> argparse.ArgumentParser:
         "store",
         help="precompute what is too heavy for a laptop, into book/results/",
         description="Precompute the experiments that are too heavy for a laptop and keep their results in book/results/. Finished"
-        " cases are left alone, and a run that was interrupted resumes. Cases that settle the most for their cost come first.",
+        " cases are not computed again, and an interrupted run resumes. Cases that settle the most for their cost come first.",
         epilog="example: python -m lib store --plan; python -m lib store piecewise_linear --budget 2h --workers 2",
     )
     store.add_argument("experiments", nargs="*", metavar="EXPERIMENT", help="topic or topic/experiment (default: all)")
-    store.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="auto takes a GPU where there is one")
+    store.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="auto uses a GPU if there is one")
     where = store.add_mutually_exclusive_group()
     where.add_argument("--workers", type=integer, metavar="N", help="compute on N processes (default: in this one)")
     where.add_argument("--scheduler", metavar="ADDRESS", help="compute on a running Dask cluster, e.g. tcp://10.0.0.1:8786")
-    store.add_argument("--plan", action="store_true", help="compute nothing; say what is there, what is missing, and how long")
+    store.add_argument("--plan", action="store_true", help="compute nothing; say what is done, what is missing, and how long")
     store.add_argument("--budget", type=duration, metavar="TIME", help="stop after this time, e.g. 2h, 30m or 90s")
     store.add_argument("--batch", type=integer, metavar="N", help="cases per call (default: 1; more on a GPU)")
     store.add_argument(
         "--case-range",
         type=portion,
         metavar="i/n",
-        help="compute every n-th missing case, as job i of n sharing this folder; a later `store` joins the results",
+        help="compute every n-th missing case, as job i of n that share this folder; a later `store` joins the results",
     )
 
     seeds = commands.add_parser(
         "seeds",
         help="check every claim with many seeds",
         description="Run chapters with the seeds 0, 1, ..., at the quick profile, and keep what each claim measured in"
-        " book/quality/seeds.jsonl. What was run before with the same code cells is not run again.",
+        " book/quality/seeds.jsonl. Runs already made with the same code cells are not repeated.",
         epilog="example: python -m lib seeds synthesis --count 20",
     )
     seeds.add_argument("chapters", nargs="*", metavar="CHAPTER", help="a chapter's name, as in _toc.yml (default: all)")

@@ -31,8 +31,8 @@ REPRODUCED, CORRECTED, SLIP, NOT_REPRODUCED, NOT_DECIDED, NEW = VERDICTS = (
 MEANING = {
     REPRODUCED: "the source's statement holds",
     CORRECTED: "the source's statement fails as printed, ours holds",
-    SLIP: "a misprint, a wrong step or a wrong axis of the source; what it states stands",
-    NOT_REPRODUCED: "the source's own setting, at a scale that can decide, gives something else",
+    SLIP: "a misprint, a wrong step or a wrong axis of the source; its statement still holds",
+    NOT_REPRODUCED: "the source's own setting, at a scale that can decide, gives another result",
     NOT_DECIDED: "not run at a scale that can decide; the claim says what would",
     NEW: "beyond the source: our own statement, verified",
 }

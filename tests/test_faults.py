@@ -115,7 +115,7 @@ def test_a_killed_process_fails_its_chapter(small):
     insert(small, "one", KILLS)
     before = files(small / "book")
     status, said = lib(small, "run", "one")
-    assert status == 1 and said.startswith("failed: one: the process that executes it was killed, most likely for want of memory")
+    assert status == 1 and said.startswith("failed: one: the process that executes it was killed, most likely for lack of memory")
     assert files(small / "book") == before
 
 
@@ -168,7 +168,7 @@ def test_an_interrupted_build_says_so_in_a_line(small):
     process = start(small, "build")
     wait_for(lambda: psutil.Process(process.pid).children() and (small / "_build" / "html").exists())
     status, said = interrupt(process)
-    assert (status, said) == (130, "lib build: interrupted; the next build makes every page anew\n")
+    assert (status, said) == (130, "lib build: interrupted; the next build rebuilds every page\n")
     assert (small / "_build" / "building").exists()
 
 
@@ -246,7 +246,7 @@ def test_a_notebook_that_is_not_whole_is_named(small, monkeypatch, capsys, comma
         path.write_bytes(spoilt)
         assert main([command]) == 2
         out, err = capsys.readouterr()
-        assert out == "" and err.count("\n") == 1 and err.startswith(f"lib {command}: {path} is no whole notebook (")
+        assert out == "" and err.count("\n") == 1 and err.startswith(f"lib {command}: {path} is not a complete notebook (")
         assert err.endswith("): run `python -m lib run one`\n")
         assert files(small) == pages | {"book/one.ipynb": spoilt}
 
@@ -274,7 +274,7 @@ def test_a_build_that_failed_is_not_built_upon(small, monkeypatch, capsys):
     assert "lib build: nothing is right: fix that; " in capsys.readouterr().err
     assert built(monkeypatch, small)
     said = capsys.readouterr().err.strip()
-    assert said == f"the last build in {small}/_build did not succeed: every page is built anew"
+    assert said == f"the last build in {small}/_build did not succeed: every page is rebuilt"
     assert not built(monkeypatch, small)
 
 
@@ -293,7 +293,7 @@ def test_two_builds_do_not_meet(small, monkeypatch, capsys):
     with build._building(small / "_build"):
         assert main(["build"]) == 2
     said = capsys.readouterr().err.strip()
-    assert said == f"lib build: another build is at work in {small}/_build: wait until it has finished"
+    assert said == f"lib build: another build is running in {small}/_build: wait until it has finished"
 
 
 def pages(root):
@@ -316,7 +316,7 @@ def test_a_killed_build_is_made_anew(small):
     again = start(small, "build")
     out, err = again.communicate(timeout=120)
     assert again.returncode == 0, out.decode()
-    assert err.decode().splitlines()[0] == f"the last build in {small}/_build did not succeed: every page is built anew"
+    assert err.decode().splitlines()[0] == f"the last build in {small}/_build did not succeed: every page is rebuilt"
     assert end(start(other, "build"))[0] == 0
     assert pages(small) == pages(other) and len(pages(small)) > 3
 

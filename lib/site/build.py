@@ -54,7 +54,7 @@ def build(root: Path, output: Path | None = None) -> None:
         log = place / "warnings.txt"
         files.write(log, done.stderr)
         if done.returncode:
-            raise ValueError(f"{_reason(root, done.stderr)}; all that was said is in {log}")
+            raise ValueError(f"{_reason(root, done.stderr)}; the full log is in {log}")
 
 
 def _reason(root: Path, said: str) -> str:
@@ -87,10 +87,10 @@ def _building(folder: Path) -> Iterator[tuple[int, bool]]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise ValueError(f"another build is at work in {folder}: wait until it has finished") from None
+            raise ValueError(f"another build is running in {folder}: wait until it has finished") from None
         future = memory.exists() and memory.stat().st_mtime > time.time()
         if unfinished or future:
             reason = "did not succeed" if unfinished else "is dated in the future"
-            print(f"the last build in {folder} {reason}: every page is built anew", file=sys.stderr)
+            print(f"the last build in {folder} {reason}: every page is rebuilt", file=sys.stderr)
         yield lock.fileno(), unfinished or future
         mark.unlink()

@@ -1,6 +1,6 @@
 """Where each figure, theorem and statement of a document is in the book, at which scale, with which verdict, and how to rerun it.
 
-`book/coverage/DOCUMENT.yml` says of a document its `title`, how readers call it (`short`), the `chapters` that treat it with the
+`book/coverage/DOCUMENT.yml` gives a document's `title`, what readers call it (`short`), the `chapters` that treat it, with the
 minutes that `lib run` takes for each, and its `items`. An item has
 
     item      its name in the document: Figure 1(b), Theorem 2, Phase 1, third formula

@@ -112,7 +112,7 @@ def execute(root: Path, chapter: str, settings: Settings, output: Path, position
     except PapermillExecutionError as failure:
         error = f"{chapter}, cell {failure.cell_index} ({_first_line(failure.source)}): {failure.ename}: {failure.evalue}"
     except DeadKernelError:
-        error = f"{chapter}, {begun[-1]}: the kernel died, most likely for want of memory{kernel.last_words()}"
+        error = f"{chapter}, {begun[-1]}: the kernel died, most likely for lack of memory{kernel.last_words()}"
     except KeyboardInterrupt:  # papermill has ended the kernel
         error = f"{chapter}: interrupted"
     except Exception as failure:  # whatever it is, the other chapters go on and the summary names it
@@ -150,9 +150,9 @@ def _refuse(notebook: NotebookNode) -> None:
         if any(output.output_type == "error" for output in outputs):
             raise RuntimeError(f"{_cell(number, cell)} ended the chapter early")
         if said := "".join(output.text for output in outputs if output.get("name") == "stderr"):
-            raise RuntimeError(f"{_cell(number, cell)} wrote on stderr, which the page would show: {_first_line(said)}")
+            raise RuntimeError(f"{_cell(number, cell)} wrote to stderr, which the page would show: {_first_line(said)}")
         if not pictured(cell):
-            raise RuntimeError(f"{_cell(number, cell)} has a caption and drew no figure")
+            raise RuntimeError(f"{_cell(number, cell)} has a caption but drew no figure")
 
 
 def _tidy(notebook: NotebookNode, settings: Settings) -> None:
@@ -228,7 +228,7 @@ def run(
             try:
                 results[name] = task.result()
             except BrokenProcessPool:
-                error = f"{name}: the process that executes it was killed, most likely for want of memory; run it again"
+                error = f"{name}: the process that executes it was killed, most likely for lack of memory; run it again"
                 results[name] = Result(name, 0.0, 0.0, error=error)
             log(str(results[name]))
             bar.update()

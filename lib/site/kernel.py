@@ -54,7 +54,7 @@ def refuse_another_library(root: Path) -> None:
     """Raise if chapters lie beside another library than this one, as in a copy that uses the environment of the first."""
     beside = root / "lib"
     if (beside / "__init__.py").is_file() and not beside.samefile(HOME / "lib"):
-        raise ValueError(f"the chapters are in {root}, and the library is that of {HOME}: set PYTHONPATH={root}")
+        raise ValueError(f"the chapters are in {root}, but the library is that of {HOME}: set PYTHONPATH={root}")
 
 
 class _Settings:

@@ -25,7 +25,7 @@ def read(root: Path, folder: Path | None = None) -> list[dict]:
                 records += [{**record, **place} for record in claims.collect(notebook)]
             except (ValueError, TypeError, LookupError, AttributeError) as problem:
                 remedy = f"run `python -m lib run {Path(name).name}`"
-                raise ValueError(f"{path} is no whole notebook ({problem}): {remedy}") from problem
+                raise ValueError(f"{path} is not a complete notebook ({problem}): {remedy}") from problem
     return records
 
 

@@ -133,7 +133,7 @@ class References:
             "solution-end": "",
             "admonition": f"**{found.argument}**\n\n",
             "container": "",
-            "coverage": "*The table of coverage is on the site.*",
+            "coverage": "*The coverage table is on the site.*",
             "prf:proof": "*Proof.* ",
         }
         if found.name not in openings:

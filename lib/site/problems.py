@@ -33,11 +33,11 @@ INTRODUCTION = """\
 # Problems: {title}
 
 From the chapter *{title}* of the book "Executable Learning Dynamics". Run it in the book's environment (the README says how), or
-after `pip install --editable .` in a clone. Each problem wants an answer in words and one in code; a cell of checks says
+after `pip install --editable .` in a clone. Each problem asks for an answer in words and one in code; a check cell says
 whether the numbers are right. {points} points in all.
 
-Numbers with a dot, like equation (2.1) or Fig. 2.1, are those of the book; "Eq. 1" or "Proposition 1" is the document's that the
-chapter replicates."""
+Numbers with a dot, like equation (2.1) or Fig. 2.1, are those of the book; "Eq. 1" or "Proposition 1" belongs to the document
+that the chapter replicates."""
 
 
 class Problem(NamedTuple):

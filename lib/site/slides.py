@@ -160,7 +160,7 @@ def _part(known: Mapping[str, Part], address: str) -> Part:
     for label in (address[1:], nodes.make_id(address[1:])):  # the second is what docutils makes of a name with _
         if label in known:
             return known[label]
-    raise ValueError(f"no chapter has an equation, a figure, a claim, a theorem or an exercise {address[1:]}")
+    raise ValueError(f"no chapter has an equation, a figure, a claim, a theorem or an exercise named {address[1:]}")
 
 
 def name(part: Part) -> str:
@@ -176,7 +176,7 @@ def _number(form: str, label: str, records: Mapping[str, dict]) -> str:
     try:
         return form.format(**{part: float(record[part]) for part in ("measured", "printed") if record[part] is not None})
     except (LookupError, ValueError, TypeError) as problem:
-        raise ValueError(f"{label} is no claim, or has not what {form} takes: {problem}") from problem
+        raise ValueError(f"{label} is not a claim, or lacks the number that {form} takes: {problem}") from problem
 
 
 def page(heading: str, chapter: str, written: list[str], planned: bool) -> str:

@@ -136,7 +136,7 @@ def test_a_chapter_that_would_show_a_warning_or_lacks_a_figure_fails_by_name(tmp
     done = run(root, tmp_path, "-m", "lib", "run", PYTHONPATH=str(REPOSITORY))
     assert done.returncode == 1 and not list(root.glob("book/*.ipynb"))
     first, second = [line for line in done.stdout.splitlines() if line.startswith("failed: ")]
-    assert first == "failed: one: RuntimeError: cell 3 (x = 1) has a caption and drew no figure"
+    assert first == "failed: one: RuntimeError: cell 3 (x = 1) has a caption but drew no figure"
     assert second.startswith("failed: two: RuntimeError: cell 3 (import warnings") and "UserWarning: an old driver" in second
 
 

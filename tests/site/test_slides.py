@@ -19,10 +19,10 @@ def test_links_say_what_they_lead_to():
 @pytest.mark.parametrize(
     "text, said",
     [
-        ("![](#eq-lost)", "an exercise eq-lost"),
-        ("See [](#fig-lost).", "an exercise fig-lost"),
-        ("[{measured}](#fig-one)", "fig-one is no claim"),
-        ("[{median}](#one-right)", "one-right is no claim, or has not what {median} takes"),
+        ("![](#eq-lost)", "an exercise named eq-lost"),
+        ("See [](#fig-lost).", "an exercise named fig-lost"),
+        ("[{measured}](#fig-one)", "fig-one is not a claim"),
+        ("[{median}](#one-right)", "one-right is not a claim, or lacks the number that {median} takes"),
         (r"$\nonsense$", "has no MathML"),
     ],
 )

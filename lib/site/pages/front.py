@@ -48,7 +48,7 @@ def findings(root: Path, records: list[dict]) -> str:
         try:
             said = finding["text"].format(**numbers)
         except (LookupError, ValueError) as problem:
-            raise ValueError(f"{path}: the finding of {name} takes a number that its claim has not: {problem}") from problem
+            raise ValueError(f"{path}: the finding of {name} takes a number that its claim lacks: {problem}") from problem
         verdict = record["verdict"]
         link = f"[{{ref}}`{verdict.capitalize()} <{name.replace('/', '-')}>`]{{.{verdict.replace(' ', '-')}}}"
         lines.append(f"- {said} {link}")

@@ -38,7 +38,7 @@ def margins(root: Path) -> dict[str, str]:
         "firm": str(len(rows) - len(hanging)),
         "still": str(len(rows) - len(moving)),
         "origin": "; ".join(sorted({f"{row['date']}, {row['versions']}" for row in rows})),
-        "hanging": f"## Verdicts that hang on the seed\n\n{_shown(hanging, '{0}: {1}')}" if hanging else "",
+        "hanging": f"## Verdicts that depend on the seed\n\n{_shown(hanging, '{0}: {1}')}" if hanging else "",
         "closest": _shown(closest, "{0}: {1}"),
         "chapters": "\n\n".join(_chapter(root, name, rows) for name in chapters(root)),
     }
@@ -65,7 +65,7 @@ def _chapter(root: Path, chapter: str, rows: list[dict]) -> str:
     if own:
         parts += [f"With {len(own[0]['measured'])} seeds:", _shown(own)]
     if {digest(root, name) for name in notebooks(root, [chapter])} - {row["code"] for row in own}:
-        parts.append(f"Not run yet with the code of today: `python -m lib seeds {chapter}`.")
+        parts.append(f"Not yet run with the current code: `python -m lib seeds {chapter}`.")
     return "\n\n".join(parts)
 
 
@@ -79,7 +79,7 @@ def table(root: Path) -> list[dict]:
 
 
 def _numbers(row: dict) -> dict:
-    """Read the numbers that JSON does not know from their spelling."""
+    """Turn numbers that are stored as text, since JSON cannot write them, into floats."""
     lists = {name: list(map(float, row[name])) for name in ("measured", "low", "high")}
     return row | lists | {"rivals": {name: list(map(float, scores)) for name, scores in row["rivals"].items()}}
 
