@@ -215,6 +215,12 @@ def test_every_cell_with_a_claim_is_compared_by_nbval(chapter):
             assert "nbval-check-output" in tags(cell), cell.source
 
 
+def test_what_nbval_leaves_out_is_there():
+    left_out = re.findall(r"^regex: (.+)$", (ROOT / "tests" / "nbval.cfg").read_text(encoding="utf-8"), re.MULTILINE)
+    said = "".join(str(output.get("text", output.get("data"))) for name in NOTEBOOKS for output in outputs(name))
+    assert left_out and all(re.search(pattern, said) for pattern in left_out)
+
+
 @each_notebook
 def test_every_figure_has_caption_name_and_alt_text(chapter):
     for cell in code_cells(chapter):

@@ -258,8 +258,8 @@ function start() {
     const few = complete ? "" : " No exact match; the closest results are shown.";
     const besides = instead.length ? ` Also searched for the book’s own terms: ${instead.join(", ")}.` : "";
     status.textContent = found.length
-      ? `${found.length} ${found.length === 1 ? "place" : "places"} for “${query}”${some}.${few}${besides}`
-      : `Nothing for “${query}”. The search knows the book’s words, its numbers and those of the sources.`;
+      ? `${found.length} ${found.length === 1 ? "result" : "results"} for “${query}”${some}.${few}${besides}`
+      : `No results for “${query}”. The search covers the book’s words, its numbers and those of the sources.`;
     const list = element("ol", { className: "places" }, ...shown.map((place) => result(place, finder.pages, marked)));
     out.append(list);
     if (shown.length < found.length) {

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import yaml
@@ -71,7 +72,11 @@ def _files(root: Path) -> list[str]:
     toc = root / "_toc.yml"
     if not toc.is_file():
         raise ValueError(f"root: no _toc.yml in {root.resolve()}: run this from the folder that holds the book")
+    return list(_named(toc.read_text(encoding="utf-8")))
 
+
+@cache
+def _named(contents: str) -> tuple[str, ...]:
     def walk(node: dict | list) -> Iterator[str]:
         if isinstance(node, dict):
             yield from [node[key] for key in ("root", "file") if key in node]
@@ -79,4 +84,4 @@ def _files(root: Path) -> list[str]:
             if isinstance(value, dict | list):
                 yield from walk(value)
 
-    return list(walk(yaml.safe_load(toc.read_text(encoding="utf-8")) or {}))
+    return tuple(walk(yaml.safe_load(contents) or {}))

@@ -4,6 +4,7 @@ import ast
 import hashlib
 import json
 import re
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -90,6 +91,7 @@ def digest(root: Path, chapter: str) -> str:
     return hashlib.sha256("\0".join(map(_code, cells)).encode()).hexdigest()[:16]
 
 
+@cache
 def _code(cell: str) -> str:
     """Write what a cell does, without the words of its claims; one that is no Python stays as it is."""
     try:
@@ -143,7 +145,7 @@ def _row(row: dict, name: str) -> list[str]:
     return [
         f"{{ref}}`{name} <{row['id'].replace('/', '-')}>`",
         "; ".join(said),
-        " … ".join([*texts][:1] + [*texts][1:][-1:]).replace("at most", "≤").replace("at least", "≥"),
+        " … ".join([*texts][:: max(1, len(texts) - 1)]).replace("at most", "≤").replace("at least", "≥"),
         *(bounds[0].shown(number) for number in (numbers.min(), np.median(numbers), numbers.max())),
         _share_text(used(row)),
         _deviations_text(deviations(row)),

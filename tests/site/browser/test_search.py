@@ -101,7 +101,7 @@ def test_search_shows_the_places_and_is_used_by_keyboard(visit):
     status, results = page.get_by_role("status"), page.locator("#search-results li")
     results.first.wait_for()
     count = len(page.evaluate(PLACES, "kernel distance"))
-    assert status.inner_text() == f"{count} places for “kernel distance”, the first 20 shown."
+    assert status.inner_text() == f"{count} results for “kernel distance”, the first 20 shown."
     assert results.count() == 20
     assert {"kernel", "distance"} <= {word.lower() for word in results.first.locator("mark").all_inner_texts()}
     claim = results.filter(has=page.locator(".place-verdict")).first
@@ -154,5 +154,5 @@ def test_search_works_from_files(chromium, site):
 
 def test_without_javascript_search_says_so(visit):
     page = visit("search.html?q=balanced", java_script_enabled=False)
-    assert page.locator("noscript .admonition-title").inner_text() == "Searching needs JavaScript"
+    assert page.locator("noscript .admonition-title").inner_text() == "Search needs JavaScript"
     assert page.locator("noscript .admonition-title").is_visible()

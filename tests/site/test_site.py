@@ -1,0 +1,125 @@
+"""The built site of the book: everything that it hands out is in plain words, numbered alike, and linked to the rest."""
+
+import json
+import re
+from functools import cache
+from html import unescape
+from pathlib import Path
+
+import pytest
+from bs4 import BeautifulSoup
+from docutils.nodes import make_id
+from handed_out import markup
+from handed_out import words as markdown
+from pybtex.database import parse_string
+
+from lib.site import labs, ledger, problems, toc
+from lib.site.myst import References
+
+ROOT = Path(__file__).parents[2]
+PROBLEM = "Problem: its solution is not on this site."
+CHAPTERS, NOTEBOOKS = toc.chapters(ROOT), toc.notebooks(ROOT)
+
+
+@cache
+def article(page):
+    """Read a page of the site, without code."""
+    words = BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser").select_one("article, main.bd-article")
+    for part in words.select("pre, script, svg"):
+        part.decompose()
+    return words
+
+
+@pytest.mark.parametrize("name", [*NOTEBOOKS, "what_replicates", "where", "margins", "index"])
+def test_formulas_are_typeset_wherever_they_stand(site, name):
+    words = article(site / "book" / f"{name}.html")
+    assert "$" not in words.get_text() and (words.find("math") or name in ("margins", "index"))
+    assert not words.select("merror")
+
+
+def test_where_nothing_can_be_typeset_formulas_are_plain(site):
+    places = json.loads((site / "places.js").read_text(encoding="utf-8").removeprefix("const PLACES = ").rstrip().rstrip(";"))
+    said = [words for place in places["places"] for words in place if isinstance(words, str)]
+    assert len(said) > 1000 and not [words for words in said if "$" in words or "\\" in words]
+
+
+def test_previews_are_typeset(site):
+    for name in NOTEBOOKS:
+        preview = (site / "book" / f"{name}.preview.js").read_text(encoding="utf-8")
+        assert "$" not in preview and "<math" in preview, name
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_the_parameters_are_hidden_and_problems_say_that_they_are_some(site, name):
+    html = (site / "book" / f"{name}.html").read_text(encoding="utf-8")
+    assert "profile = " not in BeautifulSoup(html, "html.parser").article.get_text().replace(chr(160), " ")
+    marks = [part.get_text() for part in article(site / "book" / f"{name}.html").select(".problem-mark")]
+    assert len(marks) >= 2 and all(mark.startswith(PROBLEM) for mark in marks)
+
+
+def test_sources_of_notebooks_are_no_pages(site):
+    assert not (site / "book" / "problems").exists()
+
+
+def test_what_the_site_hands_out_has_no_markup(site):
+    """Decks, plans, course guide and syllabus; labs, problem sets, and the notebooks that the pages offer."""
+    course = [site / "book" / f"{name}.html" for name in ("course", "syllabus")]
+    for page in [*course, *site.glob("slides/*.html"), *site.glob("book/course/*.html")]:
+        assert not markup(article(page).get_text(), typeset=True), page
+    for deck in site.glob("slides/*.html"):
+        html = deck.read_text(encoding="utf-8")
+        assert all((deck.parent / picture).is_file() for picture in re.findall(r'<img[^>]* src="([^":]+)"', html)), deck
+        assert all(figure.select_one("img, svg") for figure in BeautifulSoup(html, "html.parser").select("figure")), deck
+    notebooks = [*site.glob("labs/*.ipynb"), *site.glob("problems/*.ipynb"), *site.glob("_sources/book/**/*.ipynb")]
+    assert len(notebooks) == len(labs.labs(ROOT)) + len(problems.sets(ROOT)) + len(NOTEBOOKS)
+    for path in notebooks:
+        assert not markup(markdown(json.loads(path.read_text(encoding="utf-8")))), path
+
+
+def test_notebooks_and_decks_have_the_numbers_of_the_site(site):
+    said, shown = References(ROOT).said, {}
+    for chapter in NOTEBOOKS:
+        for part in article(site / "book" / f"{chapter}.html").select("div.math[id], figure[id], div.exercise[id]"):
+            number = part.select_one(".eqno, .caption-number").find(string=True)
+            shown[make_id(part["id"].removeprefix("equation-"))] = number.strip()
+        if not (deck := site / "slides" / f"{chapter}.html").is_file():
+            continue
+        links = article(deck).select("a[href*='#']")
+        texts = {make_id(link["href"].split("#")[1].removeprefix("equation-")): link.get_text() for link in links}
+        assert texts and all(texts[name] == shown[name] for name in set(texts) & set(shown))
+    assert shown == {make_id(label): number for label, number in said.items() if make_id(label) in shown}
+
+
+def test_each_chapter_leads_to_what_there_is_to_teach_it_with_and_back(site):
+    names = problems.sets(ROOT)  # those with a plan, slides, a lab and a problem set
+    more = {name: f"{toc.EVIDENCE}{name}" in NOTEBOOKS for name in names}
+    wanted = [("book/syllabus.html", "td:nth-of-type(3) a", 5 * len(names) + sum(more.values()))]
+    wanted += [(f"book/{name}.html", ".materials a, .problem-mark a", 4 + 2 + more[name]) for name in names]
+    wanted += [(f"book/course/{name}.html", ".materials a", 4 + more[name]) for name in names]
+    for page, selector, count in wanted:
+        links = article(site / page).select(selector)
+        assert len(links) == count, page
+        assert all((site / page).parent.joinpath(link["href"]).is_file() for link in links)
+
+
+def test_evidence_pages_and_the_page_of_all_documents_say_where_things_are(site):
+    where = article(site / "book" / "where.html")
+    for name in CHAPTERS[:-1]:  # the synthesis replicates no document
+        rows = article(site / "book" / "evidence" / f"{name}.html").select("table.coverage tbody tr")
+        assert len(rows) > 5 and all(row.find("td") for row in rows), name
+    links = [link["href"] for link in where.select("td a[href*='evidence/']")]
+    assert links and all((site / "book" / link.split("#")[0]).is_file() for link in links)
+
+
+def test_every_claim_has_its_line_in_the_ledger(site):
+    rows = article(site / "book" / "what_replicates.html").select("table.ledger tbody tr")
+    assert len(rows) == len(ledger.read(ROOT))
+
+
+def test_book_and_chapters_have_entries_that_tex_can_typeset(site):
+    pages = [path.read_text(encoding="utf-8") for path in site.glob("book/*.html")]
+    entries = [unescape(entry) for page in pages for entry in re.findall(r"<pre>(@misc.*?)</pre>", page, re.DOTALL)]
+    found = parse_string("\n".join(entries), "bibtex").entries
+    assert len(found) == len(entries) == len(CHAPTERS)
+    assert all(entry.persons["author"] for entry in found.values())
+    assert not [entry for entry in entries if re.search(r"^(?:title|note) = .*(?<!\\)[_$%&#^~]", entry, re.MULTILINE)]
