@@ -90,7 +90,7 @@ def parser() -> argparse.ArgumentParser:
         "course",
         help="write the labs and problem sets as notebooks",
         description="Write the labs and problem sets into _build/course/, and again with their solutions, and with the answers to"
-        " the quizzes, into _build/solutions/. The cells of a problem set are those of nbgrader: the first folder holds its"
+        " the quizzes, into _build/solutions/. A problem set has nbgrader's cells: the first folder holds its"
         " release version, the second its source version.",
     )
 
@@ -127,7 +127,7 @@ def parser() -> argparse.ArgumentParser:
     seeds = commands.add_parser(
         "seeds",
         help="check every claim with many seeds",
-        description="Run chapters with the seeds 0, 1, ..., at the quick profile, and keep what each claim measured in"
+        description="Run chapters with the seeds 0, 1, ..., with the quick profile, and keep what each claim measured in"
         " book/quality/seeds.jsonl. Runs already made with the same code cells are not repeated.",
         epilog="example: python -m lib seeds synthesis --count 20",
     )

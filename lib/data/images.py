@@ -99,7 +99,7 @@ def read_batches(archive: bytes, train: bool) -> tuple[NDArray, NDArray]:
     files = members(archive, [f"cifar-10-batches-bin/{name}" for name in BATCHES[train]])
     for name, content in files.items():
         if not content or len(content) % 3073 or max(content[::3073]) >= len(CLASSES):
-            raise ValueError(f"{name} is no batch of images: want for each a label below {len(CLASSES)} and 3072 bytes")
+            raise ValueError(f"{name} is not a batch of images: want for each image a label below {len(CLASSES)} and 3072 bytes")
     records = np.frombuffer(b"".join(files.values()), np.uint8).reshape(-1, 3073)
     return records[:, 1:].reshape(-1, 3, 32, 32), records[:, 0].astype(np.int64)
 
@@ -114,7 +114,7 @@ def read_jpegs(archive: bytes, labels: bytes, train: bool) -> tuple[NDArray, NDA
     try:
         labels = np.load(io.BytesIO(labels), allow_pickle=False).astype(np.int64)
     except (ValueError, EOFError) as error:
-        raise ValueError(f"labels are no NumPy file: {error}") from error
+        raise ValueError(f"labels are not a NumPy file: {error}") from error
     part, numbers = "train" if train else "test", defaultdict(count)
     names = [f"{part}/{CLASSES[label]}/{next(numbers[label]):04}.jpg" for label in labels]
     files, images = members(archive, names), np.empty((len(labels), 3, 32, 32), np.uint8)
@@ -125,5 +125,5 @@ def read_jpegs(archive: bytes, labels: bytes, train: bool) -> tuple[NDArray, NDA
                     raise ValueError(f"it has {picture.size[0]} × {picture.size[1]} pixels")
                 image[:] = np.asarray(picture.convert("RGB")).transpose(2, 0, 1)
         except Exception as error:  # an image may be broken in many ways
-            raise ValueError(f"{name} is no image of 32 × 32: {error}") from error
+            raise ValueError(f"{name} is not an image of 32 × 32: {error}") from error
     return images, labels

@@ -29,7 +29,7 @@ def build(root: Path, output: Path | None = None) -> None:
     ------
     ValueError
         If a chapter has not been executed yet, if its notebook or the table of a page is not whole or lacks a figure, if the
-        output is no folder, if another build is at work there, or if Jupyter Book reports a warning or an error.
+        output is not a folder, if another build is at work there, or if Jupyter Book reports a warning or an error.
     """
     lacking = [Path(name).name for name in notebooks(root) if not (root / "book" / f"{name}.ipynb").is_file()]
     if missing := list(dict.fromkeys(lacking)):

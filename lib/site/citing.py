@@ -58,7 +58,7 @@ def read(root: Path) -> Citation:
     Raises
     ------
     ValueError
-        If the file is missing or lacks an entry, or if the repository is none on GitHub.
+        If the file is missing or lacks an entry, or if the repository is not on GitHub.
     """
     path = root / "CITATION.cff"
     try:

@@ -205,7 +205,7 @@ def run(
     Raises
     ------
     ValueError
-        Before any work: for an unknown chapter, a device that is not there, an output that is no folder, or the library of
+        Before any work: for an unknown chapter, a device that is not there, an output that is not a folder, or the library of
         another book.
     """
     selected = select(root, names, lesson)

@@ -34,7 +34,7 @@ def _converter() -> LatexToMathML:
 
 
 def mathml(latex: str, block: bool = False) -> str:
-    """Write a formula as MathML; a ValueError if that is not possible."""
+    """Write a formula as MathML; raise a ValueError if that is not possible."""
     latex = LINES.sub(r"{\\begin{smallmatrix}\1\\end{smallmatrix}}", SPLIT.sub(r"\\\1{aligned}", latex.strip()))
     latex = SKIP.sub(r"\\\\", latex)
     latex = SMALL.sub(r"{\\scriptstyle\\begin{matrix}\1\\end{matrix}}", latex)
@@ -47,7 +47,7 @@ def mathml(latex: str, block: bool = False) -> str:
 
 
 def write(node: nodes.Node, block: bool) -> str:
-    """Write a formula of a page, with its TeX for the search; one that has no MathML is a warning, and stays as it is."""
+    """Write a formula of a page, with its TeX for the search; one that has no MathML gives a warning and stays as it is."""
     try:
         return mathml(node.astext(), block).replace("<math", f'<math data-tex="{escape(node.astext())}"', 1)
     except ValueError as problem:

@@ -66,7 +66,7 @@ def write(root: Path, site: Path, output: Path) -> int:
     Raises
     ------
     ValueError
-        If a page has not been built, the output is no file, or there is no Chromium.
+        If a page has not been built, the output is not a file, or there is no Chromium.
     """
     names = toc.pages(root)
     sources = {name: (site / f"{name}.html").resolve() for name in names}

@@ -14,7 +14,7 @@ from sphinx.application import Sphinx
 
 from lib.site import problems
 
-# Kept as they are: tags, formulas, and what is no text.
+# Kept as they are: tags, formulas, and what is not text.
 LEAVE = r"<(script|style|svg|math)\b.*?</\1>|<[^>]*>"
 NUMBER = re.compile(rf"{LEAVE}|(\d[\d.]*e[-+]\d+)", re.DOTALL)
 LEDGER = re.compile(

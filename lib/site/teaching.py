@@ -40,7 +40,7 @@ def links(root: Path, chapter: str, here: str) -> str:
 
 
 def offer(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
-    """Say at a lesson's end, and below the title of its evidence page and its plan, what else there is."""
+    """List a chapter's other materials at the end of its lesson and below the titles of its evidence page and its plan."""
     found = PAGE.fullmatch(page)
     written = links(Path(app.srcdir), found[1], page) if doctree is not None and found else ""
     if not written:

@@ -9,20 +9,17 @@ Sources: Kunin et al. (2024), "Get rich quick", section 4 and appendix B; for `c
 (2025).
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.integrate import solve_ivp
 from scipy.special import exprel
 
 from lib import checks
 from lib.checks import fit, takes
-from lib.theory.common import interpolators, orthogonal
+from lib.theory.common import integrate, interpolators, orthogonal
 
 EPS = np.finfo(float).eps
-EVALUATIONS = 50_000  # of a velocity before a flow is given up
 
 
 class Flow(NamedTuple):
@@ -79,7 +76,7 @@ def flow(
         g = xtx @ (w.T @ a) - xty
         return -np.append(eta_a * (w @ g), eta_w * (a @ g.T))
 
-    path = _integrate(velocity, np.append(a, w), times)
+    path = integrate(velocity, np.append(a, w), times)
     return Flow(times, path[:, : h * c].reshape(-1, h, c), path[:, h * c :].reshape(-1, h, d))
 
 
@@ -293,7 +290,7 @@ def deep_flow(a: ArrayLike, ws: ArrayLike, xtx: ArrayLike, xty: ArrayLike, times
             below.append(w @ below[-1])
         return -np.concatenate([below[-1], *(np.outer(u, v).ravel() for u, v in zip(above[-2::-1], below[:-1], strict=True))])
 
-    path = _integrate(velocity, np.append(a, ws), times)
+    path = integrate(velocity, np.append(a, ws), times)
     return DeepFlow(times, path[:, :d], path[:, d:].reshape(-1, len(ws), d, d))
 
 
@@ -427,23 +424,3 @@ def _split_roots(sigma: ArrayLike, delta: float) -> tuple[NDArray, NDArray]:
     larger = np.sqrt(np.hypot(sigma, delta / 2) + np.abs(delta) / 2)
     smaller = np.divide(sigma, larger, out=np.zeros_like(larger), where=larger > 0)
     return (larger, smaller) if delta >= 0 else (smaller, larger)
-
-
-def _integrate(velocity: Callable[[float, NDArray], NDArray], start: NDArray, times: NDArray) -> NDArray:
-    """Return the states (T, n) at `times`, which ascend from 0 or later; raise ValueError if they are out of reach."""
-    apart, place = np.unique(times, return_inverse=True)
-    if apart[-1] == 0:
-        return np.tile(start, (len(times), 1))
-    calls = iter(range(EVALUATIONS))
-
-    def counted(t: float, state: NDArray) -> NDArray:
-        found = velocity(t, state)
-        if next(calls, None) is None or not np.all(np.isfinite(found)):
-            raise ValueError(f"the flow can be followed only to {t:.3g} of {apart[-1]:g}: end earlier")
-        return found
-
-    with np.errstate(over="ignore", invalid="ignore"):
-        path = solve_ivp(counted, (0, apart[-1]), start, "LSODA", t_eval=apart, rtol=1e-12, atol=1e-14)
-    if not path.success:
-        raise ValueError(f"the flow cannot be followed to {apart[-1]:g}: {path.message}")
-    return path.y.T[place]

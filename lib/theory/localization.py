@@ -270,7 +270,7 @@ def ring_spectrum(sigma: ArrayLike) -> NDArray:
     `sigma` (n, n) is symmetric and circulant. Frequencies other than 0 and n/2 have two modes, a cosine and a sine of norm
     :math:`\sqrt{n/2}`.
 
-    Source: corrects localization notes, Eq. 136 (cosines alone are no basis).
+    Source: corrects localization notes, Eq. 136 (cosines alone are not a basis).
     """
     return np.fft.rfft(sigma[0]).real
 

@@ -55,7 +55,7 @@ def _tensor(name: str, value: Tensor | np.ndarray, like: Tensor) -> Tensor:
 
 
 def points(network: Network, inputs: Tensor | np.ndarray, targets: Tensor | np.ndarray, members: int, like: Tensor) -> Data:
-    """Bring points and targets to the device of `like` and, where they are no tokens or labels, to its precision."""
+    """Bring points and targets to the device of `like` and, unless they are tokens or labels, to its precision."""
     inputs, targets = _tensor("inputs", inputs, like), _tensor("targets", targets, like)
     point = network.point
     own = inputs.ndim == len(point) + 2

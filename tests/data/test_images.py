@@ -184,7 +184,7 @@ def test_a_pixel_lies_at_colour_row_column():
     ids=["empty", "page", "truncated", "too long", "an eleventh class", "pickled"],
 )
 def test_a_batch_that_is_none_is_refused(content):
-    with pytest.raises(ValueError, match=r"test_batch\.bin is no batch of images: want for each a label below 10"):
+    with pytest.raises(ValueError, match=r"test_batch\.bin is not a batch of images: want for each image a label below 10"):
         images.read_batches(archive(test=content), False)
 
 
@@ -252,7 +252,7 @@ def test_jpegs_are_put_in_the_first_order(part, values):
         (b"", "the archive lacks train/frog/0001.jpg"),
         (b"<html>", "train/frog/0001.jpg is no image"),
         (jpeg(10)[:300], "train/frog/0001.jpg is no image"),
-        (jpeg(10, (1, 1)), "train/frog/0001.jpg is no image of 32 × 32"),
+        (jpeg(10, (1, 1)), "train/frog/0001.jpg is not an image of 32 × 32"),
         (jpeg(10, format="PNG"), "train/frog/0001.jpg is no image"),
     ],
     ids=["absent", "page", "truncated", "small", "another format"],

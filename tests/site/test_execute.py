@@ -206,9 +206,9 @@ def test_report_reads_another_folder_and_writes_only_the_json(executed, tmp_path
         (["run", "one", "what_replicates"], "no such chapter: what_replicates"),
         (
             ["run", "--output", "_toc.yml/in/a/file"],
-            "_toc.yml/in/a/file is no folder that files can be written to: Not a directory",
+            "_toc.yml/in/a/file is not a folder that files can be written to: Not a directory",
         ),
-        (["run", "--output", "_toc.yml"], "_toc.yml is no folder that files can be written to: File exists"),
+        (["run", "--output", "_toc.yml"], "_toc.yml is not a folder that files can be written to: File exists"),
         (["build"], "not executed yet: one, two; run `python -m lib run one two` first"),
         (["report", "--notebooks", "nowhere"], "nowhere"),
         (["pdf"], "_build/html lacks 4 of 4 pages: run `python -m lib build` first"),
@@ -275,7 +275,7 @@ def test_build_refuses_an_output_that_is_no_folder(executed, monkeypatch, capsys
     monkeypatch.chdir(executed.root)
     monkeypatch.setattr(build.subprocess, "run", lambda *command, **options: pytest.fail("it built"))
     assert main(["build", "--output", output]) == 2
-    assert f"{output}/_build is no folder that files can be written to: Not a directory" in one_line(capsys)
+    assert f"{output}/_build is not a folder that files can be written to: Not a directory" in one_line(capsys)
 
 
 def test_chapters_are_selected_in_the_order_of_the_table_of_contents(tmp_path):

@@ -91,7 +91,7 @@ def test_a_site_that_has_not_been_built_is_refused(site, tmp_path):
 def test_an_output_that_is_no_file_is_refused_before_any_work(site, tmp_path):
     with pytest.raises(ValueError, match="is a folder: want a file"):
         pdf.write(site, site, tmp_path)
-    with pytest.raises(ValueError, match=r"_toc\.yml is no folder that files can be written to: File exists"):
+    with pytest.raises(ValueError, match=r"_toc\.yml is not a folder that files can be written to: File exists"):
         pdf.write(site, site, site / "_toc.yml" / "book.pdf")
 
 
