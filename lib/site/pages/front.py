@@ -42,7 +42,7 @@ def findings(root: Path, records: list[dict]) -> str:
     for finding in found:
         name = finding["claim"]
         if name not in known:
-            raise ValueError(f"{path}: no chapter has the claim {name}; take another finding, or bring it back")
+            raise ValueError(f"{path}: no chapter has the claim {name}; choose another finding or restore it")
         record = known[name]
         numbers = {part: float(record[part]) for part in ("measured", "printed") if record[part] is not None}
         try:
