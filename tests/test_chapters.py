@@ -279,6 +279,7 @@ def labels():
     return {name for names in named for name in names} | figures | {label(record) for record in read(ROOT)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chapter", problems.sets(ROOT))
 def test_a_problem_set_can_be_handed_out_and_its_solutions_pass_its_checks(chapter):
     for solved in (True, False):
@@ -302,6 +303,7 @@ def test_the_primer_shows_what_its_code_prints_and_every_lesson_leads_to_it():
     assert all("{doc}`primer`" in source(chapter) for chapter in chapters(ROOT))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chapter", labs.labs(ROOT))
 def test_a_lab_has_blanks_and_its_solutions_pass_its_checks(chapter):
     path = labs.labs(ROOT)[chapter]

@@ -22,6 +22,7 @@ from lib.__main__ import main
 from lib.site import build, execute
 
 REPOSITORY = Path(__file__).parents[1]
+pytestmark = pytest.mark.slow
 CONFIG = """\
 title: Small
 only_build_toc_files: true

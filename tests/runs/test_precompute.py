@@ -218,6 +218,7 @@ def wait_for(condition, seconds=300):
         time.sleep(0.02)
 
 
+@pytest.mark.slow
 def test_killed_three_times_nothing_is_lost(tmp_path, start):
     here, there = tmp_path / "killed", tmp_path / "whole"
     parent = start(here)
@@ -244,6 +245,7 @@ def test_killed_three_times_nothing_is_lost(tmp_path, start):
     assert small.same(*(small.read(path) for path in (one, other)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [[], ["--workers", "2"]], ids=["here", "workers"])
 def test_ctrl_c_is_one_line_and_writes_what_is_finished(tmp_path, start, options):
     process = start(tmp_path, *options)
@@ -255,6 +257,7 @@ def test_ctrl_c_is_one_line_and_writes_what_is_finished(tmp_path, start, options
     assert (tmp_path / "book/results/real/plane.nc").exists()
 
 
+@pytest.mark.slow
 def test_two_at_once_share_a_folder(tmp_path, start):
     both = [start(tmp_path), start(tmp_path)]
     assert [process.wait(300) for process in both] == [0, 0] and len(small.case_files(tmp_path)) == 12

@@ -92,6 +92,7 @@ def hostile(tmp_path):
     return HOSTILE | {name: str(path) for name, path in paths.items()}
 
 
+@pytest.mark.slow
 def test_a_readers_settings_change_no_byte_of_a_notebook(book, hostile, tmp_path):
     done = run(book, tmp_path, "-m", "lib", "run", "one", "--output", str(tmp_path / "out"), **hostile)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -17,6 +17,7 @@ from lib.site import labs, ledger, problems, toc
 from lib.site.myst import References
 
 ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.slow
 PROBLEM = "Problem: its solution is not on this site."
 CHAPTERS, NOTEBOOKS = toc.chapters(ROOT), toc.notebooks(ROOT)
 

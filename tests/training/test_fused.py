@@ -180,6 +180,7 @@ print(float(train(network, network.initialize(0), inputs, targets, learning_rate
 """
 
 
+@pytest.mark.slow
 def test_the_process_that_compiles_gets_the_numbers_of_those_that_find_it_compiled(tmp_path):
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[2])}
     command = [sys.executable, "-c", SCRIPT]

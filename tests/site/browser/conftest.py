@@ -7,11 +7,18 @@ import os
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 from browsing import opener
 
 from lib.site import pdf
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.path.parent == Path(__file__).parent:
+            item.add_marker("slow")
 
 
 class Server(SimpleHTTPRequestHandler):
