@@ -47,7 +47,7 @@ def flow(weights: ArrayLike, target: float, times: ArrayLike, exponents: ArrayLi
     exponents : (d,) integers k_i of at least 1; by default all 1
 
     Returns (T, d) weights at `times`, to about nine digits; weights of size e that grow beside one near 1 are wrong by about
-    1e-14/e, which `time_from` and `pair` are not. No time is too late: what has come to rest is left there.
+    1e-14/e, which `time_from` and `pair` are not.
 
     Source: "Setup" and "Nonlinearities".
     """
