@@ -250,10 +250,10 @@ def test_jpegs_are_put_in_the_first_order(part, values):
     "content, message",
     [
         (b"", "the archive lacks train/frog/0001.jpg"),
-        (b"<html>", "train/frog/0001.jpg is no image"),
-        (jpeg(10)[:300], "train/frog/0001.jpg is no image"),
+        (b"<html>", "train/frog/0001.jpg is not an image"),
+        (jpeg(10)[:300], "train/frog/0001.jpg is not an image"),
         (jpeg(10, (1, 1)), "train/frog/0001.jpg is not an image of 32 × 32"),
-        (jpeg(10, format="PNG"), "train/frog/0001.jpg is no image"),
+        (jpeg(10, format="PNG"), "train/frog/0001.jpg is not an image"),
     ],
     ids=["absent", "page", "truncated", "small", "another format"],
 )
