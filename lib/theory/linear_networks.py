@@ -57,7 +57,9 @@ def conserved(a: ArrayLike, w: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0
 def flow(
     a: ArrayLike, w: ArrayLike, xtx: ArrayLike, xty: ArrayLike, times: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0
 ) -> Flow:
-    r"""Integrate the flow of two layers on any data, numerically, to about ten digits; entries below 1e-14 are not followed.
+    r"""Integrate the flow of two layers on any data, numerically, to about nine digits.
+
+    Entries below 1e-14 of the start's largest (or of 1, if that is smaller) are not followed.
 
     Parameters
     ----------
