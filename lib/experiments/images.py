@@ -191,16 +191,8 @@ def _changed(rng: np.random.Generator, images: NDArray) -> NDArray:
 
 
 RUNS = [
-    Run(  # as many steps as the source takes, a quarter of its channels and epochs: half an hour a network on a core
-        "practice/photographs",
-        photographs,
-        grid(alpha=np.logspace(-1, 1, 5).tolist(), seed=range(2)),
-        {"channels": 16, "doublings": 2, "epochs": 6, "batch_size": 128, "learning_rate": 0.2, "looks": 12, "looked_at": 1024},
-        {"networks": 10, "epochs": 24, "channels": 64, "learning_rate": 0.4},
-        batch=2,
-    ),
     Run(  # the source's network and schedule: a minute or two a network on a GPU, twelve hours on a core
-        "practice/photographs_full",
+        "practice/photographs",
         photographs,
         grid(alpha=np.logspace(-1, 1, 5).tolist(), seed=range(2)),
         {"looks": 24},

@@ -130,8 +130,8 @@ class Progress:
         save(self.run, found.assign_attrs(seconds=self.seconds, **origin))
 
     def seconds_each(self) -> float | None:
-        """Return the seconds of a case, if some were computed on this device."""
-        return self.seconds / self.done if self.device in self.origin["device"] else None
+        """Return the seconds of a case, if all were computed on this device."""
+        return self.seconds / self.done if self.origin["device"] == {self.device} else None
 
     def row(self) -> tuple[str, ...]:
         """Say how far the run is, as a row of `plan`."""

@@ -1,7 +1,6 @@
 """Call a function for many tasks: in this process, in new ones beside it, or on a Dask cluster."""
 
 import asyncio
-import ctypes
 import hashlib
 import sys
 import time
@@ -19,9 +18,8 @@ from threadpoolctl import threadpool_limits
 from lib.provenance import PACKAGES, code, device_name, versions
 
 PATIENCE = 8  # seconds to wait for a scheduler's answer
-THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
-MALLOPT = {-3: 2**25, -1: 2**28}  # M_MMAP_THRESHOLD and M_TRIM_THRESHOLD of malloc.h, in bytes
-
+# Dask asks malloc to give freed memory back at once; then each training step would wait for fresh pages. In bytes.
+MALLOC = {"nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 2**25, "nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 2**28}
 REMEDY = "install this repository there, at the same commit, and start it again"
 # Ctrl-C is for the process that has the workers: it ends them.
 IGNORE_CTRL_C = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)"
@@ -56,34 +54,27 @@ def cluster(workers: int | None = None, scheduler: str | None = None) -> Iterato
         raise ValueError(f"workers need Dask ({problem}): pip install distributed, as pinned in requirements.txt") from None
     if scheduler is not None:
         try:
-            asyncio.run(asyncio.wait_for(_knock(scheduler), PATIENCE))
+            asyncio.run(asyncio.wait_for(_knock(scheduler), PATIENCE))  # a Client would wait much longer
         except Exception as problem:  # whatever it is that answers there
             reason = str(problem).split("\n")[0] or "silence"
             raise ValueError(f"scheduler {scheduler!r} does not answer ({reason}); want one like tcp://10.0.0.1:8786") from None
         with Client(scheduler) as client:
             yield client
         return
-    settings = {"worker.preload": [IGNORE_CTRL_C], "scheduler.worker-saturation": 1.0}
+    settings = {"worker.preload": [IGNORE_CTRL_C], "scheduler.worker-saturation": 1.0} | MALLOC
     dask.config.set({f"distributed.{name}": value for name, value in settings.items()})
     quiet = {"dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False}, "silence_logs": "CRITICAL"}
-    threads = dict.fromkeys(THREADS, "1")
-    local = LocalCluster(n_workers=workers, threads_per_worker=1, memory_limit=0, env=threads, **quiet)
-    with local, Client(local) as client:
+    with LocalCluster(n_workers=workers, threads_per_worker=1, memory_limit=0, **quiet) as local, Client(local) as client:
         yield client
 
 
 async def _knock(address: str) -> None:
-    """Raise an exception unless a Dask scheduler answers, for which a Client would wait much longer."""
-    from distributed.core import connect
+    """Raise an exception unless a Dask scheduler answers."""
+    from distributed.core import rpc
 
-    comm = await connect(address, timeout=PATIENCE)
-    try:
-        await comm.write({"op": "identity", "reply": True})
-        answer = await comm.read()
-    finally:
-        comm.abort()
-    if answer.get("type") != "Scheduler":
-        raise ValueError(f"this is a {answer.get('type')}")
+    async with rpc(address) as there:
+        if (found := (await there.identity())["type"]) != "Scheduler":
+            raise ValueError(f"this is a {found}")
 
 
 def compute(
@@ -147,10 +138,6 @@ def _task(function: Callable[..., xr.Dataset], arguments: Mapping[str, Any], exp
     """Call the function on a worker, which may have joined later than all were checked."""
     if library() != expected:
         raise ValueError(f"{library()}, not {expected}")
-    if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "mallopt"):
-        # Dask asks malloc to give freed memory back at once; then each training step would wait for fresh pages.
-        for name, value in MALLOPT.items():
-            libc.mallopt(name, value)
     with threadpool_limits(1):
         return _call(function, arguments)
 

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable
+from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +45,7 @@ def integrate(velocity: Callable[[float, NDArray], NDArray], start: NDArray, tim
 
     def counted(t: float, state: NDArray) -> NDArray:
         found = velocity(t, state)
-        if next(calls, None) is None or not np.all(np.isfinite(found)):
+        if next(calls, None) is None or not isfinite(found @ found):
             raise ValueError(f"the flow can be followed only to {t:.3g} of {apart[-1]:g}: end earlier")
         return found
 

@@ -72,11 +72,12 @@ def flow(
     """
     fit("(h, c), (h, d), (d, d), (d, c)", a=a, w=w, xtx=xtx, xty=xty)
     (h, c), d = a.shape, len(xtx)
+    rates = np.repeat([-eta_a, -eta_w], [h * c, h * d])
 
     def velocity(_: float, state: NDArray) -> NDArray:
         a, w = state[: h * c].reshape(h, c), state[h * c :].reshape(h, d)
-        g = xtx @ (w.T @ a) - xty
-        return -np.append(eta_a * (w @ g), eta_w * (a @ g.T))
+        g = xtx.dot(w.T.dot(a)) - xty  # for small matrices `dot` is twice as fast as @
+        return rates * np.concatenate([w.dot(g).ravel(), a.dot(g.T).ravel()])
 
     path = integrate(velocity, np.append(a, w), times)
     return Flow(times, path[:, : h * c].reshape(-1, h, c), path[:, h * c :].reshape(-1, h, d))

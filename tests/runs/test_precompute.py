@@ -266,7 +266,7 @@ def test_two_at_once_share_a_folder(tmp_path, start):
 # the plan, the budget, the command line
 
 
-def test_the_plan_says_what_is_there_and_how_large(root, log):
+def test_the_plan_says_what_is_there_and_how_large(root, log, monkeypatch):
     run = small.plane(source={"networks": 48, "steps": 6}, log=str(log), steps=3)
     other = Run("topic/named", small.ragged, named("row", {"a": {"size": 2}, "b": {"size": 4000}}), source={"size": 3})
     head, first, second, last = plan([run, other]).splitlines()
@@ -276,6 +276,10 @@ def test_the_plan_says_what_is_there_and_how_large(root, log):
     assert second.endswith("size 2–4,000 / 3 (66.7–133,000 %)")
     precompute(run, part=(1, 2))
     assert "part" in plan([run]) and "6 of 12 cases" in plan([run]) and "networks 6 / 48 (12.5 %)" in plan([run])
+    assert "?" not in plan([run])
+    monkeypatch.setattr("lib.runs.precompute.device_name", lambda device: "another")
+    assert "part" in plan([run]) and "?" in plan([run])  # what a case takes here is not known
+    monkeypatch.undo()
     precompute(run)
     assert "done" in plan([run]) and "?" not in plan([run]) and "outdated" in plan([small.plane()])
 

@@ -154,7 +154,8 @@ def test_a_degenerate_minimum_is_neared_as_slowly_as_it_should(x, y, late):
         (lambda _, y: y * np.nan, "only to 0 of 2: end earlier"),
     ],
 )
-def test_what_cannot_be_followed_is_refused(velocity, said):
+def test_what_cannot_be_followed_is_refused(velocity, said, monkeypatch):
+    monkeypatch.setattr(common, "EVALUATIONS", 20_000)
     with pytest.raises(ValueError, match=said):
         common.integrate(velocity, np.ones(1), np.array([2.0]))
 
