@@ -191,7 +191,7 @@ def _changed(rng: np.random.Generator, images: NDArray) -> NDArray:
 
 
 RUNS = [
-    Run(  # the source's network and schedule: a minute or two a network on a GPU, twelve hours on a core
+    Run(  # the source's network and schedule: two to four minutes a network on a GPU, twelve hours on a core
         "practice/photographs",
         photographs,
         grid(alpha=np.logspace(-1, 1, 5).tolist(), seed=range(2)),

@@ -29,14 +29,18 @@ from lib.site.toc import chapters, notebooks
 
 ENVIRONMENT = {"MPLBACKEND": "agg", "OMP_NUM_THREADS": "1"}  # of the kernels: no figures, and one core each
 BEFORE = """\
-import json, os, sys
-opened = set()
-sys.addaudithook(lambda event, given: event == "open" and opened.add(os.path.abspath(str(given[0]))))
+def _watch(opened, path):
+    import sys
+    sys.addaudithook(lambda event, given: event == "open" and opened.add(path(str(given[0]))))
+    return opened
+import os
+_opened = _watch(set(), os.path.abspath)  # a chapter may call its own variables as it likes
 from lib import claims
 claims.insist = False"""
 AFTER = """\
-modules = {module.__file__ for name, module in sys.modules.items() if name.split(".")[0] == "lib"}
-print(json.dumps(sorted(modules | {path for path in opened if path.endswith(".nc")})))"""
+import json, sys
+_modules = {module.__file__ for name, module in sys.modules.items() if name.split(".")[0] == "lib"}
+print(json.dumps(sorted(_modules | {path for path in _opened if path.endswith(".nc")})))"""
 
 
 def run(root: Path, names: list[str], seeds: int = 20, jobs: int | None = None) -> Path:
