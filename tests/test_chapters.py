@@ -109,33 +109,21 @@ def test_code_has_at_most_99_columns_and_the_layout_of_ruff(chapter, tmp_path):
 
 
 @each_notebook
-def test_every_code_cell_has_been_executed_in_order(chapter):
+def test_the_committed_run_is_the_default_one_in_order_and_small(chapter):
     counts = [cell.execution_count for cell in code_cells(chapter)]
     assert counts == list(range(1, len(counts) + 1))
-
-
-@each_notebook
-def test_the_committed_run_is_the_default_one(chapter):
     assert notebook(chapter).metadata.get("run") == execute.Settings()._asdict()
+    assert (ROOT / "book" / f"{chapter}.ipynb").stat().st_size < MOST_BYTES
 
 
 @each_notebook
-def test_no_output_is_an_error(chapter):
-    assert not [output.evalue for output in outputs(chapter) if output.output_type == "error"]
-
-
-@each_notebook
-def test_no_output_is_a_warning_or_names_a_folder_of_this_machine(chapter):
+def test_no_output_is_an_error_or_a_warning_or_names_a_folder_of_this_machine(chapter):
     for output in outputs(chapter):
+        assert output.output_type != "error", output.evalue
         assert output.get("name") != "stderr", output.text
         texts = [output.get("text", "")] + [text for mime, text in output.get("data", {}).items() if mime.startswith("text/")]
         for text in texts:
             assert not re.search(f"{MACHINE}|{SCRATCH}", text), text
-
-
-@each_notebook
-def test_notebook_is_small(chapter):
-    assert (ROOT / "book" / f"{chapter}.ipynb").stat().st_size < MOST_BYTES
 
 
 @each_notebook
@@ -184,11 +172,6 @@ def test_what_a_table_of_coverage_names_is_there(document):
         assert item.chapter in document.minutes and item.chapter in chapters(ROOT), item.item
     anchors = [coverage.anchor(document, item) for item in document.items]
     assert len(anchors) == len(set(anchors))
-
-
-def test_claim_ids_are_unique():
-    counts = Counter(record["id"] for record in read(ROOT))
-    assert not [name for name, count in counts.items() if count > 1]
 
 
 @each_notebook
@@ -250,9 +233,9 @@ def test_claims_typeset_their_signs(chapter):
             assert not re.search(r"(?<![a-z])[A-Za-zα-ω]_\w|\w\^|\b[a-z]0\b", words), (record["id"], said)
 
 
-def test_figure_names_are_unique():
+def test_names_of_claims_and_figures_are_unique():
     figures = [cell.metadata.get("mystnb", {}).get("figure", {}) for name in NOTEBOOKS for cell in code_cells(name)]
-    counts = Counter(figure["name"] for figure in figures if "name" in figure)
+    counts = Counter([record["id"] for record in read(ROOT)] + [figure["name"] for figure in figures if "name" in figure])
     assert not [name for name, count in counts.items() if count > 1]
 
 

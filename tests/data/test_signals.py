@@ -7,7 +7,7 @@ from scipy.special import erf
 
 from lib import data
 from lib.data import compiled
-from lib.data.signals import FIELDS, _circulant_root, normals
+from lib.data.signals import FIELDS, normals
 
 
 def ring_distance(n):
@@ -40,13 +40,6 @@ def test_nlgp_has_its_covariance_and_its_class_order(n, gain):
     assert np.all(np.abs(x.mean(axis=0)) < 5 / np.sqrt(len(x)))
 
 
-def test_nlgp_goes_from_gaussian_to_sign():
-    """The fourth moment of variance 1 falls from 3 to 1, and a sign has two values."""
-    kurtosis = [np.mean(data.nlgp(0, 20_000, 5, (1, 1), gain)[0] ** 4) for gain in (0.01, 0.5, 1, 3, 100)]
-    assert np.all(np.diff(kurtosis) < 0) and abs(kurtosis[0] - 3) < 0.1 and abs(kurtosis[-1] - 1) < 0.02
-    assert np.median(np.abs(np.abs(data.nlgp(0, 2000, 5, (1, 1), 1e4)[0]) - 1)) < 1e-3
-
-
 def test_nlgp_of_a_long_length_keeps_variance_1():
     """At n = 10 and ξ = 5 the correlation has the eigenvalue −.22: it is clipped, and the scale kept."""
     x, y = data.nlgp(3, 60_000, 10, (5, 20), 2.0)
@@ -72,10 +65,6 @@ def test_signals_come_from_their_seed_in_balanced_classes(draw):
     assert draw(0, 1)[0].shape[0] == draw(0, 1)[1].shape[0] == 1
     labels = draw(2, 4000)[1]
     assert labels.shape == (4000,) and set(labels) == {0.0, 1.0} and abs(labels.mean() - 0.5) < 0.04
-    with pytest.raises(ValueError, match="samples"):
-        draw(0, 0)
-    with pytest.raises(ValueError, match="samples"):
-        draw(0, 2.5)
 
 
 def test_gaussian_clone_is_gaussian_with_the_covariances_in_class_order():
@@ -103,46 +92,6 @@ def test_single_pulse_is_one_pulse_of_its_class_or_its_inverse(xi, widths):
     assert abs(np.mean(ones > n / 2) - 0.5) < 0.03 or xi[1][0] == 0.5
     np.testing.assert_allclose(x.mean(axis=0), 0.5, atol=0.02)  # any start is as likely
     np.testing.assert_array_equal(data.single_pulse(0, 20_000, n, xi, signed=True)[0], 2 * x - 1)
-
-
-def test_single_pulse_has_the_sources_widths_by_default():
-    explicit = data.single_pulse(4, 500, 100, ((0.1, 0.2), (0, 0.1)))
-    np.testing.assert_array_equal(data.single_pulse(4, 500, 100)[0], explicit[0])
-
-
-def test_single_pulse_of_width_n_is_constant():
-    x, _ = data.single_pulse(0, 50, 4, ((0.9, 1.0), (0.75, 1.0)))
-    assert np.all(x == x[:, :1]) and set(np.unique(x)) == {0, 1}
-
-
-@pytest.mark.parametrize(
-    "call, says",
-    [
-        (lambda: data.nlgp(0, 3, 0, (1, 1), 1), "n is 0"),
-        (lambda: data.nlgp(0, 3, 5, (1, 0), 1), "xi"),
-        (lambda: data.nlgp(0, 3, 5, (-1, 1), 1), "xi"),
-        (lambda: data.nlgp(0, 3, 5, 1, 1), "xi"),
-        (lambda: data.nlgp(0, 3, 5, (1, 2, 3), 1), "xi"),
-        (lambda: data.nlgp(0, 3, 5, (1, np.nan), 1), "xi"),
-        (lambda: data.nlgp(0, 3, 5, (1, np.inf), 1), "xi"),
-        (lambda: data.nlgp(0, 3, 5, (1, 1), np.inf), "gain"),
-        (lambda: data.nlgp(0, 3, 5, (1, 1), 0), "gain"),
-        (lambda: data.nlgp(0, 3, 5, (1, 1), -2), "gain"),
-        (lambda: data.gaussian_clone(0, 3, np.eye(2), np.eye(3)), "do not fit"),
-        (lambda: data.gaussian_clone(0, 3, np.ones((2, 3)), np.ones((2, 3))), "sigma1 has shape"),
-        (lambda: data.gaussian_clone(0, 3, np.eye(2), [[1, 2], [0, 1]]), "sigma0 must be symmetric"),
-        (lambda: data.gaussian_clone(0, 3, np.eye(2), [[1, 2], [2, 1]]), "positive semidefinite"),
-        (lambda: data.single_pulse(0, 3, 30, ((0.2, 0.1), (0, 0.1))), "0 <= low < high <= 1"),
-        (lambda: data.single_pulse(0, 3, 30, ((0.1, 0.2), (-0.1, 0.1))), "0 <= low < high <= 1"),
-        (lambda: data.single_pulse(0, 3, 30, (0.1, 0.2)), "two intervals"),
-        (lambda: data.single_pulse(0, 3, 30, ((0.1, 1.2), (0, 0.1))), "0 <= low < high <= 1"),
-        (lambda: data.single_pulse(0, 3, 5, ((0.1, 0.15), (0.5, 1))), "no whole number of sites"),
-        (lambda: data.single_pulse(0, 3, 0), "n is 0"),
-    ],
-)
-def test_signals_refuse_what_they_cannot_draw(call, says):
-    with pytest.raises(ValueError, match=says):
-        call()
 
 
 @pytest.mark.parametrize("kind", FIELDS)
@@ -178,13 +127,6 @@ def test_fields_differ_from_a_gaussian_where_they_should():
     assert 2.9 > fourth("smoothed uniform") > fourth("uniform")  # a sum of many is nearly Gaussian
 
 
-def test_an_unknown_field_is_refused():
-    with pytest.raises(ValueError, match="want one of arcsine"):
-        data.symmetric_field(0, 10, 12, (2.0, 1.0), "noise")
-    with pytest.raises(ValueError, match="two positive correlation lengths"):
-        data.symmetric_field(0, 10, 12, (2.0, 0.0), "uniform")
-
-
 def test_single_precision_draws_the_same_process():
     """Other numbers, since they are drawn in another way, of the same law."""
     x, y = data.nlgp(1, 60_000, 9, (1.5, 0.7), 3.0, "float32")
@@ -194,8 +136,6 @@ def test_single_precision_draws_the_same_process():
     double, labels = data.nlgp(1, 60_000, 9, (1.5, 0.7), 3.0)
     np.testing.assert_array_equal(labels, y)
     assert not np.allclose(double, x)
-    with pytest.raises(ValueError, match="want one of float64, float32"):
-        data.nlgp(1, 3, 9, (1.5, 0.7), 3.0, "float16")
 
 
 def test_normals_are_normal():
@@ -204,13 +144,6 @@ def test_normals_are_normal():
     assert stats.kstest(z.ravel().astype(float), "norm").pvalue > 0.01
     assert abs(np.corrcoef(z.ravel()[:-1], z.ravel()[1:])[0, 1]) < 0.01
     assert abs(stats.kurtosis(z.ravel())) < 0.05
-
-
-def test_tails_of_normals_are_those_of_the_normal_law():
-    z = np.abs(normals(np.random.default_rng(1), (4_000_000,)))
-    for bound in (1, 2, 3, 4, 4.5):
-        expected = 2 * stats.norm.sf(bound) * z.size
-        assert abs((z > bound).sum() - expected) < 4 * np.sqrt(expected)
 
 
 def test_words_are_the_published_ones():
@@ -260,7 +193,18 @@ def test_bent_rows_are_erf_in_their_places():
     np.testing.assert_allclose(out[rows][small], expected[small], rtol=2e-5)
 
 
-def test_the_root_is_that_of_the_covariance_around_the_ring():
-    root = _circulant_root(9, 1.5)
-    np.testing.assert_allclose(root, root.T, atol=1e-15)
-    np.testing.assert_allclose(root @ root, np.exp(-(ring_distance(9) ** 2) / 1.5**2), atol=1e-12)
+@pytest.mark.parametrize(
+    "call, says",
+    [
+        (lambda: data.nlgp(0, 3, 5, (1, 0), 1), "want two positive correlation lengths"),
+        (lambda: data.nlgp(0, 3, 5, (1, 2, 3), 1), "want two positive correlation lengths"),
+        (lambda: data.gaussian_clone(0, 3, np.eye(2), np.eye(3)), "do not fit"),
+        (lambda: data.single_pulse(0, 3, 30, ((0.2, 0.1), (0, 0.1))), "0 <= low < high <= 1"),
+        (lambda: data.single_pulse(0, 3, 30, ((0.1, 1.2), (0, 0.1))), "0 <= low < high <= 1"),
+        (lambda: data.single_pulse(0, 3, 30, (0.1, 0.2)), "two intervals"),
+        (lambda: data.single_pulse(0, 3, 5, ((0.1, 0.15), (0.5, 1))), "no whole number of sites"),
+    ],
+)
+def test_lengths_that_no_signal_has_are_refused(call, says):
+    with pytest.raises(ValueError, match=says):
+        call()

@@ -14,14 +14,6 @@ def test_two_points_lie_at_the_given_distances():
         np.testing.assert_array_equal(array, [[start], [start]])
 
 
-@pytest.mark.parametrize("bad", [-0.1, np.nan, np.inf])
-def test_two_points_refuses_what_is_no_distance(bad):
-    with pytest.raises(ValueError, match="input_distance"):
-        data.two_points(bad, 1)
-    with pytest.raises(ValueError, match="target_distance"):
-        data.two_points(1, bad)
-
-
 def test_xor_in_its_order():
     inputs, targets = data.xor()
     np.testing.assert_array_equal(inputs, [[0, 0], [1, 0], [0, 1], [1, 1]])
@@ -46,17 +38,3 @@ def test_blobs_are_the_plain_loop(side, pixels):
                 assert targets[point] == [x if context == 0 else y]
                 point += 1
     assert inputs.shape == (point, pixels**2 + 2) and targets.shape == (point, 1) and len(features.x) == point
-
-
-def test_blobs_have_the_sources_size():
-    inputs, targets, features = data.blobs()
-    assert inputs.shape == (1800, 27) and targets.shape == (1800, 1)
-    assert all(column.shape == (1800,) for column in features)
-
-
-@pytest.mark.parametrize("bad", [0, 1, 2.5, -3, np.nan, np.inf])
-def test_blobs_refuses_odd_sizes(bad):
-    with pytest.raises(ValueError, match="side"):
-        data.blobs(side=bad)
-    with pytest.raises(ValueError, match="pixels"):
-        data.blobs(pixels=bad)

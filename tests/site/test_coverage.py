@@ -2,7 +2,6 @@
 
 import pytest
 import xarray as xr
-from docutils import nodes
 
 from lib.claims import CORRECTED, REPRODUCED
 from lib.site import coverage
@@ -62,16 +61,11 @@ def test_a_chapter_has_its_own_items_and_says_a_command_that_is_always_the_same_
     assert written.endswith("\n\nRecomputed by `python -m lib run two`, 90 min.")
 
 
-def test_the_page_has_a_section_for_each_document(root):
-    assert coverage.where(root) == {"documents": "## A paper on one thing\n\n```{coverage} paper\n```"}
-
-
 @pytest.mark.parametrize(
     "old, new, message",
     [
         ("claims: [grows, two/stays, shrinks], ", "", "want a claim or a label"),
         ("says: it grows", "sais: it grows", "sais"),
-        ("short: Paper\n", "", "short"),
         ("missing: too dear", "missing: too dear, where: fig-one", "want a claim or a label"),
     ],
 )
@@ -84,9 +78,3 @@ def test_a_file_that_lacks_something_is_named(root, old, new, message):
 def test_a_claim_that_is_gone_is_named(root):
     with pytest.raises(ValueError, match=r"paper\.yml, Figure 1\(b\): no notebook has the claim one/grows"):
         coverage.table(root, coverage.read(root, "paper"), RECORDS[1:])
-
-
-def test_every_row_has_an_anchor_of_its_own(root):
-    document = coverage.read(root, "paper")
-    anchors = [coverage.anchor(document, item) for item in document.items]
-    assert len(set(anchors)) == 4 and anchors == [nodes.make_id(anchor) for anchor in anchors]

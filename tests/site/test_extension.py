@@ -1,17 +1,8 @@
-"""What the site adds to Jupyter Book: what pages take, repairs."""
+"""What the site repairs of Jupyter Book's pages."""
 
-from pathlib import Path
 from types import SimpleNamespace
 
-from lib.site import extension, ledger, pages
-
-ROOT = Path(__file__).parents[2]
-
-
-def test_the_pages_get_what_they_take():
-    config = SimpleNamespace(myst_substitutions={"other": "kept"})
-    extension.fill(SimpleNamespace(srcdir=ROOT), config)
-    assert config.myst_substitutions == {"other": "kept"} | pages.substitutions(ROOT, ledger.read(ROOT))
+from lib.site import extension
 
 
 def script(filename="", body=""):
@@ -30,9 +21,3 @@ def test_repairs_leave_everything_else_as_it_is():
         '<p>one</p><div class="scrolling" tabindex="0"><table class="a">\n<tr></tr></table></div>'
         '<div class="citation-list">two</div>'
     )
-
-
-def test_a_page_without_a_body_is_mended_too():
-    context = {"script_files": []}
-    extension.mend(None, "search", "search.html", context, None)
-    assert context == {"script_files": [], "body": ""}

@@ -27,9 +27,8 @@ def references():
 
 
 @each_chapter
-@pytest.mark.parametrize("solved", [False, True])
-def test_a_set_asks_the_problems_of_its_chapter_in_plain_words(chapter, references, solved):
-    written = problems.notebook(references, chapter, solved)
+def test_a_set_asks_the_problems_of_its_chapter_in_plain_words(chapter, references):
+    written = problems.notebook(references, chapter, solved=True)
     assert not markup(words(written))
     asked = {cell.id: cell.source for cell in written.cells}
     points = {cell.id: cell.metadata["nbgrader"].get("points") for cell in written.cells}
@@ -85,9 +84,7 @@ def names(code, context):
 @each_chapter
 def test_a_chapter_can_be_read_in_jupyter_with_a_caption_for_each_figure(chapter, references):
     executed = json.loads((ROOT / "book" / f"{chapter}.ipynb").read_text(encoding="utf-8"))
-    before = json.dumps(executed)
     shown = references.notebook(executed)
-    assert json.dumps(executed) == before
     nbformat.validate(nbformat.from_dict(shown))
     assert not markup(words(shown))
     figures = [cell["metadata"].get("mystnb", {}).get("figure") for cell in executed["cells"]]

@@ -1,7 +1,5 @@
 """Problem sets, of a small chapter: the files, what nbgrader is told, and mistakes by name."""
 
-from pathlib import Path
-
 import pytest
 import small_book
 
@@ -9,20 +7,39 @@ from lib.__main__ import main
 from lib.site import problems
 from lib.site.myst import References
 
-PROBLEMS = Path(__file__).with_name("problem_set.md")
-EXERCISES = """
+EXERCISE = """
 ```{exercise} Two steps
 :label: one-ex-two
 :class: problem
 
 *Medium.* Two weights have the curvatures 1 and 10. Choose two learning rates so that both errors vanish after two steps.
 ```
+"""
+SOLUTION = f"""{small_book.HEADER}
 
-```{exercise} Many curvatures
-:label: one-ex-many
-:class: problem
+# Solutions
 
-*Hard.* The curvatures of many weights are spread evenly over $(0, 1)$. How does their mean loss fall under gradient flow?
+## one-ex-two
+
+The first rate ends the first error, the second the other.
+
+**Rubric.**
+
+- 3 points: what a step does to each error
+- 2 points (checked): two rates that do it
+
+```{{code-cell}} ipython3
+:tags: [answer]
+
+### BEGIN SOLUTION
+rates = [1.0, 0.1]
+### END SOLUTION
+```
+
+```{{code-cell}} ipython3
+:tags: [check]
+
+assert len(rates) == 2
 ```
 """
 
@@ -32,25 +49,16 @@ def root(tmp_path):
     root = small_book.write(tmp_path)
     (root / "book" / "problems").mkdir()
     with (root / "book" / "one.md").open("a", encoding="utf-8") as lesson:
-        lesson.write(EXERCISES)
-    text = PROBLEMS.read_text(encoding="utf-8").replace("NAME", "one")
-    (root / "book" / "problems" / "one.md").write_text(text, encoding="utf-8")
+        lesson.write(EXERCISE)
+    (root / "book" / "problems" / "one.md").write_text(SOLUTION)
     return root
-
-
-def spoil(root, place, old, new):
-    path = root / "book" / f"{place}.md"
-    text = path.read_text(encoding="utf-8")
-    assert old in text
-    path.write_text(text.replace(old, new), encoding="utf-8")
 
 
 def test_cells_say_to_nbgrader_what_they_are(root):
     cells = {cell.id: cell.metadata["nbgrader"] for cell in problems.notebook(References(root), "one", solved=False).cells}
-    facts = {name.removeprefix("one-ex-two-"): one for name, one in cells.items() if name.startswith("one-ex-two")}
-    assert {name for name, one in facts.items() if one["solution"]} == {"words", "answer"}
-    assert {name: one["points"] for name, one in facts.items() if one["grade"]} == {"words": 3, "check": 2}
-    assert {name for name, one in facts.items() if not one["locked"]} == {"words", "answer"}
+    assert {name: one["points"] for name, one in cells.items() if one["grade"]} == {"one-ex-two-words": 3, "one-ex-two-check": 2}
+    for fact, wanted in (("solution", True), ("locked", False)):
+        assert [name for name, one in cells.items() if one[fact] == wanted] == ["one-ex-two-words", "one-ex-two-answer"]
     assert all(one["grade_id"] == name for name, one in cells.items())
 
 
@@ -72,11 +80,12 @@ def test_the_command_keeps_solutions_in_a_folder_of_their_own(root, monkeypatch,
         ("problems/one", "one-ex-two", "one-ex-lost", "has no problem one-ex-lost"),
         ("one", "*Medium.* Two", "See {eq}`eq-lost`. Two", "no words for {eq}`eq-lost`"),
         ("one", "*Medium.* Two", "{cite:t}`nobody`. Two", "no words for {cite:t}`nobody`"),
-        ("one", "*Medium.* Two", "{term}`loss`. Two", "no words for {term}`loss`"),
         ("one", "*Medium.* Two", "~~~{tab-set}\n~~~\nTwo", "no words for {tab-set}"),
     ],
 )
 def test_what_a_problem_lacks_is_said(root, place, old, new, said):
-    spoil(root, place, old, new)
+    path = root / "book" / f"{place}.md"
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
     with pytest.raises(ValueError, match=said):
         problems.notebook(References(root), "one", solved=True)

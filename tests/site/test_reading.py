@@ -22,13 +22,9 @@ def test_numbers_in_the_text_are_marked(text, marked):
     assert reading.whole_numbers(text) == expected
 
 
-def table(*heads):
-    cells = "".join(f'<th class="head"><p>{head}</p></th>\n' for head in heads)
-    head = f'<table class="table">\n<thead>\n<tr class="row-odd">{cells}</tr>\n</thead>\n'
-    return head + "<tbody><tr><td><p>verdict</p></td></tr></tbody></table>"
-
-
 def test_tables_of_claims_are_marked():
-    claims, errata, other = table("claim", "statement", "verdict"), table("place", "verdict", "bound"), table("claim", "bound")
-    marked = reading.ledger_tables(claims + errata + other)
-    assert marked == claims.replace('"table"', '"table ledger"') + errata + other
+    claims = (
+        '<table class="table">\n<thead>\n<tr class="row-odd"><th><p>claim</p></th>\n<th><p>verdict</p></th></tr></thead></table>'
+    )
+    errata = claims.replace("claim", "place")
+    assert reading.ledger_tables(claims + errata) == claims.replace('"table"', '"table ledger"') + errata

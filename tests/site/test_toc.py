@@ -31,22 +31,8 @@ def test_pages_and_chapters_come_in_the_order_of_the_file(tmp_path):
     assert toc.notebooks(tmp_path, ["d"]) == ["d", "evidence/d"]
 
 
-@pytest.mark.parametrize("text", [None, "", "root: book/index\nchapters:\n  - file: book/notes\n"])
-def test_a_folder_without_chapters_is_no_book(tmp_path, text):
-    if text is not None:
-        (tmp_path / "_toc.yml").write_text(text)
-    with pytest.raises(ValueError, match=r"_toc\.yml"):
-        toc.chapters(tmp_path)
-
-
-def test_an_empty_table_of_contents_names_no_page(tmp_path):
-    (tmp_path / "_toc.yml").write_text("")
-    with pytest.raises(ValueError, match="names no page"):
-        toc.pages(tmp_path)
-
-
-def test_a_title_is_the_first_heading_and_else_the_name(tmp_path):
-    (tmp_path / "book").mkdir()
-    (tmp_path / "book" / "one.md").write_text("---\nkey: value\n---\n\n# The title\n\n## A section\n")
-    (tmp_path / "book" / "two.md").write_text("no heading\n")
-    assert (toc.title(tmp_path, "one"), toc.title(tmp_path, "two")) == ("The title", "two")
+@pytest.mark.parametrize("names, text", [(toc.pages, ""), (toc.chapters, "root: book/index\nchapters:\n  - file: book/notes\n")])
+def test_a_table_of_contents_without_pages_or_chapters_is_named(tmp_path, names, text):
+    (tmp_path / "_toc.yml").write_text(text)
+    with pytest.raises(ValueError, match=r"_toc\.yml names no (page|chapter)"):
+        names(tmp_path)

@@ -4,12 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from lib.data.arithmetic import modular
-from lib.measures import accuracy
-from lib.networks import Convolutional, Dense, Transformer
-from lib.training import cross_entropy, descent, half_squared_error, train, two_layer
-from lib.training.active import ActiveSet
-from lib.training.descent import Data
+from lib.networks import Convolutional, Dense
+from lib.training import descent, half_squared_error, train
 
 RATES = np.array([0.02, 0.3, 0.1, 0.05, 0.2])
 
@@ -19,9 +15,9 @@ def weights(parameters, outputs, hidden):
     return {name: (tuple(f"{name}{axis}" for axis in range(1, each.ndim)), each) for name, each in seen.items()}
 
 
-def data(points, *members, outputs=2):
+def data(points, *members):
     rng = np.random.default_rng(0)
-    return rng.normal(size=(*members, points, 3)), rng.normal(size=(*members, points, outputs))
+    return rng.normal(size=(*members, points, 3)), rng.normal(size=(*members, points, 2))
 
 
 def assert_stopped(found, free, stops, rtol=0.0):
@@ -37,44 +33,30 @@ def assert_stopped(found, free, stops, rtol=0.0):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize(
     "method",
-    [{"optimizer": "adam", "weight_decay": 0.1}, {"momentum": 0.5, "batch_size": 9, "weight_decay": 0.1}],
-    ids=["adam", "batches"],
+    [{}, {"optimizer": "adam", "weight_decay": 0.1}, {"momentum": 0.5, "batch_size": 3, "weight_decay": [0, 0.1, 0.2, 0, 0.3]}],
+    ids=["plain", "adam", "batches"],
 )
 @pytest.mark.parametrize(
     "network",
-    [Dense((3, 7, 2), "elu"), Dense((3, 6, 2), "tanh", dropout=0.3), Convolutional(3, 2, 13, 3, 4, 3, "elu")],
+    [Dense((3, 7, 2), "tanh"), Dense((3, 6, 2), "tanh", dropout=0.3), Convolutional(3, 2, 13, 3, 4, 3, "elu")],
     ids=["dense", "dropout", "convolutional"],
 )
 @pytest.mark.parametrize("own", [False, True])
 def test_who_goes_on_is_the_same_on_a_cpu_bitwise_without_adam(network, method, dtype, own):
-    inputs, targets = data(40, *[5] * own)
+    inputs, targets = data(12, *[5] * own)
     parameters = network.initialize(0, 5, dtype=dtype)
     rates = RATES / (10 if "optimizer" in method else 3)
     settings = {"learning_rate": rates, "steps": 24, "record": np.arange(0, 25, 3), "observe": weights, "layers": None} | method
-    settings |= {"test": (inputs, targets), "metrics": {"far": lambda y, t: (y - t).abs().amax((-1, -2))}}
+    settings |= {"test": (inputs[..., :9, :], targets[..., :9, :]), "metrics": {"far": lambda y, t: (y - t).abs().amax((-1, -2))}}
     free = train(network, parameters, inputs, targets, **settings)
     for leaving in (1, 3, 4):  # one of five goes on alone
-        bound = float(np.sort(free.far.min("step"))[leaving])
-        found = train(network, parameters, inputs, targets, stop_when=lambda seen, to=bound: seen["far"] < to, **settings)
-        below = free.far.values < bound
+        bound = float(np.sort(free.test_far.min("step"))[leaving])
+        found = train(network, parameters, inputs, targets, stop_when=lambda seen, to=bound: seen["test_far"] < to, **settings)
+        below = free.test_far.values < bound
         # Adam's fused products and sums round the last few entries of an array another way.
         rtol = 0 if "optimizer" not in method else 1e-4 if dtype == torch.float32 else 1e-11
         assert_stopped(found, free, [int(row.argmax()) if row.any() else None for row in below], rtol)
         assert np.sum(found.stopped >= 0) == leaving
-
-
-def test_stop_at_an_accuracy_on_the_test_set():
-    """A transformer learns products; members that have learned them leave."""
-    network, (tokens, labels) = Transformer(7, 4, 8, 2), modular(5, "multiplication")
-    parameters = network.initialize(1, 4)
-    settings = {"learning_rate": [0.03, 0.01, 0.003, 0.02], "optimizer": "adam", "loss": cross_entropy, "steps": 60}
-    settings |= {"metrics": {"accuracy": accuracy}, "test": (tokens, labels), "record": np.arange(0, 61, 5), "batch_size": 16}
-    free = train(network, parameters, tokens, labels, **settings)
-    level = float(np.sort(free.test_accuracy.max("step"))[1])
-    found = train(network, parameters, tokens, labels, stop_when=lambda seen: seen["test_accuracy"] >= level, **settings)
-    reached = free.test_accuracy.values >= level
-    assert_stopped(found, free, [int(row.argmax()) if row.any() else None for row in reached], 1e-3)
-    assert sorted(found.stopped.values > -1) == [False, True, True, True]
 
 
 def test_losses_and_metrics_may_know_members_by_their_places():
@@ -128,59 +110,11 @@ def test_nothing_is_computed_for_those_who_have_left(monkeypatch):
     assert sizes[-1] == (2, 2)
 
 
-def test_a_member_that_diverges_is_dropped_and_shows_its_last_state():
-    network, (inputs, targets) = Dense((3, 7, 2), "relu"), data(7)
-    parameters = network.initialize(0, 4)
-    settings = {"momentum": 0.5, "steps": 60, "observe": weights}
-    with np.errstate(all="ignore"):
-        found = train(network, parameters, inputs, targets, learning_rate=[0.01, 1e4, 0.02, 1e5], **settings)
-    calm = train(network, parameters, inputs, targets, learning_rate=[0.01, 0.01, 0.02, 0.01], **settings)
-    for m in (1, 3):
-        lost = int(found.diverged[m])
-        assert lost > 0 and not np.isfinite(found.loss[m].sel(step=lost)) and np.all(np.isfinite(found.loss[m, :lost]))
-        last = found.isel(member=m).sel(step=slice(lost, None))
-        for name in ("loss", "weight1", "outputs"):
-            assert np.array_equal(last[name], np.broadcast_to(last[name][0], last[name].shape), equal_nan=True)
-    for m in (0, 2):
-        assert found.isel(member=m).identical(calm.isel(member=m))
-
-
-@pytest.mark.parametrize("own", [False, True])
-def test_a_batched_stack_of_two_layers_drops_members(own):
-    """As on a GPU, where one stack holds all members."""
-    inputs, targets = (torch.from_numpy(v) for v in data(20, *[4] * own, outputs=1))
-    network = Dense((3, 8, 1), "relu", bias=False)
-    parameters = network.initialize(0, 4, dtype=torch.float64)
-    rates = {name: np.array([0.05, 0.1, 0.02, 0.03]) for name in parameters}
-    whole, part = (two_layer.Stack(parameters, inputs, targets, rates) for _ in range(2))
-    points = Data(inputs, targets, own)
-    members = ActiveSet(part, network, points)
-    for going, left in (([1, 1, 1, 1], 4), ([1, 0, 1, 1], 3), ([0, 0, 1, 0], 1)):
-        whole.advance(5)
-        members.stack.advance(5)
-        expected, seen = whole.look((0,)), members.look((0,))
-        here = members.active.copy()
-        for ours, theirs in zip(
-            [seen.losses, *seen.parameters.values(), *seen.hidden],
-            [expected[0], *expected[1].values(), *expected[3]],
-            strict=True,
-        ):
-            torch.testing.assert_close(ours[here], theirs[here], rtol=1e-9, atol=1e-12)
-        torch.testing.assert_close(seen.answers, seen.outputs)
-        members.keep(np.array(going, bool))
-        assert part.members == left
-    before = seen.parameters["weight1"].clone()
-    members.stack.advance(5)
-    after = members.look((0,)).parameters["weight1"]
-    assert [torch.equal(before[m], after[m]) for m in range(4)] == [True, True, False, True]
-
-
 @pytest.mark.parametrize(
     "stop_when, message",
     [
         (lambda seen: seen["accuracy"] > 0.9, "stop_when asks for 'accuracy': recorded are loss"),
         (lambda seen: seen["loss"], r"stop_when gives float32 \(2,\): want a mask \(2,\)"),
-        (lambda seen: True, r"stop_when gives bool \(\): want a mask \(2,\)"),
     ],
 )
 def test_bad_conditions_are_refused(stop_when, message):

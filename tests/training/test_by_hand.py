@@ -48,21 +48,6 @@ def test_gradients_are_those_of_automatic_differentiation(activation, bias, loss
     assert torch.equal(ours.data.inputs, data[0]) and torch.equal(ours.data.targets, data[1])
 
 
-def test_members_that_leave_take_their_momenta_and_rates_with_them():
-    """Others go on as they would have; what was seen before stays as it was."""
-    network = Dense((4, 7, 3), "tanh")
-    many, few = (stack(network, 4, True, half_squared_error) for _ in range(2))
-    for one in (many, few):
-        one.advance(3)
-    before = {name: value.clone() for name, value in few.parameters.items()}
-    seen = few.parameters
-    few.keep(torch.tensor([1, 3]))
-    for one in (many, few):
-        one.advance(3)
-    for name, value in few.parameters.items():
-        assert torch.equal(value, many.parameters[name][[1, 3]]) and torch.equal(seen[name], before[name])
-
-
 @pytest.mark.parametrize("shape", [(2, 5, 1), (2, 1, 3), (2, 4, 3)], ids=str)
 def test_targets_that_do_not_fit_are_refused(shape):
     """Those that are drawn at a step were not seen before."""

@@ -10,37 +10,9 @@ import pytest
 import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from torch import nn
 
 from lib.networks import Convolutional, Dense
-from lib.training import descent, fused, half_squared_error, loop, train
-
-MODULES = {
-    "linear": nn.Identity,
-    "relu": nn.ReLU,
-    "leaky_relu": nn.LeakyReLU,
-    "elu": nn.ELU,
-    "tanh": nn.Tanh,
-    "swish": nn.SiLU,
-}
-
-
-class Plain(nn.Module):
-    def __init__(self, network, parameters):
-        super().__init__()
-        self.sigma, self.skip, self.linears = MODULES[network.activation](), network.skip, nn.ModuleList()
-        for i, (into, out) in enumerate(zip(network.widths[:-1], network.widths[1:], strict=True), start=1):
-            linear = nn.Linear(into, out)
-            linear.weight.data, linear.bias.data = parameters[f"weight{i}"].clone(), parameters[f"bias{i}"].clone()
-            self.linears.append(linear)
-
-    def forward(self, h):
-        hidden = []
-        for i, linear in enumerate(self.linears[:-1]):
-            h = self.sigma(linear(h))
-            hidden.append(h + hidden[i - 2] if self.skip and i >= 2 else h)
-            h = hidden[-1]
-        return self.linears[-1](h), hidden
+from lib.training import descent, fused, half_squared_error, loop, train, two_layer
 
 
 def assert_plain(network, points, dtype, steps, rtol, seed=0, learning_rate=0.005):
@@ -50,21 +22,20 @@ def assert_plain(network, points, dtype, steps, rtol, seed=0, learning_rate=0.00
     parameters = {name: value[0] for name, value in network.initialize(seed, dtype=dtype).items()}
     parameters = {n: v if v.ndim > 1 else torch.from_numpy(rng.normal(size=v.shape)).to(dtype) / 4 for n, v in parameters.items()}
     rates = {name: learning_rate * (1 + 0.1 * i) for i, name in enumerate(parameters)}
-    model = Plain(network, parameters)
-    leaves = [p for linear in model.linears for p in (linear.weight, linear.bias)]
-    method = torch.optim.SGD([{"params": [leaf], "lr": rate} for leaf, rate in zip(leaves, rates.values(), strict=True)])
+    leaves = {name: value.clone().requires_grad_() for name, value in parameters.items()}
+    method = torch.optim.SGD([{"params": [leaf], "lr": rates[name]} for name, leaf in leaves.items()])
     stack = fused.Stack(network, parameters, inputs, targets, rates)
     for _ in range(steps):
         method.zero_grad()
-        (((model(inputs)[0] - targets) ** 2).sum() / (2 * points)).backward()
+        (((network(leaves, inputs)[0] - targets) ** 2).sum() / (2 * points)).backward()
         method.step()
     stack.advance(steps // 3)
     stack.advance(steps - steps // 3)
     loss, found, outputs, hidden = stack.look(tuple(range(network.depth)))
-    expected, representations = model(inputs)
+    expected, representations = network(leaves, inputs, None)
     for ours, theirs in zip(
         [loss, outputs, *hidden, *found.values()],
-        [half_squared_error(expected, targets), expected, *representations, *leaves],
+        [half_squared_error(expected, targets), expected, *representations, *leaves.values()],
         strict=True,
     ):
         ours, theirs = ours[0].numpy(), theirs.detach().numpy()
@@ -76,7 +47,7 @@ def assert_plain(network, points, dtype, steps, rtol, seed=0, learning_rate=0.00
 @pytest.mark.parametrize("dtype, rtol", [(torch.float32, 1e-4), (torch.float64, 1e-10)])
 @pytest.mark.parametrize("points", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("skip", [False, True])
-@pytest.mark.parametrize("activation", MODULES)
+@pytest.mark.parametrize("activation", fused._KINDS)
 def test_a_hundred_steps_are_those_of_autograd(activation, skip, points, dtype, rtol):
     assert_plain(Dense((3, 13, 13, 13, 13, 1 + points % 3), activation, skip=skip), points, dtype, 100, rtol)
 
@@ -87,7 +58,7 @@ def test_a_hundred_steps_are_those_of_autograd(activation, skip, points, dtype, 
     widths=st.lists(st.integers(1, 11), min_size=1, max_size=4),
     outputs=st.integers(1, 5),
     points=st.integers(1, 7),
-    activation=st.sampled_from(list(MODULES)),
+    activation=st.sampled_from(list(fused._KINDS)),
 )
 @example(seed=0, inputs=1, widths=[1], outputs=1, points=1, activation="relu")
 @example(seed=0, inputs=9, widths=[2], outputs=3, points=2, activation="swish")
@@ -96,54 +67,44 @@ def test_layers_of_any_width(seed, inputs, widths, outputs, points, activation):
     assert_plain(Dense((inputs, *widths, outputs), activation), points, torch.float64, 20, 1e-10, seed, 0.01)
 
 
-def test_the_papers_width():
-    assert_plain(Dense((1, 500, 500, 1)), 2, torch.float32, 100, 1e-4, learning_rate=0.005)
-
-
 def test_rows_beyond_the_first_block_and_several_pairs_of_points():
     widths = (3, 2 * fused.ROWS, 2 * fused.ROWS + 5, 2)
     assert_plain(Dense(widths, "tanh"), 5, torch.float64, 30, 1e-10, learning_rate=0.05)
 
 
-def test_a_stack_leaves_what_it_is_given():
-    network, points = Dense((2, 5, 1), "tanh"), torch.ones(2, 2)
-    parameters = {name: value[0] for name, value in network.initialize(0).items()}
-    before = {name: value.clone() for name, value in parameters.items()}
-    stack = fused.Stack(network, parameters, points, torch.ones(2, 1), dict.fromkeys(parameters, 0.1))
-    stack.advance(3)
-    assert all(torch.equal(value, before[name]) for name, value in parameters.items())
-
-
-SGD = {"optimizer": "sgd"}
-
-
 @pytest.mark.parametrize(
-    "network, points, method, fast",
+    "network, points, method, path",
     [
-        (Dense((1, 4, 1)), 2, SGD, True),
-        (Dense((1, 4, 4, 4, 1), skip=True), 2, SGD, True),
-        (Dense((1, 4, 1)), loop.MOST_FUSED_POINTS, SGD, True),
-        (Dense((1, 4, 1)), loop.MOST_FUSED_POINTS + 1, SGD, False),
-        (Dense((1, 4, 1)), 3, {"batch_size": 3}, True),
-        (Dense((1, 4, 1)), 3, {"batch_size": 2}, False),
-        (Dense((1, 4, 1)), 2, {"momentum": 0.5}, False),
-        (Dense((1, 4, 1)), 2, {"optimizer": "adam"}, False),
-        (Dense((1, 4, 1)), 2, {"loss": lambda outputs, targets: half_squared_error(outputs, targets)}, False),
-        (Dense((1, 4, 1), dropout=0.1), 2, SGD, False),
-        (Dense((1, 4, 1), "erf"), 2, SGD, False),
-        (Dense((1, 4, 1), bias=False), 2, SGD, False),
-        (Dense((1, 4, 1)), 2, {"draw": lambda member, step: (np.ones((2, 1)), np.ones((2, 1)))}, False),
-        (Convolutional(1, 1, 9, 2, 3, 3), 2, SGD, False),
+        (Dense((1, 4, 4, 4, 1), skip=True), 2, {}, fused),
+        (Dense((1, 4, 1)), loop.MOST_FUSED_POINTS, {}, fused),
+        (Dense((1, 4, 1)), loop.MOST_FUSED_POINTS + 1, {}, descent),
+        (Dense((1, 4, 1)), 3, {"batch_size": 3}, fused),
+        (Dense((1, 4, 1)), 3, {"batch_size": 2}, descent),
+        (Dense((1, 4, 1)), 2, {"momentum": 0.5}, descent),
+        (Dense((1, 4, 1)), 2, {"optimizer": "adam"}, descent),
+        (Dense((1, 4, 1)), 2, {"schedule": lambda step: 0.5}, descent),
+        (Dense((1, 4, 1)), 2, {"weight_decay": 0.5}, descent),
+        (Dense((1, 4, 1)), 2, {"loss": lambda outputs, targets: half_squared_error(outputs, targets)}, descent),
+        (Dense((1, 4, 1), dropout=0.1), 2, {}, descent),
+        (Dense((1, 4, 1), "erf"), 2, {}, descent),
+        (Dense((1, 4, 1)), 2, {"draw": lambda member, step: (np.ones((2, 1)), np.ones((2, 1)))}, descent),
+        (Convolutional(1, 1, 9, 2, 3, 3), 2, {}, descent),
+        (Dense((1, 4, 1), "relu", bias=False), 2, {}, two_layer),
+        (Dense((1, 4, 1), "relu", bias=False), 40, {}, two_layer),
+        (Dense((1, 4, 1), "tanh", bias=False), 2, {}, descent),
+        (Dense((1, 4, 2), "relu", bias=False), 2, {}, descent),
+        (Dense((1, 4, 4, 1), "relu", bias=False), 2, {}, descent),
+        (Dense((1, 4, 1), "relu", dropout=0.1, bias=False), 2, {}, descent),
     ],
 )
-def test_which_path_is_taken(network, points, method, fast, monkeypatch):
+def test_which_path_is_taken(network, points, method, path, monkeypatch):
     taken = []
-    for name, stack in (("fused", fused.Stack), ("torch", descent.Stack)):
-        before = stack.__init__
-        monkeypatch.setattr(stack, "__init__", lambda self, *a, n=name, b=before: (taken.append(n), b(self, *a))[1])
-    inputs, targets = np.linspace(-1, 1, points)[:, None], np.linspace(0, 1, points)[:, None]
+    for module in (fused, two_layer, descent):
+        before = module.Stack.__init__
+        monkeypatch.setattr(module.Stack, "__init__", lambda self, *a, m=module, b=before: (taken.append(m), b(self, *a))[1])
+    inputs, targets = np.linspace(-1, 1, points)[:, None], np.ones((points, network.outputs))
     train(network, network.initialize(0, 3), inputs, targets, learning_rate=0.1, steps=1, **method)
-    assert taken == (["fused"] * 3 if fast else ["torch"])
+    assert taken == [path] * (1 if path is descent else 3)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

@@ -20,34 +20,19 @@ def row(bound, values, verdicts=None, name="one/claim", code="0"):
     "bound, values, share",
     [
         (at_most(4), [1, 3, 2], 0.75),
-        (at_most(4), [-1, -3], 0),
         (at_most(-4), [-8, -16], 0.5),
-        (at_least(4), [8, 16], 0.5),
         (at_least(-4), [-1, 3], 0.25),
-        (near(2, 0.5), [2.1, 1.6], 0.8),
-        (near(2, 0), [2, 2], 0),
         (at_least(0), [1, 2], None),
         (at_most(1), [2, 3], 2),
-        (at_least(4), [2, 1], 2),
     ],
 )
 def test_the_share_of_a_bound_is_one_at_its_edge(bound, values, share):
     assert margins.used(row(bound, values)) == (None if share is None else pytest.approx(share))
 
 
-@pytest.mark.parametrize("bound, edge", [(at_most(0.3), 0.3), (at_least(7), 7), (near(1.5, 0.25), 1.75), (at_least(-2), -2)])
-def test_the_share_passes_one_where_the_verdict_turns(bound, edge):
-    step = 1e-6 if bound.holds(edge - 1e-6) else -1e-6
-    assert margins.used(row(bound, [edge - step])) < 1 < margins.used(row(bound, [edge + step], ["reproduced"]))
-
-
-@pytest.mark.parametrize("bound", [at_most(4), at_least(-2), near(3, 1)])
-def test_deviations_count_from_the_mean_to_the_nearer_edge(bound):
-    distance = {"at most 4": 2, "at least -2": 4, "3 ± 1": 0}[str(bound)]  # from a mean of 2, with a deviation of 0.5
-    assert margins.deviations(row(bound, [1.5, 2.5])) == pytest.approx(distance / 0.5)
-
-
-def test_the_distance_counts_from_a_bound_that_is_drawn_with_the_number():
+def test_deviations_count_from_the_mean_to_the_nearer_edge_also_of_a_bound_that_is_drawn_with_the_number():
+    for bound, distance in ((at_most(4), 2), (at_least(-2), 4), (near(3, 1), 0)):  # from a mean of 2, with a deviation of 0.5
+        assert margins.deviations(row(bound, [1.5, 2.5])) == pytest.approx(distance / 0.5)
     drawn = row(near(0, 1), [3.1, 5.3], ["new", "new"]) | {"low": [2, 4], "high": [4, 6]}  # 0.1 and 0.3 off centre
     assert margins.used(drawn) == pytest.approx(0.3)
     assert margins.deviations(drawn) == pytest.approx((1 - 0.2) / 0.1)
@@ -94,18 +79,12 @@ def slope(x):
         ("[hide-input]", "[hide-input, nbval-check-output]", True),
         (":tags: [hide-input]", "---\ntags: [hide-input]\n---", True),
         ("[x, 2, ", "[\n        x,  # the place\n        2,\n        ", True),
-        ('"two of them"', "\"two \" 'of them'", True),
-        ("a slope.", "the slope.", True),
         ('    """Return a slope."""\n', "", True),
         ("\ndef slope", "\nfrom lib import kernels\n\ndef slope", True),
         ("2", "3", False),
-        ("2", "2.0", False),
-        ("2", "None", False),
         ("two of", "one of", False),
-        ("(x)", "(x=1)", False),
-        ("(x):", "(x) -> list:", False),
         ("return [x", "%time [x", False),  # for the notebook only, and no Python
-        ("%", "%%", False),
+        ("%m", "%%m", False),
         ("```\n\n```{code-cell}\n", "", False),
     ],
 )
