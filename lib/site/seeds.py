@@ -34,7 +34,7 @@ def _watch(opened, path):
     sys.addaudithook(lambda event, given: event == "open" and opened.add(path(str(given[0]))))
     return opened
 import os
-_opened = _watch(set(), os.path.abspath)  # a chapter may call its own variables as it likes
+_opened = _watch(set(), os.path.abspath)  # a name that no chapter uses
 from lib import claims
 claims.insist = False"""
 AFTER = """\

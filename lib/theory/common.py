@@ -29,9 +29,9 @@ def orthogonal(n: int, rng: np.random.Generator) -> NDArray:
 def integrate(velocity: Callable[[float, NDArray], NDArray], start: NDArray, times: NDArray) -> NDArray:
     """Integrate a flow from `start` (n,) at time 0 to `times` (T,), which ascend from 0 or later.
 
-    The states (T, n) have about nine digits, small entries only to about 1e-14 of the start's
-    largest (or of 1, if that is smaller); entries below that are not followed, even if they would
-    grow. LSODA takes explicit steps, and implicit ones where these would be held back.
+    The states (T, n) have about nine digits, small entries only to about 1e-14 of the start's largest (or of 1, if that is
+    smaller); entries below that are not followed, even if they would grow. LSODA takes explicit steps, and implicit ones where
+    these would be held back.
 
     Raises
     ------
