@@ -9,12 +9,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 from scipy.integrate import solve_ivp
+from theory.references import balances, magnitudes, mode, seeds
 
 from lib.theory import linear_networks as linear
 from lib.theory import single_neuron
 from lib.theory.common import best_interpolator
 
-seeds = st.integers(0, 2**32 - 1)
 sizes = st.integers(1, 6)
 rates = st.floats(0.2, 5)
 depths = st.integers(1, 3)
@@ -111,15 +111,6 @@ def test_flow_conserves(seed, d, c, h, eta_a, eta_w):
             np.testing.assert_allclose(kept[0, j, k], eta_w * a[j] @ a[k] - eta_a * w[j] @ w[k], atol=1e-13)
 
 
-def test_flow_starts_where_it_is_told_and_reaches_the_target():
-    a, w = network(np.random.default_rng(1), 3, 2, 4)
-    target = np.arange(6.0).reshape(3, 2) / 5
-    start = linear.flow(a, w, np.eye(3), target, 0.0)
-    np.testing.assert_array_equal(start.a[0], a)
-    np.testing.assert_array_equal(start.w[0], w)
-    np.testing.assert_allclose(linear.flow(a, w, np.eye(3), target, [0, 60]).beta[-1], target, atol=1e-8)
-
-
 @given(seed=seeds, d=sizes, c=sizes, h=sizes, eta_a=rates, eta_w=rates)
 def test_the_map_moves_by_the_preconditioned_gradient(seed, d, c, h, eta_a, eta_w):
     rng = np.random.default_rng(seed)
@@ -135,13 +126,14 @@ def test_the_map_moves_by_the_preconditioned_gradient(seed, d, c, h, eta_a, eta_
 # Starts
 
 
-@given(case=isotropic())
-def test_isotropic_initialization_is_isotropic_and_computes_beta0(case):
-    beta0, delta, h, seed = case
+@given(case=isotropic(), size=st.sampled_from([0, 1e-150, 1e-12, 1]), unit=st.sampled_from([1, 1e-12, 1e6]))
+def test_isotropic_initialization_is_isotropic_and_computes_beta0(case, size, unit):
+    beta0, delta, h, seed = size * case[0], unit * case[1], *case[2:]
     a, w = linear.isotropic_initialization(beta0, delta, h, seed)
     assert a.shape == (h, beta0.shape[1]) and w.shape == (h, beta0.shape[0])
-    np.testing.assert_allclose(w.T @ a, beta0, atol=1e-13 * max(1, np.abs(beta0).max()))
-    np.testing.assert_allclose(a @ a.T - w @ w.T, delta * np.eye(h), atol=1e-12)
+    np.testing.assert_allclose(w.T @ a, beta0, atol=1e-12 * np.abs(beta0).max())
+    largest = max(abs(delta), np.abs(beta0).max())
+    np.testing.assert_allclose(a @ a.T - w @ w.T, delta * np.eye(h), atol=1e-12 * largest)
 
 
 @pytest.mark.parametrize("d, c, h, rank", [(5, 5, 4, 1), (3, 6, 3, 2), (6, 3, 5, 1), (4, 4, 6, 0)])
@@ -162,12 +154,13 @@ def test_the_random_rotations_are_uniform():
     np.testing.assert_allclose((r**2).mean(axis=0), 1 / 3, atol=0.07)
 
 
-@given(seed=seeds, d=sizes, c=sizes, h=sizes, delta=deltas, scale=st.floats(0.01, 10))
+@given(seed=seeds, d=sizes, c=sizes, h=sizes, delta=balances, scale=magnitudes)
 def test_unbalanced_neurons_have_the_delta_and_scale_they_are_asked_for(seed, d, c, h, delta, scale):
     a, w = linear.unbalanced_initialization(d, c, h, delta, scale, seed)
     assert a.shape == (h, c) and w.shape == (h, d)
-    np.testing.assert_allclose(np.diag(linear.conserved(a, w)), delta, atol=1e-12 * (1 + scale + abs(delta)))
-    np.testing.assert_allclose(np.linalg.norm(a, axis=1) * np.linalg.norm(w, axis=1), scale, rtol=1e-12)
+    a, w = np.hypot.reduce(a, axis=1), np.hypot.reduce(w, axis=1)
+    np.testing.assert_allclose((a - w) * (a + w), delta, atol=1e-12 * np.max(a * a))
+    np.testing.assert_allclose(a * w, scale, rtol=1e-12)
 
 
 def test_unbalanced_neurons_point_everywhere():
@@ -359,28 +352,8 @@ def test_weights_of_any_size_are_followed():
 def test_singular_values_to_the_last_digits(start, target, power, sign, late):
     delta = sign * 10**power
     times = late * np.array([0, 0.1, 0.5, 1]) / np.hypot(delta, 2 * target + 0.1)
-    expected = [fifty_digit_mode(start, target, delta, t) for t in times]
-    modes = linear.singular_values([start], [target], delta, times)[:, 0]
+    modes, expected = linear.singular_values([start], [target], delta, times)[:, 0], mode(start, target, delta, times)
     np.testing.assert_allclose(modes, expected, rtol=0, atol=3e-15 * (late + 4) * max(abs(start), abs(target)))
-
-
-def fifty_digit_mode(start, target, delta, time):
-    """Invert t = ∫ dλ / (√(δ²+4λ²)(s-λ)) through λ = ½|δ| sinh θ, which gives tanh; for δ = 0 through the logistic."""
-    with mp.workdps(80):
-        x, s, delta, t = mpf(start), mpf(target), abs(mpf(delta)), mpf(float(time))
-        if x == s:
-            return float(s)
-        if delta == 0:
-            if s == 0 or x == 0:
-                return float(x / (1 + 2 * abs(x) * t))
-            rate = 2 * s * mp.sign(x)
-            return float(s / (1 + (s / x - 1) * mp.exp(-rate * t)))
-        # λ = (z - δ²/z)/4 with (z - z₊)/(z - z₋) decaying at the rate κ = √(δ²+4s²) and z± = 2s ± κ
-        kappa = mp.sqrt(delta**2 + 4 * s**2)
-        z0 = 2 * x + mp.sqrt(delta**2 + 4 * x**2)
-        ratio = (z0 - 2 * s - kappa) / (z0 - 2 * s + kappa) * mp.exp(-kappa * t)
-        z = 2 * s + kappa * (1 + ratio) / (1 - ratio)
-        return float((z - delta**2 / z) / 4)
 
 
 def test_singular_values_at_the_edges():
