@@ -14,8 +14,6 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from lib.provenance import PROFILES, resolve_device
-
 # A disk that is full and a folder that may not be written to: no traceback, since it is not our fault.
 DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
 
@@ -70,7 +68,9 @@ def parser() -> argparse.ArgumentParser:
     )
     run.add_argument("chapters", nargs="*", metavar="CHAPTER", help="a chapter's name, as in _toc.yml (default: all)")
     run.add_argument("--lesson", action="store_true", help="leave the evidence pages out")
-    run.add_argument("--profile", choices=PROFILES, default="quick", help="quick: live and small; paper: the source's scale")
+    run.add_argument(
+        "--profile", choices=("quick", "paper"), default="quick", help="quick: live and small; paper: the source's scale"
+    )
     run.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="auto uses a GPU if there is one")
     run.add_argument("--seed", type=partial(integer, least=0), default=0, help="seed of all random numbers (default: 0)")
     run.add_argument("--jobs", type=integer, metavar="N", help="chapters run at once (default: set by cores and memory)")
@@ -226,6 +226,7 @@ def limit(seconds: float | None) -> Iterator[None]:
 def store_runs(options: argparse.Namespace) -> int:
     """Precompute the runs that are named, by topic or in full; no names means all."""
     from lib.experiments import FIRST, RUNS
+    from lib.provenance import resolve_device
     from lib.runs import OutdatedResult
     from lib.runs.precompute import plan, precompute
     from lib.runs.workers import ComputationFailed, cluster
