@@ -325,12 +325,6 @@ def words(name: str, value: str) -> str:
     return value
 
 
-def text(**values: str) -> None:
-    """Raise unless all values are text that is not blank."""
-    for name, value in values.items():
-        words(name, value)
-
-
 def generator(seed: int | Sequence[int]) -> np.random.Generator:
     """Return the random numbers of a seed: a whole number of at least 0, or several of these."""
     parts = np.asarray(seed)

@@ -20,22 +20,14 @@ from lib import markdown
 from lib.checks import instance, limit, number, numbers, optional, real, takes, words
 from lib.markdown import escape, sentence
 
-REPRODUCED, CORRECTED, SLIP, NOT_REPRODUCED, NOT_DECIDED, NEW = VERDICTS = (
-    "reproduced",
-    "corrected",
-    "slip",
-    "not reproduced",
-    "not decided",
-    "new",
+VERDICTS = REPRODUCED, CORRECTED, SLIP, NOT_REPRODUCED, NOT_DECIDED, NEW = (
+    "reproduced",  # the source's statement holds
+    "corrected",  # the source's statement fails as printed, ours holds
+    "slip",  # a misprint, a wrong step or a wrong axis of the source; its statement still holds
+    "not reproduced",  # the source's own setting, at a scale that can decide, gives another result
+    "not decided",  # not run at a scale that can decide; the claim says what would
+    "new",  # beyond the source: our own statement, verified
 )
-MEANING = {
-    REPRODUCED: "the source's statement holds",
-    CORRECTED: "the source's statement fails as printed, ours holds",
-    SLIP: "a misprint, a wrong step or a wrong axis of the source; its statement still holds",
-    NOT_REPRODUCED: "the source's own setting, at a scale that can decide, gives another result",
-    NOT_DECIDED: "not run at a scale that can decide; the claim says what would",
-    NEW: "beyond the source: our own statement, verified",
-}
 _MARK = dict(zip(VERDICTS, "✓✎✎✗?✚", strict=True))
 _INSIDE, _MENDED, _OUTSIDE = (REPRODUCED, NEW), (CORRECTED, SLIP), (NOT_REPRODUCED, NOT_DECIDED)  # where the numbers lie
 

@@ -7,7 +7,6 @@ from itertools import product
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from scipy.signal import convolve
 from torch import Tensor
 
 from lib.checks import matrices, matrix, numbers, size, squares, takes, vector, whole
@@ -172,8 +171,8 @@ def accuracy(outputs: Tensor, labels: Tensor) -> Tensor:
 def filter_laplacian(filters: ArrayLike, kernel: ArrayLike) -> NDArray:
     r"""Return how rough filters are, :math:`\left\| \frac{w}{\|w\|_2} * \Delta \right\|_2^2`.
 
-    Outside of a filter there are zeros, so that the convolution is larger than the filter: by Parseval's theorem this is the mean
-    of :math:`|\hat\Delta|^2` over the filter's power spectrum.
+    Outside of a filter there are zeros, so that the convolution is larger than the filter. It is computed as the mean of
+    :math:`|\hat\Delta|^2` over the filter's power spectrum, which it is by Parseval's theorem.
 
     The result is (...) for filters (..., k, k) and the kernel Δ (l, l), the discrete Laplacian.
 
@@ -184,8 +183,9 @@ def filter_laplacian(filters: ArrayLike, kernel: ArrayLike) -> NDArray:
         raise ValueError("filters holds one that is zero: it has no shape")
     filters = filters / largest  # so that no square overflows or underflows
     norm = np.linalg.norm(filters, axis=(-2, -1), keepdims=True)
-    kernel = kernel.reshape((1,) * (filters.ndim - 2) + kernel.shape)
-    return np.sum(convolve(filters / norm, kernel, method="direct") ** 2, axis=(-2, -1))
+    size = np.add(filters.shape[-2:], kernel.shape) - 1
+    spectra = np.fft.fft2(filters / norm, size) * np.fft.fft2(kernel, size)
+    return np.mean(np.abs(spectra) ** 2, axis=(-2, -1))
 
 
 @takes(filters=partial(squares, largest=np.inf))
