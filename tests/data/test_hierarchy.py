@@ -106,13 +106,6 @@ def test_every_string_is_drawn_as_often():
     assert np.all(np.abs(counts - mean) < 5 * np.sqrt(mean * (1 - 10 / 48)))
 
 
-def test_every_tuple_is_as_likely_a_feature():
-    model = RandomHierarchy(classes=2, features=2, symbols=3, branches=2, levels=1)
-    tuples = np.concatenate([model.rules(seed)[0].reshape(-1, 2) @ [3, 1] for seed in range(2000)])
-    counts, mean = np.bincount(tuples, minlength=9), 2000 * 4 / 9
-    assert np.all(np.abs(counts - mean) < 5 * np.sqrt(mean * (1 - 4 / 9)))
-
-
 def test_sizes_go_as_far_as_all_features_differ():
     assert RandomHierarchy(features=8).strings == 8 * 8**7
     assert RandomHierarchy(classes=4, features=1, symbols=2, levels=1).strings == 4

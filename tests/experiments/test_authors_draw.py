@@ -79,8 +79,3 @@ def test_the_stored_networks_of_the_paper_are_trained_again():
     again = run.function([float(one.tau)], [float(one.delta)], [107], **run.fixed).isel(member=0)
     for name in ("train", "test", "kernel", "hamming", "moved"):
         np.testing.assert_allclose(again[name], one[name], rtol=1e-3, atol=1e-6, err_msg=name)
-
-
-def test_a_neuron_needs_its_twin():
-    with pytest.raises(ValueError, match="units is 3: want an even number, since each neuron has a twin"):
-        authors_draw.problem(0, units=3)

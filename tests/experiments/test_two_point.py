@@ -1,6 +1,6 @@
 """The experiments at sizes of a second: names, order, and what must not depend on what."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,18 +10,9 @@ import xarray as xr
 from lib import data, measures
 from lib.experiments import two_point as experiments
 from lib.experiments.two_point import TABLE_1, TABLE_2, Setting
-from lib.networks import Convolutional, Dense
 from lib.training import train
 
 SMALL = Setting(units=6, hidden_layers=4, epochs=40, learning_rate=0.02)
-
-
-def test_settings_make_their_networks():
-    assert Setting().network() == Dense((1, *[500] * 20, 1))
-    assert TABLE_1["shallow"].network().depth == 2 and TABLE_1["narrow"].network().widths[1] == 50
-    assert TABLE_1["skip"].network().skip and TABLE_1["dropout"].network().dropout == 0.1
-    assert isinstance(TABLE_1["convolutional"].network(), Convolutional)
-    assert TABLE_2["mnist"].network(784, 10).widths == (784, 100, 100, 100, 100, 10)
 
 
 @pytest.mark.parametrize(
@@ -194,12 +185,11 @@ def test_convolutional_networks_of_a_seed_are_those_of_one_trial():
             np.testing.assert_allclose(found[name].isel(member=member), alone[name], rtol=1e-5)
 
 
-def test_settings_derived_from_a_table():
-    adam = SMALL.with_adam(1e-3, 7)
-    assert asdict(adam) == asdict(SMALL) | {"optimizer": "adam", "learning_rate": 1e-3, "epochs": 7}
+def test_settings_make_the_networks_of_the_paper():
+    assert TABLE_1["shallow"].network().depth == 2 and TABLE_1["narrow"].network().widths[1] == 50
+    assert TABLE_1["skip"].network().skip and TABLE_1["dropout"].network().dropout == 0.1
+    assert TABLE_2["mnist"].network(784, 10).widths == (784, 100, 100, 100, 100, 10)
 
-
-def test_sizes_of_the_paper():
     def count(network):
         return sum(int(np.prod(shape)) for shape in network.shapes().values())
 
@@ -212,12 +202,3 @@ def test_sizes_of_the_paper():
     assert shapes["weight13"] == (1, 390) and shapes["bias13"] == (1,)  # 500 less 11 times 10
     _, hidden = convolutional({name: value[0] for name, value in convolutional.initialize().items()}, torch.ones(2, 1))
     assert [h.shape[1] for h in hidden] == [500, *(20 * (500 - 10 * i) for i in range(1, 11)), 390]
-
-
-@pytest.mark.parametrize("name", ["dense", "skip", "dropout", "convolutional"])
-def test_architectures_by_name(name):
-    network = Setting(name, "tanh", units=40, hidden_layers=2).network(inputs=2, outputs=3)
-    outputs, _ = network({name: value[0] for name, value in network.initialize().items()}, torch.ones(4, 2))
-    assert outputs.shape == (4, 3) and network.activation == "tanh"
-    assert getattr(network, "skip", False) == (name == "skip")
-    assert getattr(network, "dropout", 0) == (0.1 if name == "dropout" else 0)
