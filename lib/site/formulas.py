@@ -82,8 +82,8 @@ def visit_math_block(translator: HTML5Translator, node: nodes.math_block) -> NoR
 
 
 def bring(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
-    """Let the formulas' font come with a page that has some, before it is drawn; search results may have some."""
-    if page == "search" or "<math" in context.get("body", ""):
+    """Let the formulas' font come with a page that has some, before it is drawn."""
+    if "<math" in context.get("body", ""):
         app.add_js_file(FONT, priority=100)
 
 

@@ -20,6 +20,7 @@ def site(tmp_path_factory):
     folder = folder.parent if os.environ.get("PYTEST_XDIST_WORKER") else folder  # the workers share a folder
     with (folder / "site.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "_build" / "html" / "places.js").is_file():  # which is written last
+        if not (folder / "site.built").exists():
             build.build(ROOT, folder)
+            (folder / "site.built").touch()
     return folder / "_build" / "html"

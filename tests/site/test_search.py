@@ -1,83 +1,67 @@
-"""The list of places that search goes through, made from pages; what is found by it is tested in the browser."""
+"""What is handed to Pagefind for a page; what is found by it is tested in the browser."""
 
-import pytest
+from bs4 import BeautifulSoup
 
-from lib.markdown import plain
 from lib.site import search
-from lib.site.formulas import mathml
 
-PAGE = r"""<article class="bd-article"><section id="two-neurons">
+PAGE = r"""<main><article class="bd-article"><section id="two-neurons">
 <h1><span class="section-number">3. </span>Two neurons<a class="headerlink" href="#two-neurons">#</a></h1>
-<p>They meet at <span class="math"><math data-tex="\delta = 0"><mi>δ</mi></math></span>,
-where the <em>kernel distance</em> is <em>small</em>.</p>
+<p>They meet at <span class="math"><math data-tex="\delta &lt; 1.5"><mi>δ</mi></math></span> only.</p>
 <section id="what-stays"><h2><span class="section-number">3.1. </span>What stays</h2>
-<p>Look. For all times the number</p>
-<div class="math" id="equation-eq-stays"><span class="eqno">(3.1)<a class="headerlink">#</a></span>
-<div class="formula"><math data-tex="a^2 - w^2" display="block"><mi>a</mi></math></div></div>
+<p>For all times the number</p>
+<div class="math" id="equation-eq-stays"><div class="formula"><math data-tex="a^2 - w^2"><mi>a</mi></math></div>
+<span class="eqno">(3.1)<a class="headerlink">#</a></span></div>
 <p>is conserved.</p>
-<div class="cell"><div class="cell_input"><pre>code = 1</pre></div><div class="cell_output">
-<pre>printed</pre><div class="claim claim-slip" id="two-stays"><p>Slip: it stays</p></div>
+<div class="cell"><div class="cell_input"><pre>code = 1</pre></div><div class="cell_output"><pre>printed</pre>
+<div class="claim" id="two-stays"><p><strong>Slip</strong> <span class="claim-statement">It stays</span> measured 1</p>
+<details><summary>details</summary>
+<div class="claim-details">Eq. 7 · <a href="#two-stays">link to this claim</a></div></details></div>
 <figure id="fig-stays"><svg><title>drawn</title></svg><figcaption><p><span class="caption-number">Fig. 3.1 </span>
-<span class="caption-text">It stays.</span></p></figcaption></figure></div></div>
-<div class="exercise admonition" id="ex-one">
-<p class="admonition-title"><span class="caption-number">Exercise 3.1 </span> (One)</p>
-<section id="exercise-content"><p>Show <span class="math"><math data-tex="a=\tfrac12"><mi>a</mi></math></span>.</p>
-<div class="math" id="equation-eq-inside"><span class="eqno">(3.2)</span>
-<math data-tex="b"><mi>b</mi></math></div></section></div>
-<table><thead><tr><th>symbol</th><th>meaning</th></tr></thead><tbody><tr><td>a</td><td>output weight</td></tr></tbody></table>
-</section></section></article>"""
-
-RECORD = {"id": "two/stays", "statement": "it stays, $a^2$", "why": "", "source": "Eq. 7", "verdict": "slip"}
+<span class="caption-text">The balance.</span></p></figcaption></figure></div></div>
+<div class="exercise admonition" id="ex-one"><p class="admonition-title">Exercise 3.1 (One)</p>
+<section id="exercise-content"><p>Show it.</p></section></div>
+<table><tbody><tr><td>claims in a table</td></tr></tbody></table>
+<p>After all this</p></section></section></article></main>"""
 
 
-def read():
-    return search.Reader("book/two.html", "chapter", {"two-stays": RECORD}).read(PAGE)
+def places(html):
+    """Return by their ids what the headings say and what stands between each and the next."""
+    page = BeautifulSoup(html.replace("\u2024", "."), "html.parser")
+    found = {}
+    for heading in page.find_all(["h1", "h2", "h5"]):
+        title = " ".join(heading.get_text().split())
+        heading.replace_with(f"\0{heading['id']}\1{title}\1")
+    for part in page.get_text(" ").split("\0")[1:]:
+        name, title, text = part.split("\1")
+        found[name] = (title, " ".join(text.split()))
+    return found
 
 
-def test_a_page_has_places_of_every_kind_in_their_order():
-    found = [(place.kind, place.number, place.anchor) for place in read()]
-    assert found == [
-        ("chapter", "3", "two-neurons"),
-        ("section", "3.1", "what-stays"),
-        ("equation", "3.1", "equation-eq-stays"),
-        ("claim", "", "two-stays"),
-        ("figure", "3.1", "fig-stays"),
-        ("equation", "3.2", "equation-eq-inside"),
-        ("exercise", "3.1", "ex-one"),
-    ]
+def test_each_thing_has_a_heading_of_its_own_behind_the_text_of_its_section():
+    assert places(search.searched(PAGE)) == {
+        "two-neurons": ("3. Two neurons", "They meet at δ < 1.5 only."),
+        "what-stays": ("3.1. What stays", "For all times the number a² - w² is conserved. claims in a table After all this"),
+        "equation-eq-stays": ("Eq. (3.1) a² - w²", "For all times the number is conserved."),
+        "two-stays": ("Claim: It stays", "Slip It stays measured 1 Eq. 7 ·"),
+        "fig-stays": ("Fig. 3.1 The balance.", "Fig. 3.1 The balance."),
+        "ex-one": ("Exercise 3.1 (One)", "Exercise 3.1 (One) Show it."),
+    }
 
 
-def test_a_place_says_what_stands_there_and_where_it_is():
-    chapter, section, equation, claim, figure, _, exercise = read()
-    assert (chapter.title, chapter.text) == ("Two neurons", "They meet at δ = 0, where the kernel distance is small.")
-    assert chapter.terms == "kernel distance"  # one emphasized word is no term
-    assert section.text == "Look. For all times the number a² - w² is conserved. symbol · meaning. a · output weight."
-    assert (equation.formula, equation.title) == (mathml("a^2 - w^2", block=True), "a² - w²")
-    assert equation.text == "For all times the number … is conserved."  # by which it is found
-    assert (claim.title, claim.source, claim.verdict, claim.section) == ("it stays, a²", "Eq. 7", "slip", "3.1 What stays")
-    assert figure.text == "It stays."
-    assert (exercise.title, exercise.text) == ("One", "Show a=1/2.")
+def test_only_dots_within_numbers_belong_to_words():
+    said = search.searched(PAGE)
+    assert "δ &lt; 1.5<" in said and "conserved\u2024<" in said
 
 
-def test_a_list_of_claims_is_one_place():
-    table = "<table><tbody><tr><td>a</td><td>output weight</td></tr></tbody></table>"
-    page = f'<section id="all"><h1>All</h1>{table}<section id="some"><h2>Some</h2>{table}</section></section>'
-    (whole,) = search.Reader("book/what_replicates.html", "page", {}).read(page)
-    assert "output weight" not in whole.text
+def test_tables_that_repeat_claims_are_left_out():
+    said = search.searched(PAGE, lists_claims=True)
+    assert "After all this" in said and "claims in a table" not in said
 
 
-@pytest.mark.parametrize(
-    "tex, text",
-    [
-        (r"\tfrac12 x + \tfrac\delta2", "1/2 x + δ/2"),
-        (r"\frac{\frac{a}{b}+1}{c^{-1}}", "(a/b+1)/(c⁻¹)"),
-        (r"\tau\dot w_i = e^{2st}", "τẇ_i = e^(2st)"),
-        (r"\frac{\partial L}{\partial\bar{y}}", "(∂ L)/(∂ȳ)"),
-        (r"A_{\text{high}}t", "A_high t"),
-        (r"y\in\{0,1\}", "y∈{0,1}"),
-        (r"\operatorname{arsinh}\frac{2x}{|\delta|}", "arsinh 2x/(|δ|)"),
-        ("\\begin{aligned} a &= b \\\\ c &= d \\end{aligned}", "a = b c = d"),
-    ],
-)
-def test_formulas_can_be_read_in_one_line(tex, text):
-    assert plain(tex) == text
+def test_items_of_documents_and_symbols_are_places():
+    rows = '<tr><td><p><span id="{0}"></span><strong>{0}:</strong> it holds</p></td><td>here</td></tr>'
+    table = f'<table class="coverage"><tbody>{rows.format("theorem-6")}</tbody></table>'
+    symbols = f"<table><tbody>{rows.format('symbol-delta')}{rows.format('other')}</tbody></table>"
+    found = places(search.searched(PAGE.replace("</section></section>", f"{table}{symbols}</section></section>")))
+    assert found["theorem-6"] == ("theorem-6: it holds", "theorem-6: it holds here")
+    assert "symbol-delta" in found and "other" not in found
