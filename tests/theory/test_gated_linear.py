@@ -7,11 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad, solve_ivp
 from scipy.stats import norm
+from theory.references import seeds
 
 from lib.theory import gated_linear as theory
 from lib.theory import localization
-
-seeds = st.integers(0, 2**32 - 1)
 
 
 def loss(w, a, b):
@@ -41,20 +40,6 @@ def test_over_gaussian_signals_flips_have_a_closed_form(size, spread):
     np.testing.assert_allclose(found, wanted, rtol=1e-7)
 
 
-@settings(max_examples=20)
-@given(seed=seeds, n=st.integers(2, 5))
-def test_flips_by_a_small_random_turn_are_the_angle_over_pi(seed, n):
-    """The mean over Gaussian signals and a random change is the mean angle: the law of `angle`."""
-    rng = np.random.default_rng(seed)
-    w, size = rng.normal(size=n), 0.2
-    changes = size * np.linalg.norm(w) * rng.normal(size=(4000, n))
-    turned = np.mean(localization.angle(w, w + changes, np.eye(n))) / np.pi
-    x = rng.normal(size=(4000, n))
-    spread = size * np.linalg.norm(w) * np.linalg.norm(x, axis=1)
-    flips = theory.flip_probability(x @ w, 0, spread)
-    assert abs(flips.mean() - turned) < 6 * flips.std() / np.sqrt(4000) + 6 * 0.1 / np.sqrt(4000)
-
-
 @settings(max_examples=30)
 @given(seed=seeds, d=st.integers(1, 5), steps=st.integers(1, 60))
 def test_jitter_is_what_the_recursion_of_the_covariances_gives(seed, d, steps):
@@ -69,18 +54,6 @@ def test_jitter_is_what_the_recursion_of_the_covariances_gives(seed, d, steps):
     wanted = 2 * rest - power @ rest - rest @ power
     (found,) = theory.jitter(hessian, noise, rate, [steps])
     np.testing.assert_allclose(found, wanted, atol=1e-10)
-
-
-def test_jitter_of_simulated_descent():
-    rng = np.random.default_rng(0)
-    hessian, noise, rate = np.array([[1.0, 0.3], [0.3, 0.2]]), np.array([[0.5, -0.2], [-0.2, 1.0]]), 0.3
-    w, kept = np.zeros((200_000, 2)), []
-    for step in range(160):
-        if step in (130, 137, 159):
-            kept.append(w.copy())
-        w = w - rate * (w @ hessian + rng.multivariate_normal(np.zeros(2), noise, len(w)))
-    for after, found in zip(kept[1:], theory.jitter(hessian, noise, rate, [7, 29]), strict=True):
-        np.testing.assert_allclose(np.cov((after - kept[0]).T), found, atol=0.02 * np.abs(found).max())
 
 
 @given(seed=seeds, d=st.integers(1, 4), steps=st.integers(1, 10**6))
@@ -167,17 +140,6 @@ def test_the_limit_is_least_squares_nearest_to_the_start(seed, k, n, samples):
         residual = np.mean((gated @ expected - y) ** 2)
         np.testing.assert_allclose(theory.gdln_best_loss(a, b, np.mean(y**2)), residual, atol=1e-8)
         np.testing.assert_allclose(theory.gdln_best_loss(a, b), 2 * loss(limit, a, b), atol=1e-8)
-
-
-def test_the_least_error_on_an_unbalanced_sample_is_that_of_least_squares():
-    rng = np.random.default_rng(3)
-    x, y = rng.normal(size=(60, 4)), (rng.random(60) < 0.8).astype(float)
-    gates = (rng.normal(size=(2, 4)) @ x.T > 0).astype(float)
-    gated = np.hstack([gate[:, None] * x for gate in gates])
-    left = np.mean((gated @ np.linalg.lstsq(gated, y)[0] - y) ** 2)
-    moments = theory.gdln_moments(x, y, gates)
-    assert theory.gdln_best_loss(*moments, y.mean()) == pytest.approx(left)
-    assert abs(theory.gdln_best_loss(*moments) - left) > 0.1
 
 
 def test_the_limit_of_eq_80_is_k_times_the_printed_one():
@@ -280,41 +242,17 @@ def test_modes_are_the_eigenmodes(seed, k, n):
     assert theory.gdln_best_loss(a, b) == 0.5 - modes.gain.sum()
 
 
-def test_zero_modes_stay_where_they_are_for_ever():
-    a, b = np.diag([2.0, 0.0]), np.array([1.0, 0.0])
-    path = theory.gdln_trajectory([[0.3, -0.7]], a, b, [0, 1, 1e12])
-    np.testing.assert_array_equal(path[:, 0, 1], -0.7)
-    np.testing.assert_allclose(path[:, 0, 0], [0.3, 0.5 - 0.2 * np.exp(-2), 0.5], rtol=1e-12)
-    np.testing.assert_allclose(theory.gdln_limit([[0.3, -0.7]], a, b), [[0.5, -0.7]], rtol=1e-15)
-    silent = theory.gdln_trajectory([[0.3], [0.4]], np.zeros((2, 2)), np.zeros(2), [0, 5])
-    np.testing.assert_array_equal(silent, [[[0.3], [0.4]]] * 2)
-
-
-def test_the_largest_eigenvalues_do_not_pick_the_winner():
-    """Turning b against A leaves the spectrum and changes the loss."""
-    a = np.diag([3.0, 1.0])
-    assert theory.gdln_best_loss(a, [0.5, 0.0]) > theory.gdln_best_loss(a, [0.0, 0.5]) + 0.1
-
-
 GOOD = np.array([[2.0, 0.5], [0.5, 1.0]])
-ASKEW = np.array([[2.0, 0.5], [0.1, 1.0]])
-INDEFINITE = np.array([[1.0, 2.0], [2.0, 1.0]])
 
 
 @pytest.mark.parametrize(
     "call, says",
     [
         (lambda: theory.gdln_moments(np.ones((4, 2)), np.ones(3), np.ones((1, 4))), "do not fit"),
-        (lambda: theory.gdln_moments(np.ones((4, 2)), np.ones(4), np.ones((4, 1))), "do not fit"),
         (lambda: theory.gdln_moments(np.ones((4, 2)), np.ones(3), np.ones((1, 3))), "do not fit"),
         (lambda: theory.gdln_trajectory(np.ones((1, 3)), GOOD, [1, 1], [0]), "weights0"),
         (lambda: theory.gdln_trajectory(np.ones((1, 2)), GOOD, [1, 1, 1], [0]), "do not fit"),
-        (lambda: theory.gdln_trajectory(np.ones((1, 2)), ASKEW, [1, 1], [0]), "symmetric"),
-        (lambda: theory.gdln_trajectory(np.ones((1, 2)), INDEFINITE, [1, 1], [0]), "positive semidefinite"),
-        (lambda: theory.gdln_trajectory(np.ones((1, 2)), GOOD, [1, 1], [1, 0]), "ascend"),
         (lambda: theory.gdln_trajectory(np.ones((1, 2)), np.diag([1.0, 0]), [1, 1], [0]), "no data have such moments"),
-        (lambda: theory.gdln_gaussian_moments(np.ones((1, 2)), GOOD, ASKEW), "symmetric"),
-        (lambda: theory.gdln_gaussian_moments(np.ones((1, 2)), GOOD, INDEFINITE), "positive semidefinite"),
         (lambda: theory.gdln_gaussian_moments(np.ones((1, 2)), GOOD, np.eye(3)), "shape"),
     ],
 )
