@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
-from torch.func import vmap
 
-from lib.kernels import ntk
-from lib.measures import accuracy
 from lib.networks.convolutional import LeNet, SmallResNet
 from lib.training import cross_entropy, train
 
@@ -36,13 +33,21 @@ def images(network, count=5):
     return torch.from_numpy(np.random.default_rng(0).normal(size=(count, *network.point)))
 
 
-def lenet_model(parameters):
+def lenet_model(network, parameters):
+    """Return a function of the images that gives outputs and activations."""
     sizes = (nn.Conv2d(1, 6, 5, padding=2), nn.Conv2d(6, 16, 5), nn.Linear(400, 120), nn.Linear(120, 84), nn.Linear(84, 4))
     for i, layer in enumerate(sizes, start=1):
         layer.weight.data, layer.bias.data = parameters[f"weight{i}"], parameters[f"bias{i}"]
     first, second, third, fourth, last = sizes
-    pool, relu = nn.MaxPool2d(2), nn.ReLU()
-    return nn.Sequential(first, relu, pool, second, relu, pool, nn.Flatten(), third, relu, fourth, relu, last), (1, 4, 8, 10)
+
+    def forward(x):
+        maps = [torch.relu(first(x))]
+        maps.append(torch.relu(second(nn.functional.max_pool2d(maps[0], 2))))
+        units = [torch.relu(third(nn.functional.max_pool2d(maps[1], 2).flatten(1)))]
+        units.append(torch.relu(fourth(units[0])))
+        return last(units[1]), [*(h.flatten(1) for h in maps), *units]
+
+    return forward
 
 
 class Block(nn.Module):
@@ -82,48 +87,27 @@ def resnet_model(network, parameters):
     return forward
 
 
-def test_lenet_is_layer_by_layer():
-    network, parameters = NETWORKS["lenet"], drawn(NETWORKS["lenet"])
-    x = images(network)
-    model, where = lenet_model(member(parameters, 1))
-    outputs, hidden = network(member(parameters, 1), x)
-    h, seen = x, []
-    for number, layer in enumerate(model):
-        h = layer(h)
-        if number in where:
-            seen.append(h.flatten(1))
-    torch.testing.assert_close(outputs, h)
-    for found, expected in zip(hidden, seen, strict=True):
-        torch.testing.assert_close(found, expected)
-
-
-def test_the_residual_network_is_block_by_block():
-    network, parameters = NETWORKS["resnet"], drawn(NETWORKS["resnet"])
-    x = images(network)
-    outputs, hidden = network(member(parameters, 0), x)
-    expected, seen = resnet_model(network, member(parameters, 0))(x)
-    torch.testing.assert_close(outputs, expected)
-    for found, wanted in zip(hidden, seen, strict=True):
-        torch.testing.assert_close(found, wanted)
-
-
-@every
-def test_hidden_layers_that_are_asked_for(name):
-    network, parameters = NETWORKS[name], member(drawn(NETWORKS[name]), 0)
-    _, all_layers = network(parameters, images(network))
-    assert len(all_layers) == network.depth
-    _, chosen = network(parameters, images(network), (2, 0))
-    torch.testing.assert_close(chosen, [all_layers[2], all_layers[0]])
-    assert network(parameters, images(network), ())[1] == []
-
-
-@every
-def test_many_members_in_one_program(name):
+@pytest.mark.parametrize(("name", "model"), [("lenet", lenet_model), ("resnet", resnet_model)])
+def test_a_network_is_layer_by_layer_that_of_torch(name, model):
     network, parameters = NETWORKS[name], drawn(NETWORKS[name])
     x = images(network)
-    together = vmap(lambda p: network(p, x, ())[0])(parameters)
     for m in range(2):
-        torch.testing.assert_close(together[m], network(member(parameters, m), x)[0])
+        outputs, hidden = network(member(parameters, m), x)
+        expected, seen = model(network, member(parameters, m))(x)
+        torch.testing.assert_close([outputs, *hidden], [expected, *seen])
+        assert len(hidden) == network.depth
+        torch.testing.assert_close(network(member(parameters, m), x, (2, 0))[1], [seen[2], seen[0]])
+
+
+@every
+def test_they_train_alone_or_together(name):
+    network = NETWORKS[name]
+    x, labels = images(network, 12).float(), torch.arange(12) % 4
+    options = dict(learning_rate=0.02, steps=8, batch_size=6, loss=cross_entropy, record=[0, 8])
+    both = train(network, network.initialize(0, 2), x, labels, **options)
+    alone = train(network, network.initialize(0, 1), x, labels, **options)
+    assert np.all(both.loss[:, 1] < both.loss[:, 0])
+    np.testing.assert_allclose(both.loss[0], alone.loss[0], rtol=1e-5)
 
 
 def test_sizes_of_the_source():
@@ -141,58 +125,6 @@ def test_weights_have_the_variance_of_their_fan_in_and_the_rest_is_zero(network,
             fan_in = np.prod(value.shape[2:])
             spread = 5 * np.sqrt(2 / value.numel())
             np.testing.assert_allclose(value.var().item() * fan_in, factor, rtol=spread)
-
-
-@every
-def test_what_a_member_draws_depends_on_seed_and_member_only(name):
-    network = NETWORKS[name]
-    few, many = network.initialize(5, 1), network.initialize(5, 3)
-    assert all(torch.equal(few[n][0], many[n][0]) for n in few)
-    assert not torch.equal(many["weight1"][0], many["weight1"][1])
-    assert not torch.equal(network.initialize(6, 1)["weight1"], few["weight1"])
-
-
-def test_lenet_without_biases_is_homogeneous_in_each_layer():
-    network = NETWORKS["lenet"]
-    parameters = member(network.initialize(0, 1, dtype=torch.float64), 0)
-    x = images(network)
-    before = network(parameters, x)[0]
-    for n in ("weight1", "weight5"):
-        torch.testing.assert_close(network({**parameters, n: 3 * parameters[n]}, x)[0], 3 * before)
-
-
-def test_normalization_hides_the_scale_of_the_first_layer():
-    network, parameters = NETWORKS["resnet"], member(drawn(NETWORKS["resnet"]), 0)
-    x = images(network)
-    scaled = network({**parameters, "weight1": 30 * parameters["weight1"]}, x)[0]
-    torch.testing.assert_close(scaled, network(parameters, x)[0], rtol=0, atol=1e-3)
-    assert not torch.allclose(
-        network(parameters, x)[0][:2], network(parameters, x[:2])[0]
-    )  # its statistics are those of the call
-
-
-@every
-def test_they_train_in_the_engine_alone_or_together(name):
-    network = NETWORKS[name]
-    x, labels = images(network, 12).float(), torch.arange(12) % 4
-    options = dict(learning_rate=0.02, steps=8, batch_size=6, loss=cross_entropy, metrics={"accuracy": accuracy}, record=[0, 8])
-    both = train(network, network.initialize(0, 2), x, labels, **options)
-    alone = train(network, network.initialize(0, 1), x, labels, **options)
-    assert np.all(both.loss[:, 1] < both.loss[:, 0])
-    np.testing.assert_allclose(both.loss[0], alone.loss[0], rtol=1e-5)
-
-
-def test_the_tangent_kernel_of_lenet_is_that_of_its_gradients():
-    network = LeNet(outputs=3)
-    parameters, x = drawn(network, 1), images(network, 4)
-    leaves = {name: value[0].requires_grad_() for name, value in parameters.items()}
-    rows = []
-    for output in network(leaves, x, ())[0].flatten():
-        gradients = torch.autograd.grad(output, list(leaves.values()), retain_graph=True)
-        rows.append(torch.cat([g.flatten() for g in gradients]))
-    full = torch.stack(rows) @ torch.stack(rows).T  # (points · outputs)²
-    expected = full.view(4, 3, 4, 3).diagonal(dim1=1, dim2=3).sum(-1)
-    torch.testing.assert_close(ntk(network, parameters, x)[0], expected.detach())
 
 
 @pytest.mark.parametrize(

@@ -30,20 +30,34 @@ def assert_stopped(found, free, stops, rtol=0.0):
             np.testing.assert_allclose(found[name][m], kept[name], rtol=rtol, atol=rtol, err_msg=f"{name} of {m}")
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+NETWORKS = {
+    "dense": Dense((3, 7, 2), "tanh"),
+    "dropout": Dense((3, 6, 2), "tanh", dropout=0.3),
+    "convolutional": Convolutional(3, 2, 13, 3, 4, 3, "elu"),
+}
+METHODS = {
+    "plain": {},
+    "adam": {"optimizer": "adam", "weight_decay": 0.1},
+    "batches": {"momentum": 0.5, "batch_size": 3, "weight_decay": [0, 0.1, 0.2, 0, 0.3]},
+}
+
+
 @pytest.mark.parametrize(
-    "method",
-    [{}, {"optimizer": "adam", "weight_decay": 0.1}, {"momentum": 0.5, "batch_size": 3, "weight_decay": [0, 0.1, 0.2, 0, 0.3]}],
-    ids=["plain", "adam", "batches"],
+    "name, method, dtype, own",
+    [  # each two of a network, a method, a precision and data of their own meet once
+        ("dense", "plain", torch.float32, True),
+        ("dense", "adam", torch.float64, False),
+        ("dense", "batches", torch.float64, True),
+        ("dropout", "plain", torch.float64, False),
+        ("dropout", "adam", torch.float32, True),
+        ("dropout", "batches", torch.float32, False),
+        ("convolutional", "plain", torch.float64, True),
+        ("convolutional", "adam", torch.float64, True),
+        ("convolutional", "batches", torch.float32, False),
+    ],
 )
-@pytest.mark.parametrize(
-    "network",
-    [Dense((3, 7, 2), "tanh"), Dense((3, 6, 2), "tanh", dropout=0.3), Convolutional(3, 2, 13, 3, 4, 3, "elu")],
-    ids=["dense", "dropout", "convolutional"],
-)
-@pytest.mark.parametrize("own", [False, True])
-def test_who_goes_on_is_the_same_on_a_cpu_bitwise_without_adam(network, method, dtype, own):
-    inputs, targets = data(12, *[5] * own)
+def test_who_goes_on_is_the_same_on_a_cpu_bitwise_without_adam(name, method, dtype, own):
+    network, method, (inputs, targets) = NETWORKS[name], METHODS[method], data(12, *[5] * own)
     parameters = network.initialize(0, 5, dtype=dtype)
     rates = RATES / (10 if "optimizer" in method else 3)
     settings = {"learning_rate": rates, "steps": 24, "record": np.arange(0, 25, 3), "observe": weights, "layers": None} | method
@@ -59,7 +73,7 @@ def test_who_goes_on_is_the_same_on_a_cpu_bitwise_without_adam(network, method, 
         assert np.sum(found.stopped >= 0) == leaving
 
 
-def test_losses_and_metrics_may_know_members_by_their_places():
+def test_losses_may_know_members_by_their_places():
     """As in f = τ · network: with the τ of each member."""
     network, (inputs, targets) = Dense((3, 7, 2), "tanh"), data(7)
     scale = torch.tensor([1.0, 2.0, 3.0, 0.5]).view(-1, 1, 1).double()
@@ -67,15 +81,13 @@ def test_losses_and_metrics_may_know_members_by_their_places():
     def loss(outputs, targets):
         return half_squared_error(scale * outputs, targets)
 
-    settings = {"learning_rate": 0.05, "optimizer": "adam", "steps": 20, "loss": loss, "metrics": {"again": loss}}
-    for own in (False, True):
-        x, y = (np.broadcast_to(v, (4, *v.shape)).copy() if own else v for v in (inputs, targets))
-        parameters = network.initialize(0, 4, dtype=torch.float64)
-        free = train(network, parameters, x, y, **settings)
-        bound = float(np.sort(free.loss.min("step"))[2])
-        found = train(network, parameters, x, y, stop_below=bound, **settings)
-        below = free.loss.values < bound
-        assert_stopped(found, free, [int(row.argmax()) if row.any() else None for row in below], 1e-11)
+    settings = {"learning_rate": 0.05, "optimizer": "adam", "steps": 20, "loss": loss}
+    parameters = network.initialize(0, 4, dtype=torch.float64)
+    free = train(network, parameters, inputs, targets, **settings)
+    bound = float(np.sort(free.loss.min("step"))[2])
+    found = train(network, parameters, inputs, targets, stop_below=bound, **settings)
+    below = free.loss.values < bound
+    assert_stopped(found, free, [int(row.argmax()) if row.any() else None for row in below], 1e-11)
 
 
 def test_nothing_is_computed_for_those_who_have_left(monkeypatch):

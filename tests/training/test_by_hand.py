@@ -30,8 +30,7 @@ def gradients(one):
     return {name: value.clone() for name, value in one.update.gradients.parts.items()}
 
 
-@pytest.mark.parametrize("members", [1, 3])
-@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("members, own", [(1, False), (3, False), (3, True)])
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("activation", [*by_hand.IN_PLACE, "committee"])

@@ -45,10 +45,9 @@ def assert_plain(network, points, dtype, steps, rtol, seed=0, learning_rate=0.00
 
 
 @pytest.mark.parametrize("dtype, rtol", [(torch.float32, 1e-4), (torch.float64, 1e-10)])
-@pytest.mark.parametrize("points", [1, 2, 3, 4, 5])
-@pytest.mark.parametrize("skip", [False, True])
+@pytest.mark.parametrize("points, skip", [(1, True), (2, False), (3, True), (4, False), (5, True)])
 @pytest.mark.parametrize("activation", fused._KINDS)
-def test_a_hundred_steps_are_those_of_autograd(activation, skip, points, dtype, rtol):
+def test_a_hundred_steps_are_those_of_autograd(activation, points, skip, dtype, rtol):
     assert_plain(Dense((3, 13, 13, 13, 13, 1 + points % 3), activation, skip=skip), points, dtype, 100, rtol)
 
 
@@ -76,7 +75,6 @@ def test_rows_beyond_the_first_block_and_several_pairs_of_points():
     "network, points, method, path",
     [
         (Dense((1, 4, 4, 4, 1), skip=True), 2, {}, fused),
-        (Dense((1, 4, 1)), loop.MOST_FUSED_POINTS, {}, fused),
         (Dense((1, 4, 1)), loop.MOST_FUSED_POINTS + 1, {}, descent),
         (Dense((1, 4, 1)), 3, {"batch_size": 3}, fused),
         (Dense((1, 4, 1)), 3, {"batch_size": 2}, descent),
@@ -89,9 +87,7 @@ def test_rows_beyond_the_first_block_and_several_pairs_of_points():
         (Dense((1, 4, 1), "erf"), 2, {}, descent),
         (Dense((1, 4, 1)), 2, {"draw": lambda member, step: (np.ones((2, 1)), np.ones((2, 1)))}, descent),
         (Convolutional(1, 1, 9, 2, 3, 3), 2, {}, descent),
-        (Dense((1, 4, 1), "relu", bias=False), 2, {}, two_layer),
         (Dense((1, 4, 1), "relu", bias=False), 40, {}, two_layer),
-        (Dense((1, 4, 1), "tanh", bias=False), 2, {}, descent),
         (Dense((1, 4, 2), "relu", bias=False), 2, {}, descent),
         (Dense((1, 4, 4, 1), "relu", bias=False), 2, {}, descent),
         (Dense((1, 4, 1), "relu", dropout=0.1, bias=False), 2, {}, descent),

@@ -4,7 +4,6 @@ import os
 import signal
 import threading
 import time
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,8 +15,7 @@ from torch.nn import functional
 
 from lib.measures import accuracy
 from lib.networks import ACTIVATIONS, Committee, Convolutional, Dense, Network
-from lib.progress import bar as progress_bar
-from lib.training import cross_entropy, descent, fused, half_squared_error, log_steps, loop, train
+from lib.training import cross_entropy, fused, half_squared_error, log_steps, loop, train
 from lib.training.schedules import cosine, piecewise, warm_up
 
 NETWORKS = {
@@ -112,23 +110,22 @@ def assert_plain(network, parameters, inputs, targets, own=False, each=lambda m:
     return found
 
 
-METHODS = [
-    {},
-    {"momentum": 0.9},
-    {"optimizer": "adam"},
-    {"batch_size": 4},  # of 10 points: the last batch of an epoch has two
-    {"batch_size": 10},
-    {"batch_size": 1, "momentum": 0.5},
-    {"batch_size": 5, "optimizer": "adam"},
-    {"momentum": 0.9, "nesterov": True},
-    {"optimizer": "adam", "betas": (0.7, 0.98)},
-    {"schedule": cosine(7, 0.8)},
-    {"batch_size": 5, "momentum": 0.9, "nesterov": True, "schedule": piecewise([0, 3, 6], [0, 2, 0.5])},
-    {"optimizer": "adam", "schedule": warm_up(4)},
-    {"weight_decay": 0.5},
-    {"optimizer": "adam", "weight_decay": 0.5, "batch_size": 5, "schedule": warm_up(4)},
+METHODS = [  # with the networks that are trained by them
+    ({}, "dense skip dropout convolutional"),
+    ({"momentum": 0.9}, "skip"),
+    ({"optimizer": "adam"}, "dense skip dropout convolutional"),
+    ({"batch_size": 4}, "dense skip dropout convolutional"),  # of 10 points: the last batch of an epoch has two
+    ({"batch_size": 10}, "dense"),
+    ({"batch_size": 1, "momentum": 0.5}, "dropout"),
+    ({"momentum": 0.9, "nesterov": True}, "convolutional"),
+    ({"optimizer": "adam", "betas": (0.7, 0.98)}, "dense"),
+    ({"schedule": cosine(7, 0.8)}, "skip"),
+    ({"batch_size": 5, "momentum": 0.9, "nesterov": True, "schedule": piecewise([0, 3, 6], [0, 2, 0.5])}, "dense convolutional"),
+    ({"weight_decay": 0.5}, "dense dropout"),
+    ({"optimizer": "adam", "weight_decay": 0.5, "batch_size": 5, "schedule": warm_up(4)}, "dropout convolutional"),
 ]
-METHOD_NAMES = ["-".join(method) + str(i) for i, method in enumerate(METHODS)]
+CASES = [(name, method) for method, names in METHODS for name in names.split()]
+CASE_NAMES = [f"{name}-{'-'.join(method)}" for name, method in CASES]
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
@@ -146,15 +143,13 @@ def test_fresh_batches_are_those_that_are_drawn(optimizer):
         train(network, *given, draw=draw, batch_size=2, learning_rate=0.1, steps=1)
 
 
-@pytest.mark.parametrize("method", METHODS, ids=METHOD_NAMES)
-@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("name, method", CASES, ids=CASE_NAMES)
 def test_train_is_the_plain_loop(name, method):
     network, (inputs, targets) = NETWORKS[name], data(10)
     parameters = network.initialize(1, 3, dtype=torch.float64)
     settings = {"learning_rate": 0.02, "steps": 7, "seed": 5} | method
     found = assert_plain(network, parameters, inputs, targets, **settings)
     assert found.loss.dims == ("member", "step") and found.weight1.dims == ("member", "step", "weight1_1", "weight1_2")
-    np.testing.assert_array_equal(found.member, range(3))
     np.testing.assert_array_equal(found.step, range(8))
     assert len(set(found.loss.values[:, -1])) == 3
 
@@ -177,22 +172,21 @@ def test_batches_of_any_size_with_data_of_their_own_or_not(seed, points, batch, 
 
 
 @pytest.mark.parametrize(
-    "what, method",
+    "what, name, method, own",
     [
-        *(("learning_rate", method) for method in ({}, {"momentum": 0.9}, {"optimizer": "adam"})),
-        *(("weight_decay", method) for method in ({}, {"optimizer": "adam"})),  # torch lets the decay enter the momentum
+        ("learning_rate", "dense", {}, True),
+        ("learning_rate", "dense", {"optimizer": "adam"}, False),
+        ("learning_rate", "convolutional", {"momentum": 0.9}, True),
+        ("weight_decay", "convolutional", {}, False),  # torch lets the decay enter the momentum
+        ("weight_decay", "dense", {"optimizer": "adam"}, True),
     ],
-    ids=str,
 )
-@pytest.mark.parametrize("name", ["dense", "convolutional"])
-@pytest.mark.parametrize("own", [False, True])
-def test_rates_and_decays_of_members_and_parameters(name, method, what, own):
+def test_rates_and_decays_of_members_and_parameters(what, name, method, own):
     network, (inputs, targets) = NETWORKS[name], data(4, *[3] * own)
     parameters = network.initialize(1, 3, dtype=torch.float64)
     members = np.array([0.01, 0.03, 0.002] if what == "learning_rate" else [0.0, 0.5, 2.0])
-    layers = {key: 0.01 * (i + 1) for i, key in enumerate(parameters)}
     both = {key: members * (i + 1) if i % 2 else 0.01 for i, key in enumerate(parameters)}
-    for values in (members, list(members), layers, both):
+    for values in (list(members), both):
 
         def each(m, values=values):
             if isinstance(values, dict):
@@ -220,12 +214,6 @@ def test_weight_decay_does_not_enter_the_momentum():
         np.testing.assert_allclose(found[name][0, -1], value, rtol=1e-9, atol=1e-12)
 
 
-def test_cross_entropy_in_training():
-    network, (inputs, _) = Dense((3, 5, 4), "tanh"), data(6)
-    parameters, labels = network.initialize(0, 2, dtype=torch.float64), np.array([0, 1, 2, 3, 1, 2])
-    assert_plain(network, parameters, inputs, labels, learning_rate=0.1, steps=2, loss=cross_entropy, batch_size=6)
-
-
 def test_cross_entropy_is_torchs_and_stable():
     outputs, labels = 3 * torch.randn(4, 6, 5, dtype=torch.float64), torch.randint(5, (4, 6))
     expected = functional.cross_entropy(outputs.movedim(-1, 1), labels, reduction="none").mean(-1)
@@ -237,30 +225,32 @@ def test_cross_entropy_is_torchs_and_stable():
     assert loss.tolist() == [0.0, 2e4] and huge.grad.isfinite().all()
 
 
-@pytest.mark.parametrize("own", [False, True])
-@pytest.mark.parametrize("method", [{}, {"optimizer": "adam"}], ids=str)
-@pytest.mark.parametrize("name", ["dense", "convolutional"])
-def test_metrics_and_a_test_set(name, method, own):
-    """At each recorded step: loss and metrics at the training points and at others that nobody learns from."""
+@pytest.mark.parametrize("name, method, own", [("dense", {}, False), ("convolutional", {"optimizer": "adam"}, True)])
+def test_observables_metrics_and_a_test_set(name, method, own):
+    """At each recorded step: loss and metrics at the training points and at others that nobody learns from; hidden layers."""
     network, (inputs, targets) = NETWORKS[name], data(5, *[3] * own)
-    test = data(8, *[3] * own, seed=1)
-    parameters = network.initialize(0, 3, dtype=torch.float64)
+    test, parameters = data(8, *[3] * own, seed=1), network.initialize(0, 3, dtype=torch.float64)
 
     def far(outputs, targets):
         return (outputs - targets).abs().amax((-1, -2))
 
-    settings = {"learning_rate": 0.1, "steps": 4, "record": [0, 1, 4], "observe": weights} | method
+    def observe(parameters, outputs, hidden):
+        return weights(parameters, outputs, hidden) | {f"h{i}": (("point", f"unit{i}"), h) for i, h in enumerate(hidden)}
+
+    settings = {"learning_rate": 0.1, "steps": 4, "record": [0, 1, 4], "observe": observe, "layers": (1, 0)} | method
     found = train(network, parameters, inputs, targets, metrics={"far": far}, test=test, **settings)
     without = train(network, parameters, inputs, targets, **settings)
     assert found.drop_vars(["far", "test_loss", "test_far"]).identical(without)
-    for m in range(3):
-        for i in range(3):
-            state = {key: torch.from_numpy(found[key].values[m, i]) for key in parameters}
-            for prefix, (x, y) in (("", (inputs, targets)), ("test_", test)):
-                x, y = (torch.from_numpy(v[m] if own else v) for v in (x, y))
-                outputs = network(state, x)[0]
-                np.testing.assert_allclose(found[f"{prefix}loss"][m, i], half_squared_error(outputs, y), rtol=1e-12)
-                np.testing.assert_allclose(found[f"{prefix}far"][m, i], far(outputs, y), rtol=1e-12)
+    for m, i in np.ndindex(3, 3):
+        state = {key: torch.from_numpy(found[key].values[m, i]) for key in parameters}
+        for prefix, (x, y) in (("", (inputs, targets)), ("test_", test)):
+            x, y = (torch.from_numpy(v[m] if own else v) for v in (x, y))
+            outputs, hidden = network(state, x, (1, 0))
+            np.testing.assert_allclose(found[f"{prefix}loss"][m, i], half_squared_error(outputs, y), rtol=1e-12)
+            np.testing.assert_allclose(found[f"{prefix}far"][m, i], far(outputs, y), rtol=1e-12)
+            if not prefix:
+                for layer, h in enumerate(hidden):
+                    np.testing.assert_allclose(found[f"h{layer}"][m, i], h, rtol=1e-12)
 
 
 def test_accuracy_is_the_share_of_points_that_are_right():
@@ -293,10 +283,8 @@ def test_inputs_may_be_tokens(own):
     "tokens, label, says",
     [
         ([[0, 4]], 0, "inputs are tokens: want whole numbers from 0 to 3"),
-        ([[0, -1]], 0, "inputs are tokens"),
         ([[0.0, 1.0]], 0, "inputs are tokens"),
         ([[0, 1]], 3, r"want \(1,\) labels, whole numbers from 0 to 2"),
-        ([[0, 1]], -1, r"want \(1,\) labels"),
         ([[0, 1]], 0.0, r"want \(1,\) labels"),
     ],
 )
@@ -319,21 +307,11 @@ def test_parameters_that_are_passed_in_stay_as_they_are(name):
     np.testing.assert_array_equal(inputs, inputs_before)
 
 
-def test_integer_data():
-    network = Dense((2, 4, 1), "tanh")
-    parameters = network.initialize(0, 1)
-    xor, targets = np.array([[0, 0], [1, 0], [0, 1], [1, 1]]), np.array([[0], [1], [1], [0]])
-    for method in ({}, {"optimizer": "adam"}):
-        given = {"learning_rate": 0.1, "steps": 5} | method
-        whole, real = (train(network, parameters, kind(xor), kind(targets), **given) for kind in (np.array, np.float64))
-        assert whole.identical(real)
-
-
 # --- records ---------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])  # the compiled path and torch's
-@pytest.mark.parametrize("record", [[0], [7], [0, 7], [1, 2, 5], np.arange(0, 8, 3), log_steps(7, 4)], ids=str)
+@pytest.mark.parametrize("record", [[0], [1, 2, 5], log_steps(7, 4)], ids=str)
 def test_records_are_a_part_of_all_records(optimizer, record):
     network, (inputs, targets) = NETWORKS["dense"], data(5)
     parameters = network.initialize(0, 2)
@@ -353,63 +331,21 @@ def test_log_steps_ascend_evenly(steps, count):
     assert np.all((ratios <= steps ** (1 / (count - 1)) * (1 + 1 / found[1:-1])) | (np.diff(found)[1:] == 1))
 
 
-@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
-def test_observables_get_the_layers_that_are_asked_for(optimizer):
-    network, (inputs, targets) = NETWORKS["dense"], data(5)
-    parameters = network.initialize(0, 2, dtype=torch.float64)
-    members = 1 if optimizer == "sgd" else 2  # the compiled path trains members apart
-    for layers, sizes in (((), []), (0, [7]), ((1, 0), [5, 7]), (None, [7, 5])):
-
-        def observe(parameters, outputs, hidden, layers=layers, sizes=sizes):
-            assert [h.shape for h in hidden] == [(members, 5, size) for size in sizes]
-            expected = network(parameters, torch.from_numpy(inputs), layers)
-            torch.testing.assert_close([outputs, *hidden], [expected[0], *expected[1]])
-            return {"loss_again": ((), half_squared_error(outputs, torch.from_numpy(targets)))}
-
-        found = train(
-            network, parameters, inputs, targets, learning_rate=0.1, steps=3, optimizer=optimizer, observe=observe, layers=layers
-        )
-        np.testing.assert_allclose(found.loss_again, found.loss, rtol=1e-14)
-
-
 def test_members_of_one_seed_share_their_batches_and_masks():
     network, (inputs, targets) = NETWORKS["dropout"], data(9)
     parameters = network.initialize(0, 1, dtype=torch.float64)
-    parameters = {name: value.repeat(3, *[1] * (value.ndim - 1)) for name, value in parameters.items()}
+    three = {name: value.repeat(3, *[1] * (value.ndim - 1)) for name, value in parameters.items()}
     settings = {"learning_rate": 0.1, "steps": 9, "batch_size": 2}
-    found = train(network, parameters, inputs, targets, seed=[5, 2, 5], **settings).loss
-    one = {name: value[:1] for name, value in parameters.items()}
+    found = train(network, three, inputs, targets, seed=[5, 2, 5], **settings).loss
     np.testing.assert_array_equal(found[0], found[2])
-    np.testing.assert_array_equal(found[1], train(network, one, inputs, targets, seed=[2], **settings).loss[0])
+    np.testing.assert_array_equal(found[1], train(network, parameters, inputs, targets, seed=[2], **settings).loss[0])
     assert np.all(found[0, 1:] != found[1, 1:])
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
-def test_precision_is_that_of_the_parameters(dtype, optimizer):
-    network, (inputs, targets) = NETWORKS["dense"], data(3)
-    parameters = network.initialize(0, 2, dtype=dtype)
-    found = train(network, parameters, inputs, targets, learning_rate=0.1, steps=2, optimizer=optimizer, observe=weights)
-    assert {str(found[name].dtype) for name in ("loss", "outputs", "weight1")} == {str(dtype).removeprefix("torch.")}
 
 
 # --- early stop and divergence ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
-def test_no_step_is_taken_once_all_have_stopped(optimizer, monkeypatch):
-    network, (inputs, targets) = NETWORKS["dense"], data(4)
-    taken = []
-    for stack in (fused.Stack, descent.Stack):
-        before = stack.advance
-        monkeypatch.setattr(stack, "advance", lambda self, steps, before=before: (taken.append(steps), before(self, steps))[1])
-    settings = {"learning_rate": 0.01, "steps": 50, "record": [0, 10, 50], "stop_below": 1e9, "optimizer": optimizer}
-    found = train(network, network.initialize(0, 2), inputs, targets, **settings)
-    assert set(taken) == {0} and np.all(found.stopped == 0) and np.all(found.loss == found.loss[:, :1])
-
-
-@pytest.mark.parametrize("method", [{}, {"momentum": 0.5}, {"batch_size": 2}], ids=str)
-@pytest.mark.parametrize("name", ["dense", "skip", "convolutional"])
+@pytest.mark.parametrize("name, method", [("dense", {}), ("skip", {"momentum": 0.5}), ("convolutional", {"batch_size": 2})])
 def test_a_member_that_diverges_is_reported_with_its_last_state_and_the_others_go_on(name, method):
     network, (inputs, targets) = NETWORKS[name], data(4)
     parameters = network.initialize(0, 3, dtype=torch.float64)
@@ -426,22 +362,20 @@ def test_a_member_that_diverges_is_reported_with_its_last_state_and_the_others_g
         assert np.all(np.isfinite(calm.loss))
     sparse = train(network, parameters, inputs, targets, learning_rate=[0.01, 1e4, 0.02], record=[0, 40], **settings)
     assert sparse.diverged.values.tolist() == [-1, 40, -1]  # the record at which it is seen
-    with_stop = train(network, parameters, inputs, targets, learning_rate=[0.01, 1e4, 0.02], stop_below=-1.0, **settings)
-    assert with_stop.identical(found)
 
 
 # --- who trains beside whom ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", METHODS, ids=METHOD_NAMES)
-@pytest.mark.parametrize("name", NETWORKS)
-@pytest.mark.parametrize("own", [False, True])
-def test_one_member_is_bitwise_the_same_among_many(name, method, own):
+@pytest.mark.parametrize("name, method", CASES, ids=CASE_NAMES)
+def test_one_member_is_bitwise_the_same_among_many(name, method):
+    """With data of each member's own where the method has batches."""
+    own = "batch_size" in method
     network, (inputs, targets) = NETWORKS[name], data(10, *[5] * own)
     parameters = network.initialize(3, 5, dtype=torch.float64)
     settings = {"learning_rate": 0.03, "steps": 6, "observe": weights, "seed": 1} | method
     many = train(network, parameters, inputs, targets, **settings)
-    for few in (1, 2, 3):
+    for few in (1, 3):
         x, y = (inputs[:few], targets[:few]) if own else (inputs, targets)
         found = train(network, {key: value[:few] for key, value in parameters.items()}, x, y, **settings)
         assert found.identical(many.isel(member=slice(few)))
@@ -458,7 +392,7 @@ def test_one_member_is_bitwise_the_same_among_many(name, method, own):
     dtype=st.sampled_from([torch.float32, torch.float64]),
 )
 @example(0, [2, 29], "linear", 7, 2, 7, "adam", torch.float64)  # odd sizes: members lie at odd places in memory
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_any_member_is_bitwise_the_same_alone(seed, widths, activation, points, members, batch, optimizer, dtype):
     network, (inputs, targets) = Dense((3, *widths, 2), activation), data(points, seed=seed)
     parameters = network.initialize(seed, members, dtype=dtype)
@@ -555,39 +489,6 @@ NAMES = "weight1, bias1, weight2, bias2"
 def test_bad_input_gets_one_clear_error(change, message):
     with pytest.raises(ValueError, match=message):
         train(NETWORK, **(GOOD | change))
-
-
-def test_numbers_that_are_whole_are_fine():
-    found = train(NETWORK, **(GOOD | {"steps": 10.0, "record": [0.0, 10.0], "batch_size": 5.0}))
-    assert found.step.dtype.kind == "i" and found.step.values.tolist() == [0, 10]
-
-
-class Patient:
-    """A stack that counts its steps and takes its time, by a clock of its own."""
-
-    members = 1
-
-    def __init__(self, seconds, clock):
-        self.seconds, self.clock, self.taken = seconds, clock, []
-
-    def advance(self, steps):
-        self.taken.append(steps)
-        self.clock[0] += self.seconds * steps
-
-
-def test_a_stack_advances_in_chunks_of_about_half_a_second(monkeypatch):
-    clock = [0.0]
-    monkeypatch.setattr(loop, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
-    pace = loop._Pace(progress_bar(100, "training", "step", show=False))
-    for seconds, chunk, steps, taken in (
-        (0, 1, 0, [0]),
-        (0.3, 1, 3, [1, 1, 1]),
-        (0.03, 1, 60, [1, 2, 4, 8, 16, 16, 13]),
-        (0.03, 64, 120, [64, 32, 16, 8]),
-    ):
-        stack, pace.chunk = Patient(seconds, clock), chunk
-        pace.advance(stack, steps)
-        assert stack.taken == taken
 
 
 def test_an_interrupted_training_ends_all_its_members_soon(monkeypatch):

@@ -87,11 +87,3 @@ def test_all_members_in_one_batched_program(own):
     points = inputs if own else inputs.expand(4, *inputs.shape)
     np.testing.assert_allclose(hidden[0], torch.relu(points @ found["weight1"].mT), rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(outputs, hidden[0] @ found["weight2"].mT, rtol=1e-9, atol=1e-12)
-
-
-def test_one_is_as_among_many():
-    network, parameters, inputs, targets = problem(1, 5, 50, 6, 10, False)
-    many = train(network, parameters, inputs, targets, learning_rate=0.05, steps=30, record=[30], observe=final)
-    one = {name: value[2:3] for name, value in parameters.items()}
-    alone = train(network, one, inputs, targets, learning_rate=0.05, steps=30, record=[30], observe=final)
-    np.testing.assert_array_equal(many.w[2], alone.w[0])
