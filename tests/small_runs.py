@@ -79,11 +79,6 @@ def ragged(size, device="cpu"):
     return xr.Dataset({"value": ("step", np.arange(size) / 7), "count": ("step", np.arange(size))}, {"step": np.arange(size)})
 
 
-def nan_bits(seed, device):
-    """Return a NaN with bits of its own."""
-    return xr.Dataset({"value": ((), np.array(0xFFF8000000000001, np.uint64).view(float))})
-
-
 def threads(seed, device):
     """Return with how many threads a worker computes, and how often the system has to give it pages."""
     import resource

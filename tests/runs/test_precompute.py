@@ -3,7 +3,6 @@
 import errno
 import os
 import re
-import resource
 import signal
 import subprocess
 import sys
@@ -46,15 +45,7 @@ def test_a_spoilt_case_is_computed_again(root, log, capfd):
     precompute(run := small.plane(log=str(log)))
     whole, path, other = load(run), *small.case_files(root)[:2]
     data = path.read_bytes()
-    spoilt = [
-        b"",
-        b"CDF\x02",
-        data[:-1],
-        data[::-1],
-        other.read_bytes()[:-32] + data[-32:],
-        flip(data, len(data) // 2),
-        flip(data, 40),
-    ]
+    spoilt = [b"", data[:-1], other.read_bytes()[:-32] + data[-32:], flip(data, len(data) // 2)]
     for number, bad in enumerate(spoilt, start=13):
         path.write_bytes(bad)
         run.path.unlink()
@@ -64,7 +55,7 @@ def test_a_spoilt_case_is_computed_again(root, log, capfd):
         assert said.startswith(f"{path} cannot be used (") and said.endswith("): computed anew\n") and said.count("\n") == 1
 
 
-@pytest.mark.parametrize("size", [1, 4, 5, 12])
+@pytest.mark.parametrize("size", [1, 5])
 def test_a_gpu_s_batches_do_not_matter(root, size, log):
     precompute(single := small.plane())
     whole = load(single)
@@ -119,11 +110,6 @@ def test_what_is_unfit_is_refused_before_it_is_kept(root, how, said):
     assert len(small.case_files(root)) == 1 and count(load(run)) == "1 of 2"
 
 
-def test_a_batch_of_another_size_is_refused():
-    with pytest.raises(ComputationFailed, match="the function returned 1 members for 2 cases"):
-        precompute(Run("topic/nan", small.nan_bits, grid(seed=[0, 1]), batch=2), batch=2)
-
-
 def test_jobs_of_an_array_take_parts_and_leave_the_result_alone(root, log):
     run = small.plane(log=str(log))
     for done, i in enumerate((3, 1, 2), start=1):
@@ -155,19 +141,6 @@ def test_a_full_disk_keeps_what_was_finished(root, log, monkeypatch, listed, cap
     assert len(small.case_files(root)) == 4 and not list(root.rglob("*.partial"))
     precompute(run)
     assert len(small.calls(log)) == 13 and count(load(run)) == "12 of 12"
-
-
-def test_a_file_that_the_system_refuses_is_one_line(root, listed, capsys):
-    listed(small.plane())
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
-    try:
-        assert main(["store", "--device", "cpu"]) == 1
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    assert capsys.readouterr().err == "lib store: File too large; fix that and start again: what was finished is kept\n"
-    assert not [path for path in root.rglob("*") if path.is_file()]
 
 
 # kills, with a real experiment
@@ -257,12 +230,6 @@ def test_ctrl_c_is_one_line_and_writes_what_is_finished(tmp_path, start, options
     assert (tmp_path / "book/results/real/plane.nc").exists()
 
 
-@pytest.mark.slow
-def test_two_at_once_share_a_folder(tmp_path, start):
-    both = [start(tmp_path), start(tmp_path)]
-    assert [process.wait(300) for process in both] == [0, 0] and len(small.case_files(tmp_path)) == 12
-
-
 # the plan, the budget, the command line
 
 
@@ -322,26 +289,29 @@ def test_a_run_that_fails_leaves_the_others(listed, capsys):
     assert out.endswith("a/y.nc\n") and "a/x, seed=0: DataUnavailable: no route gave mnist: set MNIST_DIR" in err
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        ["--budget", "2"],
-        ["--budget", "0s"],
-        ["--case-range", "0/3"],
-        ["--case-range", "4/3"],
-        ["--case-range", "x"],
-        ["--workers", "0"],
-    ],
-)
+@pytest.mark.parametrize("options", [["--budget", "2"], ["--budget", "0s"], ["--case-range", "4/3"], ["--workers", "0"]])
 def test_wrong_options_are_said(capsys, options):
     with pytest.raises(SystemExit) as stopped:
         main(["store", *options])
     assert stopped.value.code == 2 and "want" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("module", ["lib.experiments", "lib.runs.precompute", "lib.__main__"])
-def test_a_bare_gpu_machine_suffices(module):
-    absent = ["jupytext", "papermill", "matplotlib", "nbformat", "nbclient", "IPython", "ipykernel", "myst_nb", "jupyter_book"]
-    code = f"import sys; sys.modules.update(dict.fromkeys({absent})); import {module}; print('fine')"
+def test_a_bare_gpu_machine_suffices():
+    absent = [
+        "jupytext",
+        "papermill",
+        "matplotlib",
+        "nbformat",
+        "nbclient",
+        "IPython",
+        "ipykernel",
+        "myst_nb",
+        "jupyter_book",
+        "pooch",
+        "requests",
+        "PIL",
+    ]
+    modules = "lib.experiments, lib.runs.precompute, lib.__main__, lib.data.__main__"
+    code = f"import sys; sys.modules.update(dict.fromkeys({absent})); import {modules}; print('fine')"
     found = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, timeout=60)
     assert found.stdout == "fine\n", found.stderr

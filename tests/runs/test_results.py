@@ -30,13 +30,12 @@ def test_a_result_is_what_a_loop_finds():
 
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=32) | st.integers(-(2**31), 2**31 - 1)
-VALUES = st.lists(NUMBERS, min_size=1, max_size=3, unique_by=float) | st.lists(
-    st.text("abü", max_size=3), min_size=1, unique=True
-)
+TEXTS = st.text("abü", max_size=3)
+VALUES = st.lists(NUMBERS, min_size=1, max_size=3, unique_by=float) | st.lists(TEXTS, min_size=1, max_size=3, unique=True)
 
 
-@settings(max_examples=30)
-@given(values=st.dictionaries(st.sampled_from(["tau", "depth", "seed"]), VALUES, min_size=1), part=st.integers(1, 3))
+@settings(max_examples=12, deadline=None)
+@given(values=st.dictionaries(st.sampled_from(["tau", "depth", "seed"]), VALUES, min_size=1, max_size=2), part=st.integers(1, 3))
 def test_every_case_lies_at_its_own_coordinates(values, part):
     run = Run("any/grid", small.echo, grid(**values))
     run.path.unlink(missing_ok=True)
@@ -58,12 +57,6 @@ def test_cases_of_other_lengths_are_joined_by_their_labels():
     assert found.row.values.tolist() == ["b", "a"]
     np.testing.assert_array_equal(found.value, np.array([[0, 1, 2], [0, 1, np.nan]]) / 7)
     np.testing.assert_array_equal(found["count"], [[0, 1, 2], [0, 1, np.nan]])
-
-
-def test_not_a_number_keeps_its_bits():
-    run = Run("topic/nan", small.nan_bits, grid(seed=[1, 2]))
-    precompute(run)
-    assert load(run).value.values.view(np.uint64).tolist() == [0xFFF8000000000001] * 2
 
 
 def test_it_grows_by_values_seeds_and_names(root, log):
@@ -137,7 +130,7 @@ def test_a_spoilt_result_is_refused_and_made_from_the_finished_cases(log):
     precompute(small.plane(log=str(log)))
     path = small.plane(log=str(log)).path
     whole, before = path.read_bytes(), load(small.plane(log=str(log)))
-    for spoilt in (b"", b"CDF\x01", b"not a file", whole[::-1], *(whole[:length] for length in range(0, len(whole), 17))):
+    for spoilt in (b"", b"CDF\x01", b"not a file", whole[::-1], whole[: len(whole) // 2], whole[:-17]):
         path.write_bytes(spoilt)
         with pytest.raises(OutdatedResult, match=rf"plane.nc cannot be read \(.*\); delete it and {REMEDY}$"):
             load(small.plane(log=str(log)))

@@ -18,7 +18,7 @@ from lib.__main__ import main
 from lib.experiments.piecewise_linear import distances
 from lib.runs import Run, count, grid, load, workers
 from lib.runs.precompute import precompute
-from lib.runs.workers import ComputationFailed, cluster, library
+from lib.runs.workers import ComputationFailed, cluster
 
 HERE = Path(__file__).parents[1]
 LOCAL = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "silence_logs": "CRITICAL"}
@@ -26,36 +26,30 @@ LOCAL = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "silence_l
 
 @pytest.fixture(scope="module")
 def address():
-    """Two workers for all tests; each test connects with a client of its own."""
-    with dask.config.set({"distributed.scheduler.worker-saturation": 1.0}), LocalCluster(n_workers=2, **LOCAL) as local:
+    """Two workers for several tests; each test connects with a client of its own."""
+    settings = {"distributed.scheduler.worker-saturation": 1.0, "distributed.scheduler.allowed-failures": 1}
+    with dask.config.set(settings), LocalCluster(n_workers=2, **LOCAL) as local:
         yield local.scheduler_address
 
 
-def test_a_worker_has_one_thread_and_keeps_the_memory_that_is_freed(monkeypatch):
+def test_workers_compute_what_one_process_does_and_keep_the_memory_that_is_freed(root, monkeypatch):
     monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_", raising=False)  # Dask leaves there what an earlier cluster wanted
-    run = Run("topic/threads", small.threads, grid(seed=[0]))
-    with cluster(1) as client:
-        precompute(run, client=client)
-    found = load(run)
-    assert found.threads.values.tolist() == [1]
-    assert sys.platform != "linux" or int(found.faults[0]) < 200 * 1024 / 20
-
-
-def test_workers_compute_what_one_process_does(address, root):
-    fixed = {"steps": 50, "record": [0, 50]}
+    fixed, threads = {"steps": 50, "record": [0, 50]}, Run("topic/threads", small.threads, grid(seed=[0]))
     here, there = (
         Run(name, distances, grid(tau=[0.3, 1.0], delta=[0.0], seed=[0, 1, 2]), fixed, batch=3) for name in ("a/here", "a/there")
     )
     precompute(here)
-    with cluster(scheduler=address) as client:
+    with cluster(2) as client:
         precompute(there, client=client)
-    assert small.same(small.read(here.path), small.read(there.path)) and len(small.case_files(root)) == 12
+        precompute(threads, client=client)
+    assert small.same(small.read(here.path), small.read(there.path)) and len(small.case_files(root)) == 13
+    assert load(threads).threads.values.tolist() == [1]
+    assert sys.platform != "linux" or int(load(threads).faults[0]) < 200 * 1024 / 20
 
 
-def test_a_worker_that_dies_costs_its_case_only(address, tmp_path):
-    run = small.plane(small.dies_once, mark=str(tmp_path / "mark"))
-    with cluster(scheduler=address) as client:
-        precompute(run, client=client)
+def test_a_worker_that_dies_costs_its_case_only(address, tmp_path, listed):
+    listed(run := small.plane(small.dies_once, mark=str(tmp_path / "mark")))
+    assert main(["store", "--device", "cpu", "--scheduler", address]) == 0
     whole = load(run)
     precompute(small.plane())
     assert small.same(whole.drop_attrs(deep=False), load(small.plane()).drop_attrs(deep=False))
@@ -68,13 +62,7 @@ def test_a_case_that_kills_its_workers_is_named_and_the_others_kept(address):
     assert count(load(small.plane(small.dies))) == "11 of 12"
 
 
-def test_an_error_of_the_function_is_told(address):
-    said = r"tau=0.2, delta=1.0, seed=1: ZeroDivisionError: too small; small_runs.py, line \d+"
-    with cluster(scheduler=address) as client, pytest.raises(ComputationFailed, match=said):
-        precompute(small.plane(small.fails), client=client)
-
-
-def test_a_worker_that_joins_is_given_work_while_another_is_busy(tmp_path):
+def test_a_worker_that_joins_is_given_work_and_a_scheduler_that_goes_is_named(tmp_path):
     run = Run("topic/waits", small.waits, grid(seed=[0, 1]), {"place": str(tmp_path)})
 
     def join():
@@ -89,41 +77,29 @@ def test_a_worker_that_joins_is_given_work_while_another_is_busy(tmp_path):
         (joining := threading.Thread(target=join)).start()
         precompute(run, client=client)
         joining.join()
-    assert load(run).value.values.tolist() == [0, 1]
-
-
-def test_a_scheduler_that_goes_is_named(tmp_path):
-    local = LocalCluster(n_workers=1, **LOCAL)
-    run = Run("topic/waits", small.waits, grid(seed=[0]), {"place": str(tmp_path)})
-    with local, cluster(scheduler=local.scheduler_address) as client, pytest.raises(ComputationFailed, match="is gone"):
+        assert load(run).value.values.tolist() == [0, 1]
+        (tmp_path / "go").unlink()
         (closing := threading.Timer(1, local.close)).start()
-        precompute(run, client=client)
-    closing.join()
+        with pytest.raises(ComputationFailed, match="is gone"):
+            precompute(Run("topic/waits_on", small.waits, grid(seed=[2]), {"place": str(tmp_path)}), client=client)
+        closing.join()
 
 
-@pytest.mark.parametrize("how", ["none", "other"])
-def test_a_worker_with_another_library_is_refused(tmp_path, capfd, how):
+def test_a_worker_with_another_library_is_refused(tmp_path, capfd):
     """It is a worker that finds the library on another path."""
-    if how == "none":
-        (tmp_path / "lib.py").touch()
-    else:
-        shutil.copytree(HERE.parent / "lib", tmp_path / "lib")
-        (tmp_path / "lib" / "measures.py").write_text("# changed")
+    shutil.copytree(HERE.parent / "lib", tmp_path / "lib")
+    (tmp_path / "lib" / "measures.py").write_text("# changed")
     command = [sys.executable, "-m", "distributed.cli.dask_worker", "--no-nanny", "--nthreads=1", "--no-dashboard"]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, [tmp_path, HERE]))}
-    said = "No module named 'lib.runs'" if how == "none" else r"lib [0-9a-f]{12}, .*"
+    said = r"worker tcp://.*: lib [0-9a-f]{12}, .*, not lib [0-9a-f]{12}, .*; install this repository there, at the same commit"
     with LocalCluster(n_workers=0, **LOCAL) as local:
         process = subprocess.Popen([*command, local.scheduler_address], env=environment, cwd=tmp_path, stderr=subprocess.DEVNULL)
         try:
-            with cluster(scheduler=local.scheduler_address) as client, pytest.raises(ComputationFailed, match=said) as refused:
+            with cluster(scheduler=local.scheduler_address) as client, pytest.raises(ComputationFailed, match=said):
                 precompute(small.plane(), client=client)
         finally:
             process.kill()
             process.wait()
-    assert str(refused.value).startswith("worker tcp://")
-    assert str(refused.value).endswith(
-        f", not {library()}; install this repository there, at the same commit, and start it again"
-    )
     assert f"waiting for a first worker of {local.scheduler_address}\n" in capfd.readouterr().err
 
 
@@ -132,19 +108,12 @@ def test_a_wrong_address_is_one_line(capsys, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as silent, socket.create_server(("127.0.0.1", 0)) as closed:
         quiet, gone = (f"tcp://127.0.0.1:{one.getsockname()[1]}" for one in (silent, closed))
         closed.close()
-        for wrong in (quiet, gone, "nonsense", "ftp://here:1", ""):
-            start = time.monotonic()
+        for wrong in (quiet, gone, "nonsense"):
             assert main(["store", "--device", "cpu", "--scheduler", wrong]) == 2
             out, err = capsys.readouterr()
-            assert out == "" and err.count("\n") == 1 and time.monotonic() - start < 15
+            assert out == "" and err.count("\n") == 1
             assert err.startswith(f"lib store: scheduler {wrong!r} does not answer (")
             assert err.endswith("; want one like tcp://10.0.0.1:8786\n")
-
-
-def test_workers_and_scheduler_exclude_each_other(capsys):
-    with pytest.raises(SystemExit):
-        main(["store", "--workers", "2", "--scheduler", "tcp://127.0.0.1:1"])
-    assert "not allowed with argument" in capsys.readouterr().err
 
 
 def test_without_dask_workers_are_refused_in_one_line(capsys, monkeypatch):
@@ -152,8 +121,3 @@ def test_without_dask_workers_are_refused_in_one_line(capsys, monkeypatch):
     assert main(["store", "--device", "cpu", "--workers", "2"]) == 2
     err = capsys.readouterr().err
     assert err.startswith("lib store: workers need Dask (") and "pip install distributed" in err and err.count("\n") == 1
-
-
-def test_the_command_line_computes_on_a_cluster(address, listed):
-    listed(run := small.plane())
-    assert main(["store", "--device", "cpu", "--scheduler", address]) == 0 and load(run).done.all()
