@@ -30,7 +30,6 @@ FLOWS = {
     ),
     "localization": lambda times: localization.relu_trajectory(TO_H, XTX, np.eye(3), times),
 }
-seeds = st.integers(0, 2**32 - 1)
 
 
 @pytest.fixture(params=FLOWS)
@@ -77,11 +76,18 @@ def test_a_start_near_rest_comes_to_rest(off):
     np.testing.assert_allclose(end, products.weights_at(weights, 2), rtol=1e-10)
 
 
-def test_zero_stays_and_what_decays_keeps_its_digits():
-    times = np.array([0, 1, 10, 20])
-    path = common.integrate(lambda _, y: -y, np.array([1.0, -0.3]), times)
-    np.testing.assert_allclose(path, np.exp(-times)[:, None] * [1, -0.3], rtol=1e-9, atol=1e-14)
-    assert np.array_equal(products.flow([0.0, 0.0], 1, [1e10]), np.zeros((1, 2)))
+@given(power=st.floats(-40, 3), rate=st.sampled_from([-1, 1]), times=st.lists(st.sampled_from([0, 3, 15, 30]), min_size=1))
+@settings(max_examples=30)
+def test_what_grows_or_decays_keeps_its_digits_for_every_size_of_start(power, rate, times):
+    times, start = np.sort(times), 10**power * np.array([1, -0.5])
+    found = common.integrate(lambda _, y: rate * y, start, times)
+    np.testing.assert_allclose(found, start * np.exp(rate * times)[:, None], rtol=1e-9, atol=1e-13 * 10**power)
+
+
+def test_a_start_at_zero_is_left_or_kept():
+    path = common.integrate(lambda _, y: y + 1, np.zeros(1), np.array([0.0, 1.0]))
+    np.testing.assert_allclose(path[:, 0], [0, np.e - 1], rtol=1e-9, atol=1e-15)
+    np.testing.assert_array_equal(products.flow([0.0, 0.0], 1, [0, 1e10]), np.zeros((2, 2)))
 
 
 def test_between_its_steps_too_a_stiff_flow_has_its_digits():
@@ -158,12 +164,3 @@ def test_what_cannot_be_followed_is_refused(velocity, said, monkeypatch):
     monkeypatch.setattr(common, "EVALUATIONS", 20_000)
     with pytest.raises(ValueError, match=said):
         common.integrate(velocity, np.ones(1), np.array([2.0]))
-
-
-# --- interpolators
-
-
-def test_data_that_say_nothing_leave_every_parameter_free():
-    shortest, null, strengths = common.interpolators(np.zeros((3, 3)), np.zeros(3))
-    assert np.array_equal(shortest, np.zeros(3)) and strengths.shape == (0,)
-    np.testing.assert_allclose(null.T @ null, np.eye(3), atol=1e-15)

@@ -5,16 +5,14 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
-from scipy.integrate import solve_ivp
 from scipy.linalg import expm
+from theory.references import balances, magnitudes, seeds, signs
 
 from lib.theory import piecewise_linear as pl
 
-seeds = st.integers(0, 2**32 - 1)
 rates = st.floats(0.2, 5)
 slopes = st.sampled_from([0.0, 0.1, 0.7])
 deltas = st.sampled_from([-1e6, -3.0, -1e-9, 0.0, 1e-9, 1.0, 1e6])
@@ -33,11 +31,6 @@ def sigma(z, gamma):
     return np.maximum(z, gamma * z)
 
 
-def drive_of(w, x, y, gamma):
-    """Return Σ c_i x_i y_i for each neuron."""
-    return (np.where(w @ x.T > 0, 1, gamma) * y) @ x
-
-
 def angle_of(directions):
     return np.arctan2(directions[..., 1], directions[..., 0]) % (2 * np.pi)
 
@@ -50,25 +43,15 @@ def apart(angle, other):
 # --- initialization
 
 
-@given(seed=seeds, tau=st.sampled_from([1e-3, 0.1, 1.0, 2.0, 30.0]), delta=deltas)
+@given(seed=seeds, tau=st.one_of(st.sampled_from([1e-3, 1.0, 30.0]), magnitudes), delta=st.one_of(deltas, balances))
 def test_scaled_neurons_have_the_wanted_tau_and_delta(seed, tau, delta):
     w, a = balanced(np.random.default_rng(seed), 5, 3)
     scaled_w, scaled_a = pl.scale_initialization(w, a, tau, delta)
-    norms = np.linalg.norm(scaled_w, axis=1)
-    np.testing.assert_allclose(scaled_a**2 - norms**2, delta, rtol=1e-12, atol=1e-14 * tau**2)
-    np.testing.assert_allclose(np.abs(scaled_a) * norms, tau**2, rtol=1e-13)
-    np.testing.assert_allclose(unit(scaled_w), w, rtol=1e-14)
+    sizes, norms = np.abs(scaled_a), np.hypot.reduce(scaled_w, axis=1)
+    np.testing.assert_allclose((sizes - norms) * (sizes + norms), delta, rtol=1e-12, atol=1e-14 * tau**2)
+    np.testing.assert_allclose(sizes * norms, tau**2, rtol=1e-13)
+    np.testing.assert_allclose(scaled_w / norms[:, None], w, rtol=1e-13)
     np.testing.assert_array_equal(np.sign(scaled_a), a)
-
-
-@given(tau=st.floats(1e-3, 1e3), delta=st.one_of(deltas, st.floats(-10, 10)))
-def test_alpha_keeps_its_digits(tau, delta):
-    w, a = pl.scale_initialization([[1.0]], [1.0], tau, delta)
-    with mp.workdps(60):
-        r = mpf(delta) / mpf(tau) ** 2
-        alpha = mp.sqrt((r + mp.sqrt(r**2 + 4)) / 2)
-        expected = [float(tau / alpha), float(tau * alpha)]
-    np.testing.assert_allclose([w[0, 0], a[0]], expected, rtol=2e-14)
 
 
 def test_scaling_of_neurons_that_are_not_of_norm_one():
@@ -76,18 +59,15 @@ def test_scaling_of_neurons_that_are_not_of_norm_one():
     np.testing.assert_allclose(a**2 - np.sum(w**2, axis=1), [50.0, 0.0], rtol=1e-14)
 
 
-def test_scaling_broadcasts_over_members():
-    rng = np.random.default_rng(0)
+@pytest.mark.parametrize("own", [False, True])
+def test_scaling_broadcasts_over_members(own):
     tau, delta = np.array([0.1, 2.0, 0.1]), np.array([0.0, 0.0, -1.0])
-    shared, own = balanced(rng, 4, 2), balanced(rng, 3, 4, 2)
-    for w, a in (shared, own):
-        stack_w, stack_a = pl.scale_initialization(w, a, tau, delta)
-        assert stack_w.shape == (3, 4, 2) and stack_a.shape == (3, 4)
-        for m in range(3):
-            one = pl.scale_initialization(w if w.ndim == 2 else w[m], a if a.ndim == 1 else a[m], tau[m], delta[m])
-            np.testing.assert_array_equal(stack_w[m], one[0])
-            np.testing.assert_array_equal(stack_a[m], one[1])
-    assert pl.scale_initialization(*shared, tau[:, None], delta)[0].shape == (3, 3, 4, 2)
+    w, a = balanced(np.random.default_rng(0), 3, 4, 2) if own else balanced(np.random.default_rng(0), 4, 2)
+    stack = pl.scale_initialization(w, a, tau, delta)
+    for m in range(3):
+        one = pl.scale_initialization(w[m] if own else w, a[m] if own else a, tau[m], delta[m])
+        np.testing.assert_array_equal(stack[0][m], one[0])
+        np.testing.assert_array_equal(stack[1][m], one[1])
 
 
 # --- the flow
@@ -108,39 +88,12 @@ def test_neuron_flow_is_that_of_its_parameters(seed, d, size, ratio, eta_a, eta_
         np.testing.assert_allclose(velocity / size, exact / size, atol=1e-10 * np.linalg.norm(xi))
 
 
-@given(seed=seeds, h=st.integers(1, 5), n=st.integers(1, 6), d=st.integers(1, 4), gamma=slopes, delta=deltas)
-def test_neuron_flow_of_a_network_follows_autograd(seed, h, n, d, gamma, delta):
-    rng = np.random.default_rng(seed)
-    w, a = pl.scale_initialization(*balanced(rng, h, d), 0.7, delta)
-    x, y = rng.normal(size=(n, d)), rng.normal(size=n)
-    tw, ta = (torch.tensor(v, requires_grad=True) for v in (w, a))
-    z = torch.tensor(x) @ tw.T
-    residual = torch.where(z > 0, z, gamma * z) @ ta - torch.tensor(y)
-    (residual**2).sum().div(2).backward()
-    norm = torch.linalg.norm(tw, dim=1)
-    mu, direction = ta * norm, tw / norm[:, None]
-    mu_dot, direction_dot = (
-        torch.autograd.functional.jvp(f, (tw.detach(), ta.detach()), (-tw.grad, -ta.grad))[1]
-        for f in (lambda w, a: a * w.norm(dim=1), lambda w, a: w / w.norm(dim=1, keepdim=True))
-    )
-    xi = drive_of(w, x, residual.detach().numpy(), gamma)
-    found = pl.neuron_flow(mu.detach().numpy(), direction.detach().numpy(), xi, delta)
-    for velocity, exact in zip(found, (mu_dot.numpy(), direction_dot.numpy()), strict=True):
-        np.testing.assert_allclose(velocity, exact, rtol=1e-9, atol=1e-13 * np.abs(xi).max() * (1 + abs(delta)))
-
-
-@given(mu=st.floats(1e-9, 1e9), sign=st.sampled_from([-1, 1]), delta=st.floats(-1e6, 1e6), eta_a=rates, eta_w=rates)
+@given(mu=st.floats(-12, 90).map(lambda power: 10**power), sign=signs, delta=balances, eta_a=rates, eta_w=rates)
 def test_direction_rate_keeps_its_digits(mu, sign, delta, eta_a, eta_w):
-    with mp.workdps(80):
+    with mp.workdps(300):
         root = mp.sqrt(mpf(delta) ** 2 + 4 * mpf(eta_a) * mpf(eta_w) * mpf(mu) ** 2)
         expected = sign * float((root + mpf(delta)) / (2 * mpf(mu)))
     np.testing.assert_allclose(pl.direction_rate(sign * mu, delta, eta_a, eta_w), expected, rtol=1e-14, atol=0)
-
-
-def test_direction_rate_in_the_three_regimes():
-    np.testing.assert_allclose(pl.direction_rate(1e-3, [1e6, 0, -1e6]), [1e9, 1, 1e-9], rtol=1e-12)
-    np.testing.assert_array_equal(pl.direction_rate([-2.0, 1e-300], 0.0), [-1, 1])
-    np.testing.assert_array_equal(pl.direction_rate(0.0, -3.0), 0)
 
 
 def test_a_downstream_neuron_without_output_only_grows():
@@ -165,23 +118,6 @@ def test_alignment_phase_is_the_matrix_exponential(seed, d, delta, tau):
         expected = np.array([expm(rate * t) @ np.append(a[k], w[k]) for t in times])
         np.testing.assert_allclose(np.column_stack([path_a[:, k], path_w[:, k]]), expected, rtol=1e-9, atol=1e-9)
         np.testing.assert_array_equal([path_a[0, k], *path_w[0, k]], [a[k], *w[k]])
-
-
-@pytest.mark.parametrize("delta", [-20.0, -1.0, 0.0, 1.0, 20.0])
-def test_alignment_phase_solves_neuron_flow(delta):
-    """Coordinates and parameters agree over time as well, through the rate at which a direction turns."""
-    rng = np.random.default_rng(1)
-    w, a = pl.scale_initialization(*balanced(rng, 1, 3), 0.5, delta)
-    drive, times = rng.normal(size=3), [0.05, 0.2]
-
-    def velocity(_, state):
-        return np.append(*pl.neuron_flow(state[0], state[1:], -drive, delta))
-
-    start = np.append(a[0] * np.linalg.norm(w), unit(w[0]))
-    ode = solve_ivp(velocity, (0, 0.2), start, "DOP853", times, rtol=1e-11, atol=1e-12).y.T
-    path_w, path_a = pl.alignment_phase(w[0], a[0], drive, times)
-    np.testing.assert_allclose(ode[:, 0], path_a * np.linalg.norm(path_w, axis=1), rtol=1e-8)
-    np.testing.assert_allclose(ode[:, 1:], unit(path_w), rtol=1e-7, atol=1e-9)
 
 
 def turns(angles, x, y, gamma):
@@ -220,7 +156,6 @@ def test_aligned_directions_are_where_the_turn_changes_sign(seed, n, gamma, sign
     "x, y, gamma, degrees, stability",
     [
         ([[1, 0]], [2.0], 0.0, [0, 90, 270], [1, 0, 0]),  # the left half plane is dead
-        ([[1, 0]], [-2.0], 0.0, [0, 90, 270], [-1, 0, 0]),
         ([[1, 0]], [2.0], 0.5, [0, 180], [1, -1]),
         ([[1, 0], [-3, 0]], [1.0, 1.0], 0.0, [0, 90, 180, 270], [1, -1, 1, -1]),
         ([[1, 0], [-3, 0]], [-1.0, -1.0], 0.0, [0, 90, 180, 270], [-1, 1, -1, 1]),  # attracted by the line orthogonal to x
@@ -232,7 +167,6 @@ def test_aligned_directions_are_where_the_turn_changes_sign(seed, n, gamma, sign
             [0, 1, 0, 0, 0],
         ),  # 0 and 90: reached from one side, left on the other
         ([[1, 0], [7, 7]], [1.0, 0.0], 0.0, [0, 90, 270], [1, 0, 0]),  # a point without a target does not count
-        ([[1, 0], [0, 0]], [1.0, 5.0], 0.0, [0, 90, 270], [1, 0, 0]),
     ],
 )
 def test_aligned_directions_by_hand(x, y, gamma, degrees, stability):
@@ -240,41 +174,6 @@ def test_aligned_directions_by_hand(x, y, gamma, degrees, stability):
     order = np.argsort(np.round(np.degrees(angle_of(found.directions)), 6) % 360)
     np.testing.assert_allclose(np.degrees(angle_of(found.directions[order])), degrees, atol=1e-9)
     np.testing.assert_array_equal(found.stability[order], stability)
-
-
-@pytest.mark.parametrize("gamma", [0.0, 0.2])
-@pytest.mark.parametrize("seed", range(3))
-def test_a_network_at_vanishing_scale_aligns_with_them(seed, gamma):
-    rng = np.random.default_rng(seed)
-    x, teacher = unit(rng.normal(size=(20, 2))), unit(rng.normal(size=(3, 2)))
-    y = sigma(x @ teacher.T, gamma) @ rng.choice([-1.0, 1.0], size=3)
-    w, a = pl.scale_initialization(*balanced(rng, 60, 2), 1e-70, 0.0)
-    rate = 1e-2 / np.linalg.norm(drive_of(w, x, y, gamma), axis=1).max()
-    for _ in range(12_000):
-        z = x @ w.T
-        error = sigma(z, gamma) @ a - y
-        push = (np.where(z > 0, 1, gamma) * error[:, None]).T @ x
-        w, a = w - rate * a[:, None] * push, a - rate * np.sum(w * push, axis=1)
-    assert np.abs(sigma(x @ w.T, gamma) @ a).max() < 1e-3 * np.abs(y).max()
-    fixed = pl.aligned_directions(x, y, gamma)
-    for sign in (1, -1):
-        attracting = fixed.directions[sign * fixed.stability == 1]
-        off = np.min(apart(angle_of(w[np.sign(a) == sign])[:, None], angle_of(attracting)), axis=1)
-        assert np.all(off < 1e-2), (off, attracting)
-
-
-@pytest.mark.parametrize("delta, sign_of_w, sign_of_a", [(-5e-5, 1, -1), (0.0, 1, 1), (5e-5, -1, 1)])
-def test_a_neuron_that_shrinks_passes_through_zero_unless_balanced(delta, sign_of_w, sign_of_a):
-    """A point with a negative target on either side: neurons of a > 0 align with the lines orthogonal to them, and shrink."""
-    x, y = np.array([[1.0, 0.3], [-1.0, 0.3]]), np.array([-1.0, -1.0])
-    fixed = pl.aligned_directions(x, y)
-    shrinks = (fixed.stability == 1) & (fixed.growth < -1e-12)
-    assert shrinks.sum() == 2 and np.all(fixed.directions[shrinks][:, 1] > 0)
-    w, a = pl.scale_initialization([[0.6, 0.8]], [1.0], 1e-3, delta)
-    for _ in range(2000):
-        drive = drive_of(w, x, y, 0)
-        w, a = w + 1e-3 * a[:, None] * drive, a + 1e-3 * np.sum(w * drive, axis=1)
-    assert np.sign(w[0, 1]) == sign_of_w and np.sign(a[0]) == sign_of_a
 
 
 # --- regions
@@ -352,12 +251,6 @@ def test_no_hyperplane_leaves_the_square_whole():
     assert abs(area(whole.polygon) - 16) < 1e-12 and not whole.pattern.any() and whole.color == 0
 
 
-def test_the_quadrants():
-    found = pl.regions(np.eye(2), 2.0)
-    first = next(region for region in found if region.pattern.all())
-    np.testing.assert_allclose(first.polygon, [[0, 0], [2, 0], [2, 2], [0, 2]], atol=1e-15)
-
-
 @given(seed=seeds, d=st.integers(1, 4), h=st.integers(1, 6), copies=st.integers(0, 5))
 def test_hyperplanes_gather_the_multiples_of_a_neuron(seed, d, h, copies):
     rng = np.random.default_rng(seed)
@@ -377,6 +270,7 @@ def test_predictor_is_the_function_of_its_region(drawing, gamma):
         points = region.polygon.mean(axis=0) * np.array([[1.0], [0.5]])
         beta = pl.predictor(region.pattern, w, a, gamma)
         np.testing.assert_allclose(points @ beta, sigma(points @ w.T, gamma) @ a, atol=1e-12)
+    np.testing.assert_array_equal(pl.predictor([False, True], [[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]), [3, 4])  # rectifiers
     patterns = np.array([region.pattern for region in pl.regions(w)])
     np.testing.assert_allclose(pl.predictor(patterns, w, a, gamma)[-1], beta, rtol=1e-12, atol=1e-14)
 
@@ -451,13 +345,6 @@ def test_a_deep_network_without_biases_is_not_two_colorable():
     assert [pattern(*point) for point in ring] == [tuple(p) for p in np.array(patterns[:5])[[0, 1, 2, 3, 4]].tolist()]
 
 
-@given(seed=seeds)
-def test_the_counterexample_survives_small_changes(seed):
-    rng = np.random.default_rng(seed)
-    flips = around([w + rng.uniform(-0.1, 0.1, size=w.shape) for w in FOLD])
-    assert flips == [[2], [0], [1], [0, 2], [1]]
-
-
 @given(seed=seeds, gamma=st.sampled_from([0.01, 0.3, 0.9]))
 def test_the_counterexample_needs_a_flat_side(seed, gamma):
     rng = np.random.default_rng(seed)
@@ -482,23 +369,15 @@ EYE, ONES = np.eye(2), np.ones(2)
     [
         (lambda: pl.scale_initialization(EYE, np.ones(3), 1, 0), r"w \(2, 2\), a \(3,\) do not fit: want \(..., h, d\)"),
         (lambda: pl.scale_initialization(EYE, 2 * ONES, 1, 0), r"not balanced: want \|a\| = \|w\|"),
-        (lambda: pl.scale_initialization(0 * EYE, ONES, 1, 0), "not balanced"),
         (lambda: pl.scale_initialization(1e-10 * EYE, 2e-10 * ONES, 1, 0), "not balanced"),
         (lambda: pl.direction_rate(0.0, 0.0), "mu is 0 and delta not negative: then w = 0, which has no direction"),
-        (lambda: pl.direction_rate([1.0, 0.0], 2.0), "mu is 0"),
-        (lambda: pl.neuron_flow(0.0, ONES, ONES, 1.0), "mu is 0"),
         (lambda: pl.neuron_flow(1.0, ONES, np.ones(3), 1.0), r"direction \(2,\) and xi \(3,\) do not fit"),
         (lambda: pl.alignment_phase(ONES, 1.0, np.ones(3), [0]), "do not fit"),
-        (lambda: pl.alignment_phase(EYE, 1.0, EYE, [0]), "do not fit"),
         (lambda: pl.aligned_directions(np.eye(3), np.ones(3)), r"inputs \(3, 3\), targets \(3,\) do not fit: want \(n, 2\)"),
         (lambda: pl.aligned_directions(EYE, 0 * ONES), "at least one point with both"),
-        (lambda: pl.aligned_directions([[0, 0], [1, 0]], [1, 0]), "at least one point with both"),
         (lambda: pl.regions(np.eye(3)), r"w has shape \(3, 3\): want neurons in the plane"),
         (lambda: pl.predictor([True], EYE, ONES), r"pattern \(1,\), w \(2, 2\), a \(2,\) do not fit"),
-        (lambda: pl.predictor([True, False], EYE, np.ones(3)), "do not fit"),
         (lambda: pl.deep_crossings([EYE, np.eye(3)], None, ONES, ONES), "do not fit: want"),
-        (lambda: pl.deep_crossings([EYE], [np.ones(3)], ONES, ONES), "do not fit: want"),
-        (lambda: pl.deep_crossings([EYE], [ONES, ONES], ONES, ONES), "do not fit: want"),
         (lambda: pl.deep_crossings([EYE], None, ONES, np.ones(3)), r"weights\[0\] \(2, 2\), start \(2,\), end \(3,\)"),
     ],
 )

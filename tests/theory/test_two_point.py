@@ -8,12 +8,10 @@ import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
+from theory.references import seeds
 
 from lib.theory import two_point as theory
 from lib.theory.two_point import Pair
-
-seeds = st.integers(0, 2**32 - 1)
-signs = st.sampled_from([1, -1])
 
 
 def draw_constants(rng):
@@ -133,14 +131,6 @@ def test_without_rotation_the_flow_is_eq_7_with_twice_the_time_constants(seed, k
     np.testing.assert_allclose(stack(flow), reduced(d_h, d_y, dx, target, times, 2 * tau_h, 2 * tau_y), rtol=1e-7, atol=1e-8)
 
 
-def test_a_generic_flow_rotates_and_leaves_eq_7():
-    d_h, d_y, dx, target = draw_maps(np.random.default_rng(0), 4, 2, 3)
-    times = [0, 1, 50]
-    flow = theory.linear_flow(d_h, d_y, times, input_difference=dx, target_difference=target, tau_h=1.0, tau_y=1.0)
-    assert flow.rotation[-1] < 0.95
-    assert np.abs(flow.dh2 - reduced(d_h, d_y, dx, target, times, 2, 2)[0])[-1] > 0.05 * flow.dh2[-1]
-
-
 # --- Eq. 7
 
 
@@ -156,20 +146,6 @@ def test_velocity_is_eq_7():
     assert theory.velocity(h, [y, y, y], w, constants).shape == (3, 3)
 
 
-@settings(max_examples=15)
-@given(seed=seeds)
-def test_solve_integrates_eq_7(seed):
-    rng = np.random.default_rng(seed)
-    (h, y, cosine), constants = draw_start(rng), draw_constants(rng)
-    w = w_of(y, cosine, constants.y)
-    times = np.linspace(0, 10, 8)
-    ode = solve_ivp(lambda _, v: theory.velocity(*v, constants), (0, 10), [h, y, w], "Radau", times, rtol=1e-8, atol=1e-11)
-    curves = theory.solve(h, y, w, times, constants)
-    assert list(curves) == ["dh2", "dy2", "w"]
-    np.testing.assert_allclose(curves.time, times)
-    np.testing.assert_allclose(stack(curves), ode.y, rtol=1e-5, atol=1e-7)
-
-
 @given(seed=seeds, start=st.floats(1e-12, 1e-2), ratio=st.floats(1e-6, 1e6), cosine=st.floats(-1, 1))
 def test_solve_obeys_eq_7_from_tiny_starts_and_for_stiff_constants(seed, start, ratio, cosine):
     """A finite difference in time gives Eq. 7, also where no solver gets through the plateau; A_high stays what it was."""
@@ -180,7 +156,10 @@ def test_solve_obeys_eq_7_from_tiny_starts_and_for_stiff_constants(seed, start, 
     assume(cosine > 0 or high > 0)  # else dh passes through zero
     rate = np.hypot(high, 2 * low) / ratio
     times = np.array([0.1, 1, 5, 10, 20, 40])[:, None] / rate + np.array([-1, 0, 1]) * 1e-5 / rate
-    curves = stack(theory.solve(start, y, w_of(y, cosine, 0.7), times.ravel(), constants)).reshape(3, -1, 3)
+    curves = theory.solve(start, y, w_of(y, cosine, 0.7), times.ravel(), constants)
+    assert list(curves) == ["dh2", "dy2", "w"]
+    np.testing.assert_array_equal(curves.time, times.ravel())
+    curves = stack(curves).reshape(3, -1, 3)
     slope = (curves[..., 2] - curves[..., 0]) / (times[:, 2] - times[:, 0])
     h, y, w = curves[..., 1]
     size = np.max(np.abs(curves), axis=(1, 2))[:, None] * rate
@@ -222,24 +201,18 @@ def test_solve_takes_single_precision_and_refuses_what_no_output_has():
 # --- equal targets
 
 
-@settings(max_examples=15)
 @given(seed=seeds, high=st.sampled_from([-2.0, -1e-9, 0.0, 1e-9, 0.3]))
 def test_equal_targets_have_the_solution_of_eq_39(seed, high):
     rng = np.random.default_rng(seed)
-    constants, h = draw_constants(rng), rng.uniform(0.31, 2)
-    constants = replace(constants, y=0)
-    x, tau_h, tau_y = constants.x, constants.tau_h, constants.tau_y
-    y = h * (h - high) * tau_h / (tau_y * x**2)
-    times = [0.0, 0.4, 2.0, 7.0]
-    ode = solve_ivp(
-        lambda _, v: theory.velocity(*np.maximum(v, 1e-20), constants), (0, 7), [h, y, y], "LSODA", times, rtol=1e-10, atol=1e-13
-    )
-    curves = theory.solve(h, y, y, times, constants)
-    np.testing.assert_allclose(curves.dh2, ode.y[0], rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(curves.dy2, ode.y[1], rtol=1e-6, atol=1e-9)
+    constants, h = replace(draw_constants(rng), y=0), rng.uniform(0.31, 2)
+    ratio = constants.tau_h / (constants.tau_y * constants.x**2)
+    y = h * (h - high) * ratio
+    curves = theory.solve(h, y, y, [0.0, 0.4, 2.0, 7.0], constants)
     np.testing.assert_allclose(curves.dh2[0], h, rtol=1e-15)
+    np.testing.assert_allclose(curves.dy2, curves.dh2 * (curves.dh2 - high) * ratio, rtol=1e-6, atol=1e-12)  # A_high is kept
+    np.testing.assert_array_equal(curves.w, curves.dy2)
 
-    a, fall = theory.high_low(h, y, constants)[0], np.array(times) / tau_y
+    a, fall = theory.high_low(h, y, constants)[0], curves.time / constants.tau_y
     with np.errstate(invalid="ignore"):
         printed = a / (1 + (a / h - 1) * np.exp(-a * fall)) if high else h / (1 + h * fall)  # Eq. 39, with 1/τ_y
     np.testing.assert_allclose(curves.dh2, printed, rtol=1e-5 if abs(high) < 1e-6 else 1e-9)
@@ -263,28 +236,15 @@ def test_high_low_are_eq_11():
     np.testing.assert_allclose(low, np.sqrt(3.1 / 0.6) * 1.7 * 2.1, rtol=1e-14)
 
 
-@settings(max_examples=40)
-@given(seed=seeds, target=st.sampled_from([None, 0.0]))
-def test_final_distance_is_the_end_of_a_long_integration(seed, target):
+@given(seed=seeds, equal=st.booleans())
+def test_final_distance_is_where_the_solution_ends(seed, equal):
     rng = np.random.default_rng(seed)
     (h, y, cosine), constants = draw_start(rng), draw_constants(rng)
-    if target is not None:
-        constants, w = replace(constants, y=0), y
-    else:
-        w = w_of(y, cosine, constants.y)
+    constants = replace(constants, y=0) if equal else constants
     high, low = theory.high_low(h, y, constants)
     assume(np.hypot(high, low) > 0.01)
-    end = 60 * constants.tau_y / np.hypot(high, 2 * low) * 2 if target is not None or high > 0 else 3e4
-
-    def stop(_, v):
-        return np.abs(v[2]) - 1e-9 * v[0]  # near the saddle w is small, too, but not beside ‖dh‖²
-
-    stop.terminal = True
-    ode = solve_ivp(
-        lambda _, v: theory.velocity(max(v[0], 1e-20), max(v[1], 0), v[2], constants),
-        (0, end), [h, y, w], "LSODA", rtol=1e-9, atol=1e-12, events=stop,
-    )  # fmt: skip
-    np.testing.assert_allclose(theory.final_distance2(h, y, constants), ode.y[0, -1], rtol=1e-4, atol=1e-6)
+    end = theory.solve(h, y, w_of(y, cosine, constants.y), [1e9], constants).dh2[0]
+    np.testing.assert_allclose(theory.final_distance2(h, y, constants), end, rtol=1e-9, atol=1e-9)
 
 
 def test_final_distance_is_stable_and_broadcasts():
@@ -358,11 +318,6 @@ def test_fit_finds_the_constants(seed):
     np.testing.assert_allclose([found.pair.tau_h, found.pair.tau_y], [constants.tau_h, constants.tau_y], rtol=1e-4)
     np.testing.assert_allclose(stack(found.curves), stack(curves), rtol=1e-4, atol=1e-6 * np.abs(stack(curves)).max())
     assert min(found.r2.values()) > 0.999
-
-
-def test_the_least_target_distance_is_1e_100():
-    high, low = theory.high_low(1, 1, Pair(x=1, y=1e-100, tau_h=1, tau_y=1))
-    assert high == 0 and low == pytest.approx(1e-100)
 
 
 @pytest.mark.parametrize(("h2", "y2"), [(1e8, 1), (1, 1e8), (1e20, 1), (1e-20, 1), (1, 1e20), (1, 1e-20)])
