@@ -4,7 +4,6 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-seeds = st.integers(0, 2**32 - 1)
 sizes = st.integers(1, 6)
 widths = st.integers(1, 10)
 angles = st.sampled_from(["random", "orthogonal", "parallel", "antiparallel", "near-parallel", "near-antiparallel"])
@@ -35,13 +34,9 @@ def products(sigma, w1, wk):
     return w1 @ sigma @ w1, w1 @ sigma @ wk, wk @ sigma @ wk
 
 
-def averages(values, name="mean"):
-    """Return the mean and five of its standard errors."""
-    return values.mean(axis=0), 5 * values.std(axis=0) / np.sqrt(len(values))
-
-
 def assert_sampled(values, expected):
-    mean, error = averages(values)
+    """Compare a mean over samples, within five of its standard errors."""
+    mean, error = values.mean(axis=0), 5 * values.std(axis=0) / np.sqrt(len(values))
     assert np.all(np.abs(mean - expected) <= error), (mean, expected, error)
 
 

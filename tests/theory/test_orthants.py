@@ -10,7 +10,6 @@ from gaussian_pairs import (
     pair_moment_by_quadrature,
     problem,
     products,
-    seeds,
     sizes,
 )
 from hypothesis import given
@@ -18,6 +17,7 @@ from hypothesis import strategies as st
 from mpmath import mp
 from scipy.integrate import quad
 from scipy.stats import norm
+from theory.references import seeds
 
 from lib.theory import localization as theory
 
