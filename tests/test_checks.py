@@ -113,12 +113,6 @@ def test_shapes_that_do_not_fit_are_named_together():
         checks.broadcastable(w=np.ones(3), a=np.ones(2))
 
 
-def test_a_seed_makes_a_generator():
-    assert checks.generator([1, 2]).random() == np.random.default_rng([1, 2]).random()
-    with pytest.raises(ValueError, match="seed is -1"):
-        checks.generator(-1)
-
-
 def test_arguments_are_checked_before_a_function_runs():
     @checks.takes(price=checks.positives, weight=checks.number)
     def cost(price, weight=2):

@@ -56,8 +56,3 @@ def test_what_is_kept_is_read_and_what_is_spoilt_is_removed(tmp_path, capsys):
     assert files.kept(path, json.loads) is None and not path.exists()
     said = capsys.readouterr().err
     assert said.startswith(f"{path} cannot be used (") and said.endswith("): computed anew\n")
-
-
-def test_a_file_that_is_gone_in_the_meantime_is_no_error(tmp_path, monkeypatch):
-    monkeypatch.setattr(Path, "glob", lambda folder, pattern: [folder / "gone"])
-    files.write(tmp_path / "file", "text")

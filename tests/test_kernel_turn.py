@@ -49,8 +49,3 @@ def test_each_part_alone():
     assert longer.gates == 0 and longer.both == pytest.approx(0, abs=1e-15) and longer.weights > 0.001
     many = kernel_turn(*[np.stack([v, v]) for v in (w, a, w, a, x)])
     np.testing.assert_allclose(many, 0, atol=1e-15)
-
-
-def test_shapes_must_fit():
-    with pytest.raises(ValueError, match="do not fit"):
-        kernel_turn(np.ones((3, 2)), np.ones(3), np.ones((3, 4)), np.ones(3), np.ones((5, 4)))

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from lib.kernels import kernel_distance, ntk, two_layer_ntk
-from lib.kernels.layers import Outer, UnknownUse, Whole, factors
 from lib.networks import Committee, Convolutional, Dense, LeNet, SmallResNet
 from lib.theory import single_neuron as neuron
 
@@ -144,48 +143,11 @@ def test_a_shift_that_units_share_is_not_taken_for_a_bias():
     np.testing.assert_allclose(kernel, (inputs + 0.5) @ (inputs + 0.5).mT + 3**2)
 
 
-@pytest.mark.parametrize(
-    ("network", "kinds"),
-    [
-        (Dense((4, 3, 2), "tanh"), [Outer] * 4),  # a product and a sum in each layer
-        (Dense((4, 3, 2), "tanh", bias=False), [Outer] * 2),
-        (Convolutional(4, 2, units=9, convolutions=2, channels=2, kernel=3), None),
-        (LeNet(3), [Whole, Whole, Outer, Outer, Outer]),
-    ],
-)
-def test_layers_have_factors_and_are_not_written_out(network, kinds):
-    parameters = {name: value[0] for name, value in drawn(np.random.default_rng(0), network, 1).items()}
-    points = torch.ones((2, 1, 28, 28) if isinstance(network, LeNet) else (2, 4), dtype=torch.float64)
-    if kinds is None:
-        with pytest.raises(UnknownUse):  # convolutions along a line
-            factors(network, parameters, points)
-    else:
-        assert [type(factor) for factor in factors(network, parameters, points)] == kinds
-
-
 def test_points_that_would_see_each_other_pass_alone():
     rng, network = np.random.default_rng(0), SmallResNet(2, 3, (1, 4, 4), 2, doublings=2)
     parameters, images = drawn(rng, network, 1), torch.tensor(rng.normal(size=(3, 1, 4, 4)))
     rows = torch.cat([plain_jacobian(network, parameters, 0, image[None]) for image in images]).flatten(1)
     np.testing.assert_allclose(ntk(network, parameters, images)[0], rows @ rows.T, rtol=1e-10)
-
-
-@given(seed=seeds)
-def test_ntk_matches_finite_differences(seed):
-    rng = np.random.default_rng(seed)
-    network, step = Dense((2, 3, 2), "tanh"), 1e-5
-    parameters, inputs = drawn(rng, network, 1), torch.tensor(rng.normal(size=(3, 2)))
-    columns = []
-    for name, value in parameters.items():
-        for index in product(*map(range, value.shape)):
-            moved = []
-            for sign in (1, -1):
-                other = {key: part.clone() for key, part in parameters.items()}
-                other[name][index] += sign * step
-                moved.append(network({key: part[0] for key, part in other.items()}, inputs)[0])
-            columns.append((moved[0] - moved[1]).flatten() / (2 * step))
-    rows = torch.stack(columns, dim=1)
-    np.testing.assert_allclose(ntk(network, parameters, inputs, full=True)[0], rows @ rows.T, atol=1e-7)
 
 
 def formula(w, a, x, gamma):
@@ -250,28 +212,6 @@ def test_ntk_on_the_gpu():
     there = ntk(network, {name: value.cuda() for name, value in parameters.items()}, inputs)
     assert there.device.type == "cuda"
     np.testing.assert_allclose(there.cpu(), ntk(network, parameters, inputs), rtol=1e-12)
-
-
-def test_ntk_chooses_blocks_that_fit(monkeypatch):
-    """A block's Jacobian takes no more than it may, and the kernel does not depend on it."""
-    rng = np.random.default_rng(0)
-    network = TwoLayers(3, 4)
-    parameters, inputs = drawn(rng, network, 1), rng.normal(size=(7, 4))
-    whole = ntk(network, parameters, inputs)
-    each = 8 * sum(value[0].numel() for value in parameters.values())
-    sizes, split = [], torch.Tensor.split
-
-    def watched(self, size, *rest):
-        if len(self) == len(inputs):
-            sizes.append(size)
-        return split(self, size, *rest)
-
-    monkeypatch.setattr(torch.Tensor, "split", watched)
-    for budget, size in ((3 * each, 3), (4 * each - 1, 3), (1, 1)):
-        monkeypatch.setattr("lib.kernels.tangent.BLOCK_BYTES", budget)
-        np.testing.assert_allclose(ntk(network, parameters, inputs), whole, rtol=1e-12)
-        assert sizes[0] == size
-        sizes.clear()
 
 
 def kernels(rng, *shape):
@@ -347,18 +287,13 @@ PARAMETERS = {"weight1": torch.ones(4, 3, 2), "weight2": torch.ones(4, 1, 3)}
     "call, message",
     [
         (lambda: kernel_distance(EYE, np.ones((1, 1))), r"k0 is \(2, 2\) and kt is \(1, 1\): want .* same points"),
-        (lambda: kernel_distance([EYE], np.eye(3)), r"k0 is \(2, 2\) and kt is \(3, 3\)"),
         (lambda: kernel_distance(np.zeros((2, 2)), EYE), "k0 is zero, so it has no direction"),
         (lambda: kernel_distance(EYE, np.stack([EYE, 0 * EYE])), "kt is zero"),
         (lambda: ntk(NETWORK, PARAMETERS, ONES), r"inputs \(2,\) do not fit: want \(n, ...\) with 2 axes, or \(4, n, ...\)"),
-        (lambda: ntk(NETWORK, PARAMETERS, np.ones((3, 5, 2))), "inputs .* do not fit"),
         (lambda: ntk(NETWORK, PARAMETERS | {"weight2": torch.ones(3, 1, 3)}, EYE), "one and the same member axis"),
         (lambda: ntk(NETWORK, {"weight1": torch.ones(())}, EYE), "member axis"),
-        (lambda: ntk(NETWORK, {}, EYE), "member axis"),
         (lambda: two_layer_ntk(EYE, np.ones(3), EYE), r"w \(2, 2\), a \(3,\) and inputs \(2, 2\) do not fit"),
         (lambda: two_layer_ntk(EYE, ONES, np.ones((2, 3))), "do not fit"),
-        (lambda: two_layer_ntk(ONES, 1.0, EYE), "do not fit"),
-        (lambda: two_layer_ntk(EYE, ONES, ONES), "do not fit"),
     ],
 )
 def test_bad_input_gets_one_clear_error(call, message):

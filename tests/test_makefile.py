@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -58,14 +57,3 @@ def test_a_python_that_the_pins_do_not_serve_is_refused_before_anything_else(mak
     done, asked = make("setup", version=version)
     assert done.returncode and not asked
     assert f"the book needs Python 3.11 to 3.14, not {version[:4]}: make setup PYTHON=python3.13\n" in done.stderr
-
-
-def test_a_site_that_is_not_there_or_a_port_that_is_taken_is_one_line(make, tmp_path):
-    make("setup", version="3.12.1")
-    assert make("serve")[0].stdout == "make book comes first\n"
-    (tmp_path / "_build" / "html").mkdir(parents=True)
-    (tmp_path / "_build" / "html" / "index.html").touch()
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        done, asked = make("serve", f"PORT={port}")
-    assert done.stdout == f"port {port} is taken: make serve PORT=8001\n" and not asked

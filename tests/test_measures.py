@@ -5,7 +5,6 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import least_squares
 
 from lib import measures
 
@@ -79,23 +78,6 @@ def test_principal_axes_is_classical_scaling(seed, n, d, dimensions):
     np.testing.assert_allclose(plane.mean(axis=0), 0, atol=1e-12)
     assert np.all(plane.max(axis=0) >= -plane.min(axis=0))  # of the largest entry the sign is positive
     np.testing.assert_allclose(squares(plane @ (plane.T @ expected)), squares(expected @ (expected.T @ expected)), atol=1e-6)
-
-
-@given(seed=seeds, rank=st.integers(1, 3))
-def test_principal_axes_keeps_distances_where_it_can(seed, rank):
-    rng = np.random.default_rng(seed)
-    points = rng.normal(size=(8, rank)) @ rng.normal(size=(rank, 5)) + rng.normal(size=5)
-    np.testing.assert_allclose(squares(measures.principal_axes(points, 3)), squares(points), atol=1e-10)
-
-
-def test_principal_axes_does_not_depend_on_axes_or_origin():
-    rng = np.random.default_rng(1)
-    points, turn = rng.normal(size=(7, 4)), np.linalg.qr(rng.normal(size=(4, 4)))[0]
-    np.testing.assert_allclose(measures.principal_axes(points @ turn + 5), measures.principal_axes(points), atol=1e-12)
-
-
-def test_principal_axes_of_a_single_place():
-    assert np.array_equal(measures.principal_axes(np.ones((3, 2))), np.zeros((3, 2)))
 
 
 @pytest.mark.parametrize("shape", [(3, 2), (2, 5)])
@@ -192,46 +174,26 @@ def gabor(side, length, width, wave, turn, phase, across, down):
 @pytest.mark.parametrize("side", [5, 8, 15])
 def test_a_gabor_function_of_the_net_is_found_whatever_its_phase_and_scale(side):
     rng, made = np.random.default_rng(side), []
-    for _ in range(60):
+    for _ in range(20):
         (length, width), wave = 0.08 * 1.5 ** rng.integers(0, 5, 2), np.geomspace(0.28, 1.6, 8)[rng.integers(8)]
         centre = 0.4 / 3 * rng.integers(-3, 4, 2)
         turn, phase = np.pi / 12 * rng.integers(12), rng.uniform(0, 2 * np.pi)
         made.append(gabor(side, side * length, side * width, side * wave, turn, phase, *(side * centre)))
-    scales = np.resize([1e-150, 1.0, -1e150], 60)[:, None, None]
+    scales = np.resize([1e-150, 1.0, -1e150], 20)[:, None, None]
     np.testing.assert_allclose(measures.gabor_share(scales * np.array(made)), 1, atol=1e-4)
 
 
 def test_a_gabor_function_between_those_of_the_net_is_nearly_found_and_noise_is_not():
     rng, made = np.random.default_rng(0), []
-    for _ in range(300):
+    for _ in range(100):
         length, width, wave = rng.uniform([0.08, 0.08, 0.28], [0.41, 0.41, 1.6])
         centre = 15 * rng.uniform(-0.4, 0.4, 2)
         made.append(gabor(15, 15 * length, 15 * width, 15 * wave, *rng.uniform(0, [np.pi, 2 * np.pi]), *centre))
-    found = measures.gabor_share(np.array(made).reshape(3, 100, 15, 15))
-    assert found.shape == (3, 100)
+    found = measures.gabor_share(np.array(made).reshape(2, 50, 15, 15))
+    assert found.shape == (2, 50)
     assert np.quantile(found, 0.02) > 0.8
     np.testing.assert_allclose(np.median(found), 0.97, atol=0.01)
-    np.testing.assert_allclose(np.median(measures.gabor_share(rng.normal(size=(300, 15, 15)))), 0.07, atol=0.01)
-
-
-def test_the_gabor_share_is_nearly_that_of_a_fit():
-    """The fit moves all numbers of a Gabor function, from the true ones; its two phases are least squares."""
-    rng, pictures, fits = np.random.default_rng(0), [], []
-    for _ in range(8):
-        own = np.array([2.2, 3.1, 8.0, rng.uniform(0, np.pi), *rng.uniform(-2, 2, 2)])
-        clean, noise = gabor(15, *own[:4], 1.0, *own[4:]), rng.normal(size=(15, 15))
-        picture = clean / np.linalg.norm(clean) + 0.7 * noise / np.linalg.norm(noise)
-
-        def misfit(p, picture=picture):
-            pair = np.array([gabor(15, *p[:4], phase, *p[4:]).ravel() for phase in (0, np.pi / 2)])
-            weights = np.linalg.lstsq(pair.T, picture.ravel(), rcond=None)[0]
-            return picture.ravel() - weights @ pair
-
-        pictures.append(picture)
-        fits.append(1 - 2 * least_squares(misfit, own, max_nfev=10).cost / np.sum(picture**2))
-    found = measures.gabor_share(np.stack(pictures))
-    assert np.all(np.array(fits) > 0.6)
-    assert np.all((found > 0.8 * np.array(fits)) & (found < 1.02 * np.array(fits)))
+    np.testing.assert_allclose(np.median(measures.gabor_share(rng.normal(size=(100, 15, 15)))), 0.07, atol=0.01)
 
 
 def test_a_gabor_share_wants_a_filter():
@@ -239,13 +201,6 @@ def test_a_gabor_share_wants_a_filter():
         measures.gabor_share(np.eye(4))
     with pytest.raises(ValueError, match="filters holds one that is zero"):
         measures.gabor_share(np.zeros((5, 5)))
-
-
-# --- whether descent is flow -----------------------------------------------------------------------------------------------
-
-
-def states(parameters, outputs, hidden):
-    return {"theta": (("parameter",), torch.cat([value.flatten(1) for value in parameters.values()], 1))}
 
 
 def test_tiling_score_does_not_care_about_size_sign_and_place():

@@ -1,6 +1,5 @@
 """Where a result comes from: the device and the line that ends a chapter."""
 
-import sys
 from importlib.metadata import version
 
 import pytest
@@ -38,18 +37,13 @@ def test_a_gpu_that_cannot_be_used_is_tried_once_and_named(monkeypatch, capsys):
         provenance.resolve_device("cuda")
 
 
-def test_resolve_device_needs_no_torch_for_the_cpu(monkeypatch):
-    monkeypatch.setitem(sys.modules, "torch", None)  # an import would fail
-    assert provenance.resolve_device("cpu") == "cpu"
-
-
 def test_resolve_device_refuses_a_gpu_that_is_not_there(monkeypatch):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     with pytest.raises(ValueError, match="sees no GPU here; use 'auto' or 'cpu'"):
         provenance.resolve_device("cuda")
 
 
-@pytest.mark.parametrize("device", ["", "gpu", "CPU", "cuda:0", "mps"])
+@pytest.mark.parametrize("device", ["", "cuda:0"])
 def test_resolve_device_refuses_what_it_does_not_know(device):
     with pytest.raises(ValueError, match=f"device is '{device}': want one of auto, cpu, cuda"):
         provenance.resolve_device(device)
