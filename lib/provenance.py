@@ -1,6 +1,7 @@
 """Where a result comes from: profile, device, seed, the versions of packages, and hashes of our own sources."""
 
 import ast
+import ctypes
 import hashlib
 import inspect
 import os
@@ -38,6 +39,11 @@ def resolve_device(device: str) -> str:
 @cache
 def _gpu_trouble() -> str:
     """Say why the GPU cannot be used, or nothing; one that torch sees is tried, and one that fails is printed."""
+    if "torch" not in sys.modules:  # to import it takes seconds
+        try:
+            ctypes.CDLL("libcuda.so.1")
+        except OSError:
+            return "there is no driver for a GPU here"
     import torch
 
     with warnings.catch_warnings():  # of an old driver

@@ -1,5 +1,6 @@
 """Where a result comes from: the device and the line that ends a chapter."""
 
+import sys
 from importlib.metadata import version
 
 import pytest
@@ -40,6 +41,17 @@ def test_a_gpu_that_cannot_be_used_is_tried_once_and_named(monkeypatch, capsys):
 def test_resolve_device_refuses_a_gpu_that_is_not_there(monkeypatch):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     with pytest.raises(ValueError, match="sees no GPU here; use 'auto' or 'cpu'"):
+        provenance.resolve_device("cuda")
+
+
+def test_where_no_driver_is_torch_is_not_imported(monkeypatch):
+    def missing(name):
+        raise OSError(f"there is no {name}")
+
+    monkeypatch.delitem(sys.modules, "torch")
+    monkeypatch.setattr("ctypes.CDLL", missing)
+    assert provenance.resolve_device("auto") == "cpu" and "torch" not in sys.modules
+    with pytest.raises(ValueError, match="device 'cuda': there is no driver for a GPU here; use 'auto' or 'cpu'"):
         provenance.resolve_device("cuda")
 
 
