@@ -16,6 +16,7 @@ from pathlib import Path
 from lib.checks import one_of, seed, takes
 
 PROFILES = ("quick", "paper")
+NO_GPU = "torch sees no GPU here"
 PACKAGES = ("torch", "numpy", "scipy", "xarray", "numba")  # a number may depend on their versions
 
 
@@ -43,13 +44,13 @@ def _gpu_trouble() -> str:
         try:
             ctypes.CDLL("libcuda.so.1")
         except OSError:
-            return "there is no driver for a GPU here"
+            return NO_GPU
     import torch
 
     with warnings.catch_warnings():  # of an old driver
         warnings.simplefilter("ignore")
         if not torch.cuda.is_available():
-            return "torch sees no GPU here"
+            return NO_GPU
         try:
             torch.ones(2, 2, device="cuda").mm(torch.ones(2, 2, device="cuda")).sum().item()
         except (RuntimeError, AssertionError) as problem:

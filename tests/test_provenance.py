@@ -51,7 +51,7 @@ def test_where_no_driver_is_torch_is_not_imported(monkeypatch):
     monkeypatch.delitem(sys.modules, "torch")
     monkeypatch.setattr("ctypes.CDLL", missing)
     assert provenance.resolve_device("auto") == "cpu" and "torch" not in sys.modules
-    with pytest.raises(ValueError, match="device 'cuda': there is no driver for a GPU here; use 'auto' or 'cpu'"):
+    with pytest.raises(ValueError, match="sees no GPU here; use 'auto' or 'cpu'"):
         provenance.resolve_device("cuda")
 
 
