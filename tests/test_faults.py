@@ -196,15 +196,3 @@ def test_a_build_that_failed_is_not_built_upon(small, monkeypatch, capsys):
     assert "lib build: nothing is right: fix that; " in capsys.readouterr().err
     assert built(monkeypatch, small)
     assert not built(monkeypatch, small)
-
-
-# in other languages
-
-
-def test_a_greek_letter_does_not_stop_what_is_said(small):
-    small = small.rename(small.with_name("Bücher"))
-    insert(small, "one", "1 / 0  # δ\n")
-    before = files(small / "book")
-    status, said = lib(small, "run", "one", LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
-    assert status == 1 and said == "failed: one, cell 3 (1 / 0  # \\u03b4): ZeroDivisionError: division by zero"
-    assert files(small / "book") == before

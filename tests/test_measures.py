@@ -60,6 +60,13 @@ def test_geometry():
         np.testing.assert_allclose(distances[:, layer], torch.cdist(hidden[layer], hidden[layer]) ** 2, atol=1e-12)
 
 
+def test_accuracy_is_the_share_of_points_that_are_right():
+    outputs, labels = torch.randn(4, 6, 5), torch.randint(5, (4, 6))
+    expected = [np.mean(np.argmax(mine, -1) == own) for mine, own in zip(outputs.numpy(), labels.numpy(), strict=True)]
+    np.testing.assert_allclose(measures.accuracy(outputs, labels), expected)
+    np.testing.assert_allclose(measures.accuracy(outputs, labels[0])[0], expected[0])  # labels that all members share
+
+
 def squares(points):
     return np.sum((points[:, None] - points[None]) ** 2, -1)
 

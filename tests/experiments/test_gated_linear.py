@@ -91,14 +91,6 @@ def test_noise_is_the_covariance_of_single_gradients():
     )
 
 
-def test_descent_goes_on_from_given_weights():
-    w = np.random.default_rng(5).normal(size=(2, 8))
-    path = experiments.descend(w, np.array([0, 1, 3]), learning_rate=0.1, batch=10, seed=3)
-    assert path.shape == (3, 2, 8)
-    np.testing.assert_allclose(path[0], w, rtol=1e-6)
-    assert np.abs(path[2] - path[1]).max() > 0
-
-
 def test_flip_shares_are_means_over_neurons_and_inputs():
     rng = np.random.default_rng(7)
     w, x, root = rng.normal(size=(2, 3)), rng.normal(size=(5, 3)), rng.normal(size=(6, 6))

@@ -99,12 +99,3 @@ def test_strings_needed_are_read_off_where_the_error_falls_below():
     np.testing.assert_allclose(experiments.strings_needed(errors, 0.3), [10**1.5, np.inf, 1])
     np.testing.assert_allclose(experiments.strings_needed(errors, 0.4), [10, np.inf, 1])
     np.testing.assert_allclose(experiments.strings_needed(errors.T, 0.65)[1], 10**1.5)
-
-
-def test_runs_are_of_the_papers_model():
-    first, *others = experiments.RUNS
-    sizes = first.cases.coordinates["points"].tolist()
-    for label, case in zip(sizes, first.cases.arguments, strict=True):
-        assert case["points"] == [int(label)] and case["alpha"] == [0.03, 0.1, 0.3, 1, 3, 10] and len(case["seeds"]) == 6
-    for case in (case for run in others for case in run.cases.arguments):  # comparable with the first
-        assert set(map(str, case["points"])) <= set(sizes) and case["seeds"] == first.cases.arguments[0]["seeds"]

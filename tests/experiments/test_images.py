@@ -7,8 +7,7 @@ import torch
 from lib import data
 from lib.experiments import images
 from lib.measures import filter_laplacian
-from lib.networks import Dense
-from lib.networks.convolutional import LeNet, SmallResNet
+from lib.networks.convolutional import SmallResNet
 from lib.theory.practice import LAPLACIAN
 
 FILTERS = dict(images=40, channels=2, kernel=5, epochs=6, batch_size=16, learning_rate=0.1, looked_at=12, doublings=2)
@@ -30,39 +29,11 @@ def tiny(monkeypatch):
     monkeypatch.setattr(data, "cifar10", cifar10)
 
 
-# --- unbalanced starts
-
-
-def test_unbalance_scales_what_it_is_told_and_nothing_else():
-    parameters = Dense((2, 3, 1)).initialize(0, 2)
-    changed = images.unbalance(parameters, 4.0, "weight1", "weight2")
-    torch.testing.assert_close(changed["weight1"] * 4, parameters["weight1"])
-    torch.testing.assert_close(changed["weight2"] / 4, parameters["weight2"])
-    assert list(changed) == list(parameters) and changed["bias1"] is parameters["bias1"]
-    assert images.unbalance(parameters, 4.0, "weight1")["weight2"] is parameters["weight2"]
-
-
-def test_states_are_packed_and_unpacked():
-    network = LeNet()
-    parameters = network.initialize(0, 3)
-    dims, theta = images.states(parameters, torch.empty(0), [])["theta"]
-    assert dims == ("parameter",) and theta.shape == (3, 61_706)
-    unpacked = images.unpack(network, theta)
-    assert list(unpacked) == list(parameters)
-    assert all(torch.equal(unpacked[name], parameters[name]) for name in parameters)
-
-
-# --- digits
-
-
 def test_digits_are_standardized_images():
     inputs, labels = images.digits(5)
     raw, wanted = data.mnist()
     assert inputs.dtype == torch.float32 and labels.tolist() == wanted[:5].tolist()
     np.testing.assert_allclose(inputs[2, 0, 3, 4] * 0.3081 + 0.1307, raw[2, 3 * 28 + 4], rtol=1e-5)
-
-
-# --- the first filters
 
 
 def test_filters_are_looked_at_along_training():

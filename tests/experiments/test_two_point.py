@@ -42,25 +42,6 @@ def test_dynamics(setting):
         assert np.all(found.loss.isel(step=-1) < found.loss.isel(step=0))
 
 
-def test_dynamics_at_other_distances():
-    found = experiments.dynamics(SMALL, input_distance=0.5, target_distance=1.0)
-    inputs, targets = data.two_points(0.5, 1.0)
-    network = SMALL.network()
-    again = train(
-        network,
-        network.initialize(0, 1),
-        inputs,
-        targets,
-        learning_rate=0.02,
-        steps=40,
-        record=[0, 40],
-        observe=measures.two_points(targets),
-        layers=2,
-    )
-    np.testing.assert_array_equal(found.dh2.isel(step=[0, -1]), again.dh2.isel(layer=0))
-    np.testing.assert_array_equal(found.w.isel(step=[0, -1]), again.w)
-
-
 @pytest.mark.parametrize("speed, epochs", [(1.0, 2000), (1.0, 120), (2.0, 120)])
 def test_final_distance_has_each_pair_in_its_place(monkeypatch, speed, epochs):
     setting = replace(SMALL, learning_rate=0.05, activation="tanh")

@@ -13,8 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from torch.nn import functional
 
-from lib.measures import accuracy
-from lib.networks import ACTIVATIONS, Committee, Convolutional, Dense, Network
+from lib.networks import ACTIVATIONS, Committee, Convolutional, Dense, Transformer
 from lib.training import cross_entropy, fused, half_squared_error, log_steps, loop, train
 from lib.training.schedules import cosine, piecewise, warm_up
 
@@ -253,57 +252,29 @@ def test_observables_metrics_and_a_test_set(name, method, own):
                     np.testing.assert_allclose(found[f"h{layer}"][m, i], h, rtol=1e-12)
 
 
-def test_accuracy_is_the_share_of_points_that_are_right():
-    outputs, labels = torch.randn(4, 6, 5), torch.randint(5, (4, 6))
-    expected = [np.mean(np.argmax(mine, -1) == own) for mine, own in zip(outputs.numpy(), labels.numpy(), strict=True)]
-    np.testing.assert_allclose(accuracy(outputs, labels), expected)
-    np.testing.assert_allclose(accuracy(outputs, labels[0])[0], expected[0])
-
-
-class Bag(Network):
-    """The simplest network of tokens: a table whose rows are added up; its parameter is not called weight1."""
-
-    activation, outputs, depth, broadcasts, tokens, point = "linear", 3, 0, True, 4, (2,)
-
-    def shapes(self):
-        return {"table": (4, 3)}
-
-    def __call__(self, parameters, inputs, layers=None, masks=None):
-        return functional.one_hot(inputs, 4).sum(-2).to(parameters["table"]) @ parameters["table"], []
-
-
-@pytest.mark.parametrize("own", [False, True])
-def test_inputs_may_be_tokens(own):
-    rng, shape, table = np.random.default_rng(0), (2, 7) if own else (7,), torch.randn(2, 4, 3, dtype=torch.float64)
-    given = {"table": table}, rng.integers(4, size=(*shape, 2)), rng.integers(3, size=shape)
-    assert_plain(Bag(), *given, own, learning_rate=0.3, steps=5, loss=cross_entropy, batch_size=3)
-
-
 @pytest.mark.parametrize(
-    "tokens, label, says",
+    "network, given, label, says",
     [
-        ([[0, 4]], 0, "inputs are tokens: want whole numbers from 0 to 3"),
-        ([[0.0, 1.0]], 0, "inputs are tokens"),
-        ([[0, 1]], 3, r"want \(1,\) labels, whole numbers from 0 to 2"),
-        ([[0, 1]], 0.0, r"want \(1,\) labels"),
+        (Transformer(4, 2, 4, 2), [[0, 4]], 0, "inputs are tokens: want whole numbers from 0 to 3"),
+        (Transformer(4, 2, 4, 2), [[0.0, 1.0]], 0, "inputs are tokens"),
+        (Dense((3, 4, 2)), [[0, 1, 0]], 2, r"want \(1,\) labels, whole numbers from 0 to 1"),
+        (Dense((3, 4, 2)), [[0, 1, 0]], 0.0, r"want \(1,\) labels"),
     ],
+    ids=str,
 )
-def test_tokens_and_labels_that_do_not_exist_are_refused(tokens, label, says):
+def test_tokens_and_labels_that_do_not_exist_are_refused(network, given, label, says):
     good = {"learning_rate": 0.1, "steps": 1, "loss": cross_entropy}
     with pytest.raises(ValueError, match=says):
-        train(Bag(), {"table": torch.zeros(1, 4, 3)}, np.array(tokens), np.array([label]), **good)
+        train(network, network.initialize(), np.array(given), np.array([label]), **good)
 
 
-@pytest.mark.parametrize("name", NETWORKS)
-def test_parameters_that_are_passed_in_stay_as_they_are(name):
-    network, (inputs, targets) = NETWORKS[name], data(4)
+def test_what_is_passed_in_stays_as_it_is():
+    network, (inputs, targets) = NETWORKS["dense"], data(4)
     parameters = {name: value.requires_grad_() for name, value in network.initialize(0, 2).items()}
-    before = {name: value.detach().clone() for name, value in parameters.items()}
-    inputs_before = inputs.copy()
-    train(network, parameters, inputs, targets, learning_rate=0.1, steps=3)
-    assert all(
-        torch.equal(value, before[name]) and value.requires_grad and value.grad is None for name, value in parameters.items()
-    )
+    before, inputs_before = {name: value.detach().clone() for name, value in parameters.items()}, inputs.copy()
+    for optimizer in ("sgd", "adam"):
+        train(network, parameters, inputs, targets, learning_rate=0.1, steps=3, optimizer=optimizer)
+    assert all(torch.equal(value, before[name]) and value.grad is None for name, value in parameters.items())
     np.testing.assert_array_equal(inputs, inputs_before)
 
 
@@ -463,25 +434,19 @@ NAMES = "weight1, bias1, weight2, bias2"
         ({"learning_rate": {"weight1": 0.1}}, f"must name each of the parameters {NAMES}"),
         ({"learning_rate": [0.1, -1]}, "learning_rate must be positive, not -1"),
         ({"record": [0, 11]}, f"{RECORD}: there is nothing beyond the run"),
-        ({"record": [-1, 3]}, RECORD),
         ({"record": [0, 3, 3]}, RECORD),
-        ({"record": [0, 1.5]}, RECORD),
         ({"batch_size": 6}, "batch_size is 6: want an integer of at least 1 and at most 5"),
-        ({"momentum": 1.0}, r"momentum is 1.0: want a number in \[0, 1\), with sgd only"),
         ({"momentum": 0.5, "optimizer": "adam"}, "with sgd only"),
         ({"seed": [1, 2, 3]}, r"seed is \[1, 2, 3\]: want one number, or one for each of 2 members"),
-        ({"nesterov": True}, "nesterov: want momentum, too"),
         ({"optimizer": "adam", "betas": (0.9, 1.0)}, r"betas are \(0.9, 1.0\): want two numbers in \[0, 1\)"),
         ({"weight_decay": -1.0}, "weight_decay must not be negative"),
         ({"schedule": lambda step: -1}, "schedule gives -1.0 at update 0: want a number of at least 0"),
         ({"test": (np.ones((4, 3)), np.ones((5, 2)))}, r"inputs \(4, 3\) and targets \(5, 2\) must be equally many"),
         ({"layers": 1}, "layer 1: hidden layers are numbered 0 to 0"),
-        ({"inputs": np.ones((4, 3))}, r"inputs \(4, 3\) and targets \(5, 2\) must be equally many"),
         ({"inputs": np.ones((3, 5, 3)), "targets": np.ones((3, 5, 2))}, r"inputs have shape \(3, 5, 3\): want .*\(2, n, ...\)"),
         ({"inputs": np.ones((5, 2))}, r"inputs have shape \(5, 2\): want 3 numbers for each point"),
         ({"targets": np.ones((5, 1))}, r"targets are \(5, 1\) for each member: want \(5, 2\), points and outputs"),
         ({"parameters": GOOD["parameters"] | {"bias2": torch.zeros(2, 3)}}, r"parameters\['bias2'\] has shape \(2, 3\)"),
-        ({"parameters": {name: value[0] for name, value in GOOD["parameters"].items()}}, r"want \(members, \*\(4, 3\)\)"),
         ({"parameters": {k: v for k, v in GOOD["parameters"].items() if k != "bias1"}}, r"parameters\['bias1'\] has shape None"),
     ],
     ids=lambda value: str(value).split(" at 0x")[0],
