@@ -124,9 +124,3 @@ def register(app: Sphinx, doctree: nodes.document) -> None:
             name = part["ids"][0]
             labels.labels[name] = (app.env.docname, name, part["claim"])
             labels.anonlabels[name] = (app.env.docname, name)
-
-
-def setup(app: Sphinx) -> None:
-    """Register with Sphinx."""
-    app.add_post_transform(FoldCode)
-    app.connect("doctree-read", register)

@@ -6,11 +6,10 @@ from html import escape
 from pathlib import Path
 
 import yaml
-from docutils import nodes
-from sphinx.application import Sphinx
+
+from lib.site.toc import chapters
 
 NAME = "executable_learning_dynamics"  # of the entries
-CHAPTER = re.compile(r"book/(\w+)")
 
 
 @dataclass(frozen=True)
@@ -31,11 +30,6 @@ class Citation:
     authors: tuple[str, ...]
     sorted_authors: tuple[str, ...]
     repository: str
-
-    @property
-    def tag(self) -> str:
-        """The tag of this version in git."""
-        return f"v{self.version}"
 
     def bibtex(self, title: str = "", note: str = "", key: str = "") -> str:
         """Write the entry of the book, or of a part of it with a title, a note and a key of its own, which TeX can typeset."""
@@ -74,26 +68,27 @@ def read(root: Path) -> Citation:
     return Citation(*texts, tuple(names), tuple(braced), repository)
 
 
-def _fold(summary: str, entry: str) -> str:
-    """Write a collapsible box with a citation entry; the copy button comes from the code highlighting."""
-    code = f'<div class="highlight"><pre>{escape(entry)}</pre></div>'
-    return f'<details class="cite"><summary>{summary}</summary>{code}</details>'
+def end(root: Path, page: str, title: str, how: str) -> str:
+    """Return the end of a page: the version, a link to the page that says how to cite, and of a chapter the entry, folded.
+
+    The copy button comes from the code highlighting.
+    """
+    citation, name = read(root), page.removeprefix("book/")
+    said = f'<p>Version {citation.version}, {citation.date} · <a href="{how}">how to cite</a></p>'
+    if name in chapters(root):
+        entry = citation.bibtex(re.sub(r"<[^>]*>|\d+\. ", "", title), f"Chapter {name}", f"_{name}")
+        code = f'<div class="highlight"><pre>{escape(entry)}</pre></div>'
+        said += f'<details class="cite"><summary>Cite this chapter</summary>{code}</details>'
+    return f'<aside class="citing" aria-label="Version and citation">{said}</aside>'
 
 
-def close(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
-    """End each page with the version, and a chapter with its entry."""
-    if doctree is None:
-        return
-    citation, chapter = read(Path(app.srcdir)), CHAPTER.fullmatch(page)
-    words = f'Version {citation.version}, {citation.date} · <a href="{context["pathto"]("book/cite")}">how to cite</a>'
-    fold = ""
-    if chapter and Path(app.srcdir, f"{page}.ipynb").is_file():
-        title = re.sub(r"<[^>]*>|\d+\. ", "", context["title"])
-        fold = _fold("Cite this chapter", citation.bibtex(title, f"Chapter {chapter[1]}", f"_{chapter[1]}"))
-    context["body"] += f'<aside class="citing" aria-label="Version and citation"><p>{words}</p>{fold}</aside>'
-
-
-def setup(app: Sphinx) -> None:
-    """Register with Sphinx."""
-    app.add_css_file("frame.css")
-    app.connect("html-page-context", close, priority=700)
+def cite(root: Path) -> dict[str, str]:
+    """Return what the page on citing takes: version and date, and the citation as BibTeX and in the style of APA."""
+    citation = read(root)
+    apa = f"{', '.join(citation.authors)} ({citation.date[:4]}). {citation.title} (version {citation.version})."
+    return {
+        "version": citation.version,
+        "date": citation.date,
+        "bibtex": f"```bibtex\n{citation.bibtex()}\n```",
+        "apa": f"```text\n{apa}\n```",
+    }

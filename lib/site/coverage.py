@@ -25,7 +25,6 @@ import xarray as xr
 import yaml
 from docutils import nodes
 from docutils.statemachine import StringList
-from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from lib import markdown
@@ -99,12 +98,6 @@ def documents(root: Path) -> list[Document]:
     return [read(root, file.stem) for file in sorted((root / "book" / "coverage").glob("*.yml"))]
 
 
-def price(root: Path, run: str) -> tuple[float, str]:
-    """Return the seconds that a precomputed run took, and the device, from its file."""
-    with xr.open_dataset(root / "book" / "results" / f"{run}.nc") as found:
-        return float(found.attrs["seconds"]), str(found.attrs["device"])
-
-
 def table(root: Path, document: Document, records: list[dict], chapter: str = "") -> str:
     """Write the items of a document, or those that a chapter treats, as a table in MyST.
 
@@ -159,8 +152,11 @@ def _commands(root: Path, document: Document, item: Item) -> str:
     """Write the commands that recompute an item, each with its time."""
     if not item.runs:
         return f"`python -m lib run {item.chapter}`, {_time(60 * document.minutes[item.chapter])}"
-    prices = {run: price(root, run) for run in item.runs}
-    return "; ".join(f"`python -m lib store {run}`, {_time(seconds)}, {device}" for run, (seconds, device) in prices.items())
+    said = []
+    for run in item.runs:
+        with xr.open_dataset(root / "book" / "results" / f"{run}.nc") as found:
+            said.append(f"`python -m lib store {run}`, {_time(found.attrs['seconds'])}, {found.attrs['device']}")
+    return "; ".join(said)
 
 
 def _time(seconds: float) -> str:
@@ -192,8 +188,3 @@ class Coverage(SphinxDirective):
         for found in parsed.findall(nodes.table):
             found["classes"].append("coverage")
         return parsed.children
-
-
-def setup(app: Sphinx) -> None:
-    """Register with Sphinx."""
-    app.add_directive("coverage", Coverage)

@@ -11,7 +11,7 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from io import BytesIO
@@ -31,7 +31,7 @@ from lib import claims, files
 from lib.provenance import resolve_device
 from lib.site import kernel, ledger
 from lib.site.processes import at_once, log, side_by_side
-from lib.site.toc import chapters, notebooks
+from lib.site.toc import chapters, notebooks, source
 
 
 class Settings(NamedTuple):
@@ -73,10 +73,7 @@ def select(root: Path, names: list[str], lesson: bool = False) -> list[str]:
 
 def draft(root: Path, chapter: str) -> NotebookNode:
     """Read a chapter's source as a notebook without outputs, with cell ids that do not change from day to day."""
-    source = root / "book" / f"{chapter}.md"
-    if not source.is_file():
-        raise ValueError(f"chapter {chapter!r}: there is no {source}")
-    notebook = jupytext.read(source)
+    notebook = jupytext.reads(source(root, chapter), fmt="md:myst")
     for number, cell in enumerate(notebook.cells):
         cell["id"] = f"cell-{number:03}"
     notebook.metadata.pop("jupytext", None)
@@ -151,7 +148,8 @@ def _refuse(notebook: NotebookNode) -> None:
             raise RuntimeError(f"{_cell(number, cell)} ended the chapter early")
         if said := "".join(output.text for output in outputs if output.get("name") == "stderr"):
             raise RuntimeError(f"{_cell(number, cell)} wrote to stderr, which the page would show: {_first_line(said)}")
-        if not pictured(cell):
+        kinds = {kind for output in outputs for kind in output.get("data", {})}
+        if "figure" in cell.metadata.get("mystnb", {}) and not kinds & {"image/png", "image/svg+xml", "text/html"}:
             raise RuntimeError(f"{_cell(number, cell)} has a caption but drew no figure")
 
 
@@ -166,12 +164,6 @@ def _tidy(notebook: NotebookNode, settings: Settings) -> None:
         if "injected-parameters" in cell.metadata.get("tags", []):
             cell["id"] = "cell-parameters"
             cell.metadata["tags"].append("remove-cell")
-
-
-def pictured(cell: Mapping) -> bool:
-    """Say whether a cell of an executed notebook, or of its JSON, has a picture or a slider if it has a figure's caption."""
-    kinds = {kind for output in cell.get("outputs", []) for kind in output.get("data", {})}
-    return "figure" not in cell["metadata"].get("mystnb", {}) or bool(kinds & {"image/png", "image/svg+xml", "text/html"})
 
 
 def _lighten(notebook: NotebookNode) -> None:
@@ -209,9 +201,6 @@ def run(
         another book.
     """
     selected = select(root, names, lesson)
-    missing = [f"book/{name}.md" for name in selected if not (root / "book" / f"{name}.md").is_file()]
-    if missing:
-        raise ValueError(f"_toc.yml names a chapter without a source: {', '.join(missing)}")
     if settings.device == "cuda":
         resolve_device("cuda")
     place = output or root / "book"

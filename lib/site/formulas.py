@@ -6,11 +6,10 @@ A formula that cannot be converted is a warning, and so the end of the build.
 import re
 from functools import cache
 from html import escape, unescape
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from docutils import nodes
 from math_core import LatexError, LatexToMathML
-from sphinx.application import Sphinx
 from sphinx.locale import _
 from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
@@ -18,10 +17,6 @@ from sphinx.writers.html5 import HTML5Translator
 
 FONT = "fonts/formulas.js"  # in book/_static
 
-# What the converter does not know, in words that it knows; both are drawn alike, or nearly.
-SPLIT = re.compile(r"\\(begin|end)\{split\}")
-SMALL = re.compile(r"\\begin\{smallmatrix\}(.*?)\\end\{smallmatrix\}", re.DOTALL)
-LINES = re.compile(r"\\substack\{((?:[^{}]|\{[^{}]*\})*)\}")
 SKIP = re.compile(r"\\\\\[-?[\d.]+(?:pt|ex|em|mm)\]")  # a new line with more room, which the converter would print
 LONG = 25  # signs: a longer formula may be wider than a phone, and then is scrolled, by keyboard, too
 
@@ -35,9 +30,7 @@ def _converter() -> LatexToMathML:
 
 def mathml(latex: str, block: bool = False) -> str:
     """Write a formula as MathML; raise a ValueError if that is not possible."""
-    latex = LINES.sub(r"{\\begin{smallmatrix}\1\\end{smallmatrix}}", SPLIT.sub(r"\\\1{aligned}", latex.strip()))
-    latex = SKIP.sub(r"\\\\", latex)
-    latex = SMALL.sub(r"{\\scriptstyle\\begin{matrix}\1\\end{matrix}}", latex)
+    latex = SKIP.sub(r"\\\\", latex.strip())
     if block and r"\\" in latex and not re.match(r"\\begin\{(align|gather|equation|multline)", latex):
         latex = rf"\begin{{aligned}}{latex}\end{{aligned}}"  # as Sphinx does
     try:
@@ -79,17 +72,3 @@ def visit_math_block(translator: HTML5Translator, node: nodes.math_block) -> NoR
         translator.body.append("</span>")
     translator.body.append("</div>\n")
     raise nodes.SkipNode
-
-
-def bring(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
-    """Let the formulas' font come with a page that has some, before it is drawn."""
-    if "<math" in context.get("body", ""):
-        app.add_js_file(FONT, priority=100)
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
-    """Register with Sphinx; `html_math_renderer: mathml` chooses it."""
-    app.add_html_math_renderer("mathml", (visit_math, None), (visit_math_block, None))
-    app.add_css_file("formulas.css")
-    app.connect("html-page-context", bring)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

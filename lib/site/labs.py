@@ -11,13 +11,12 @@ from nbformat import NotebookNode
 
 from lib import files
 from lib.site.problems import SOLUTION, STUB
-from lib.site.toc import chapters
+from lib.site.toc import beside
 
 
 def labs(root: Path) -> dict[str, Path]:
     """Return the sources of the labs, by chapter."""
-    paths = {name: root / "book" / "labs" / f"{name}.md" for name in chapters(root)}
-    return {name: path for name, path in paths.items() if path.is_file()}
+    return beside(root, "labs")
 
 
 def notebook(source: Path, solved: bool) -> NotebookNode:

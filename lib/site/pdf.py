@@ -3,8 +3,6 @@
 Links within a page and to the web work in the file; links to other pages of the book become text.
 """
 
-import html
-import logging
 import os
 import re
 import shutil
@@ -26,6 +24,7 @@ READY = """async () => {
     await document.fonts.ready;
     for (const part of document.querySelectorAll("details:not(.hide), details.further")) part.open = true;
     for (const image of document.images) image.loading = "eager";
+    for (const mark of document.querySelectorAll(".headerlink")) mark.remove();
     for (const link of document.querySelectorAll("a[href]:not([href^='http']):not([href^='#'])"))
         link.replaceWith(...link.childNodes);
 }"""
@@ -53,9 +52,6 @@ def chromium() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=path, args=["--disable-gpu", "--disable-background-networking"])
         try:
             yield browser
-        except KeyboardInterrupt:  # it has ended the browser, too: nobody asks any more for what it was doing
-            logging.getLogger("asyncio").setLevel(logging.CRITICAL)
-            raise
         finally:
             browser.close()
 
@@ -79,12 +75,12 @@ def write(root: Path, site: Path, output: Path) -> int:
     with chromium() as browser:
         page = browser.new_context(color_scheme="light").new_page()
         page.route(re.compile("^https?:"), lambda route: route.abort())
-        documents = [PdfReader(BytesIO(_print(page, file))) for file in sources.values()]
+        printed = [_print(page, file) for file in sources.values()]
 
-    writer, headings = PdfWriter(), [_heading(file) for file in sources.values()]
-    for document, heading in zip(documents, headings, strict=True):
-        writer.append(document, outline_item=heading, import_outline=False)
-    writer.add_metadata({"/Title": headings[0]})
+    writer = PdfWriter()
+    for heading, document in printed:
+        writer.append(PdfReader(BytesIO(document)), outline_item=heading, import_outline=False)
+    writer.add_metadata({"/Title": printed[0][0]})
     writer.compress_identical_objects()
     whole = BytesIO()
     writer.write(whole)
@@ -114,12 +110,8 @@ def slides(site: Path, folder: Path) -> list[Path]:
     return written
 
 
-def _print(page: Page, file: Path) -> bytes:
+def _print(page: Page, file: Path) -> tuple[str, bytes]:
+    """Print a page of the site; return its heading and the document."""
     page.goto(file.as_uri())
     page.evaluate(READY)
-    return page.pdf(tagged=True, print_background=True, **PAPER)
-
-
-def _heading(file: Path) -> str:
-    found = re.search(r'<h1>(.*)<a class="headerlink"', file.read_text(encoding="utf-8"))
-    return html.unescape(re.sub(r"<[^>]+>", "", found[1])).strip() if found else file.stem
+    return page.locator("h1").first.inner_text(), page.pdf(tagged=True, print_background=True, **PAPER)

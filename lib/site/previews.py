@@ -5,8 +5,6 @@ import re
 from pathlib import Path
 
 from bs4 import BeautifulSoup, Tag
-from docutils import nodes
-from sphinx.application import Sphinx
 
 from lib import files
 
@@ -53,17 +51,7 @@ def _row(anchor: Tag) -> Tag:
     return lines
 
 
-def write(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
+def write(site: Path, page: str, title: str, body: str) -> None:
     """Write a page's excerpts beside it; a script that sets a variable, since pages on a disk may not fetch."""
-    if doctree is None or app.builder.format != "html":
-        return
-    title = BeautifulSoup(context["title"], "html.parser").get_text()
-    preview = json.dumps({"title": title, "parts": excerpts(context["body"])}, ensure_ascii=False)
-    files.write(Path(app.outdir, f"{page}.preview.js"), f"var preview = {preview};\n")
-
-
-def setup(app: Sphinx) -> None:
-    """Register with Sphinx."""
-    app.add_css_file("previews.css")
-    app.add_js_file("previews.js", loading_method="defer")
-    app.connect("html-page-context", write, priority=900)  # when the page is as it will be
+    said = {"title": BeautifulSoup(title, "html.parser").get_text(), "parts": excerpts(body)}
+    files.write(site / f"{page}.preview.js", f"var preview = {json.dumps(said, ensure_ascii=False)};\n")

@@ -22,7 +22,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from lib import files
 from lib.site import myst
 from lib.site.myst import References
-from lib.site.toc import chapters, title
+from lib.site.toc import beside, title
 
 SECTION = re.compile(r"^## (\S+)\n", re.MULTILINE)
 RUBRIC = re.compile(r"\*\*Rubric\.\*\*\n\n((?:- .+\n?)+)")
@@ -55,8 +55,7 @@ class Problem(NamedTuple):
 
 def sets(root: Path) -> list[str]:
     """Name the chapters with a problem set: a file of solutions that has answers to be checked."""
-    paths = {name: root / "book" / "problems" / f"{name}.md" for name in chapters(root)}
-    return [name for name, path in paths.items() if path.is_file() and "[check]" in path.read_text(encoding="utf-8")]
+    return [name for name, path in beside(root, "problems").items() if "[check]" in path.read_text(encoding="utf-8")]
 
 
 def read(references: References, chapter: str) -> tuple[str, list[Problem]]:

@@ -37,17 +37,11 @@ def side_by_side(
                 keys = {pool.submit(_call, function, *arguments): key for key, arguments in calls.items()}
             yield ((keys[task], task) for task in as_completed(keys))
         except BaseException:
-            threading.excepthook = _without_pools(threading.excepthook)
             over.set()  # one that runs a notebook ends its kernel when it is terminated, and lives on
             pool.shutdown(wait=False, cancel_futures=True)
             for process in active_children():
                 process.terminate()
             raise
-
-
-def _without_pools(hook: Callable[..., None]) -> Callable[..., None]:
-    """Say nothing of a pool's own thread: it fails where it looks for a process that was ended here."""
-    return lambda error: None if type(error.thread).__module__ == ProcessPoolExecutor.__module__ else hook(error)
 
 
 def _call(function: Callable[..., Any], *arguments: Any) -> Any:

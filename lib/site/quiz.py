@@ -4,14 +4,13 @@ from pathlib import Path
 
 from lib import files
 from lib.site.myst import References
-from lib.site.toc import chapters
+from lib.site.toc import beside
 
 
 def write(root: Path, folder: Path) -> list[Path]:
     """Write the answers of all chapters into a folder, as Markdown for Jupyter; return the files."""
     references, written = References(root), []
-    for name in chapters(root):
-        if (answers := root / "book" / "quiz" / f"{name}.md").is_file():
-            written.append(folder / f"{name}.md")
-            files.write(written[-1], references.write(answers.read_text(encoding="utf-8")) + "\n")
+    for name, answers in beside(root, "quiz").items():
+        written.append(folder / f"{name}.md")
+        files.write(written[-1], references.write(answers.read_text(encoding="utf-8")) + "\n")
     return written

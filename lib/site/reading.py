@@ -1,10 +1,4 @@
-"""What makes a long page pleasant to read: numbers that stay whole, the ledger's tables as cards on a phone, and scripts.
-
-A problem, an exercise of the class `problem`, says that it has no solution here, and which notebook checks one.
-
-`code.js` opens all folded code of a page, `play.js` gives each slider a play button, `contents.js` lets the contents follow
-the reader, and `predict.js` hides a figure that a question asks to predict. Without them a page lacks nothing but that.
-"""
+"""What makes a long page pleasant to read: numbers that stay whole, tables that scroll, and problems that say what they are."""
 
 import re
 from pathlib import Path
@@ -17,19 +11,22 @@ from lib.site import problems
 # Kept as they are: tags, formulas, and what is not text.
 LEAVE = r"<(script|style|svg|math)\b.*?</\1>|<[^>]*>"
 NUMBER = re.compile(rf"{LEAVE}|(\d[\d.]*e[-+]\d+)", re.DOTALL)
+THEBE = re.compile(r'\s*<script type="text/x-thebe-config">.*?</script>\s*<script>kernelName[^<]*</script>', re.DOTALL)
+TABLE = re.compile(r"<table\b.*?</table>", re.DOTALL)
 LEDGER = re.compile(
     r'<table class="table">(?=\s*<thead>\s*<tr[^>]*><th[^>]*><p>claim</p>(?:(?!</tr>).)*<p>verdict</p>)', re.DOTALL
 )
 
 
-def whole_numbers(body: str) -> str:
-    """Mark numbers such as 1.8e-06 in a page's text, so that no line ends behind their `e-`."""
-    return NUMBER.sub(lambda found: f'<span class="number">{found[2]}</span>' if found[2] else found[0], body)
+def mended(body: str) -> str:
+    """Mend the HTML of a page.
 
-
-def ledger_tables(body: str) -> str:
-    """Mark the tables of claims, which have the verdict in their last column."""
-    return LEDGER.sub('<table class="table ledger">', body)
+    Numbers such as 1.8e-06 are marked, so that no line ends behind their `e-`; the tables of claims, too, which on a phone are
+    cards. Tables scroll by keyboard, lists of sources have an honest role, and Thebe is not configured.
+    """
+    body = NUMBER.sub(lambda found: f'<span class="number">{found[2]}</span>' if found[2] else found[0], THEBE.sub("", body))
+    body = TABLE.sub(r'<div class="scrolling" tabindex="0">\g<0></div>', LEDGER.sub('<table class="table ledger">', body))
+    return body.replace('<div role="list" class="citation-list">', '<div class="citation-list">')
 
 
 def mark_problems(app: Sphinx, doctree: nodes.document) -> None:
@@ -43,17 +40,3 @@ def mark_problems(app: Sphinx, doctree: nodes.document) -> None:
                 notebook = nodes.reference("", "problem set", refuri=f"../problems/{chapter}.ipynb", internal=True)
                 said += [nodes.Text(" The "), notebook, nodes.Text(" checks yours.")]
             exercise += nodes.paragraph("", "", *said, classes=["problem-mark"])
-
-
-def mend(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
-    """Mark numbers and tables of claims in a page."""
-    context["body"] = ledger_tables(whole_numbers(context.get("body", "")))
-
-
-def setup(app: Sphinx) -> None:
-    """Register with Sphinx."""
-    app.add_css_file("reading.css")
-    for script in ("code.js", "play.js", "contents.js", "predict.js"):
-        app.add_js_file(script, loading_method="defer")
-    app.connect("doctree-read", mark_problems)
-    app.connect("html-page-context", mend)

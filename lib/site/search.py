@@ -4,7 +4,6 @@ Pagefind finds pages and, within them, headings with the text behind them. So ea
 item of a document and symbol gets a heading of its own, and moves to the end of its section.
 """
 
-import asyncio
 import re
 import shutil
 from copy import copy
@@ -14,7 +13,6 @@ from textwrap import shorten
 
 from bs4 import BeautifulSoup, Tag
 from pagefind.index import PagefindIndex
-from sphinx.application import Sphinx
 
 from lib.markdown import plain
 from lib.site import toc
@@ -62,7 +60,7 @@ def _told(thing: Tag) -> tuple[str, list[Tag]]:
     return title, [thing.extract()]
 
 
-async def index(site: Path, root: Path) -> None:
+async def index(root: Path, site: Path) -> None:
     """Write the index of a built site, and what searches it in the browser, into its folder `pagefind`."""
     folder = site / "pagefind"
     shutil.rmtree(folder, ignore_errors=True)
@@ -70,22 +68,3 @@ async def index(site: Path, root: Path) -> None:
         for name in toc.pages(root):
             html = (site / f"{name}.html").read_text(encoding="utf-8")
             await pages.add_html_file(content=searched(html, Path(name).name in LISTS_OF_CLAIMS), url=f"{name}.html")
-
-
-def replace_theirs(app: Sphinx) -> None:
-    """Keep the page of results, but make no index of Sphinx's own for it."""
-    app.builder.search = False
-    app.config.html_additional_pages["search"] = "search.html"
-
-
-def write(app: Sphinx, problem: Exception | None) -> None:
-    """Write the index when the pages are there."""
-    if problem is None and app.builder.name == "html":
-        asyncio.run(index(Path(app.outdir), Path(app.srcdir)))
-
-
-def setup(app: Sphinx) -> None:
-    """Register with Sphinx."""
-    app.add_css_file("search.css")
-    app.connect("builder-inited", replace_theirs)
-    app.connect("build-finished", write)

@@ -13,48 +13,22 @@ slide at a time.
 import json
 import re
 from collections.abc import Mapping
-from html import escape
 from pathlib import Path
 from posixpath import dirname, join, normpath
 from typing import NamedTuple
 
 from docutils import nodes
+from jinja2 import Template
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from mdit_py_plugins.dollarmath import dollarmath_plugin
-from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 from lib import files
 from lib.site import formulas, ledger
-from lib.site.toc import chapters, notebooks, title
+from lib.site.toc import beside, notebooks, title
 
 NUMBER = re.compile(r'class="(?:eqno|caption-number)">\s*([^<]*\w\)?)')
-STYLES = ("vendor/reveal/reveal.css", "book.css", "formulas.css", "pictures.css", "slides.css")
-SCRIPTS = ("vendor/reveal/reveal.js", "play.js", "slides.js")
-PAGE = """\
-<!DOCTYPE html>
-<html lang="en" data-theme="light">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Slides: {title}</title>
-<script>
-try {{
-  const mode = localStorage.getItem("mode");
-  const dark = mode === "dark" || (mode !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
-  document.documentElement.dataset.theme = dark ? "dark" : "light";
-}} catch {{}} // storage may be barred
-</script>
-{head}
-</head>
-<body>
-<main class="bd-article bd-content"><div>
-{slides}
-</div></main>
-</body>
-</html>
-"""
 PICTURE = re.compile(r'src="([^":]+)"')  # a file of the site
 
 
@@ -69,11 +43,6 @@ class Part(NamedTuple):
     def address(self) -> str:
         """The link to it from a deck."""
         return f"../book/{self.notebook}.html#{self.anchor}"
-
-
-def decks(root: Path) -> list[str]:
-    """Name the chapters that have a deck."""
-    return [name for name in chapters(root) if (root / "book" / "slides" / f"{name}.md").is_file()]
 
 
 def parts(root: Path, site: Path) -> dict[str, Part]:
@@ -179,36 +148,15 @@ def _number(form: str, label: str, records: Mapping[str, dict]) -> str:
         raise ValueError(f"{label} is not a claim, or lacks the number that {form} takes: {problem}") from problem
 
 
-def page(heading: str, chapter: str, written: list[str], planned: bool) -> str:
-    """Lay out a deck: a title slide, then the others."""
-    places = {"Chapter": f"../book/{chapter}.html"} | ({"Plan": f"../book/course/{chapter}.html"} if planned else {})
-    links = " · ".join(f'<a href="{address}">{words}</a>' for words, address in places.items())
-    first = f'<h1>{escape(heading)}</h1>\n{written[0]}\n<p class="deck-links">{links}<span> · → next, Esc all slides</span></p>'
-    styles = "\n".join(f'<link rel="stylesheet" href="../_static/{name}">' for name in STYLES)
-    scripts = "\n".join(f'<script defer src="../_static/{name}"></script>' for name in SCRIPTS)
-    head = f'{styles}\n<script src="../_static/{formulas.FONT}"></script>\n{scripts}'
-    sections = [f'<section class="title-slide">\n{first}\n</section>', *(f"<section>\n{one}\n</section>" for one in written[1:])]
-    return PAGE.format(title=escape(heading), head=head, slides="\n".join(sections))
-
-
-def write(app: Sphinx, problem: Exception | None) -> None:
-    """Write the decks, when the chapters are there."""
-    if problem or app.builder.format != "html":
-        return
-    root, site = Path(app.srcdir), Path(app.outdir)
-    named = decks(root)
-    known = parts(root, site) if named else {}
-    records = {record["id"].replace("/", "-"): record for record in ledger.read(root)} if named else {}
-    for chapter in named:
-        path = root / "book" / "slides" / f"{chapter}.md"
+def write(root: Path, site: Path) -> None:
+    """Write the decks of a site whose chapters are there."""
+    deck = Template((root / "book" / "_templates" / "deck.html").read_text(encoding="utf-8"))
+    known = parts(root, site)
+    records = {record["id"].replace("/", "-"): record for record in ledger.read(root)}
+    for chapter, path in beside(root, "slides").items():
         try:
             written = slides(path.read_text(encoding="utf-8"), known, records)
         except ValueError as mistake:
             raise ExtensionError(f"{path}: {mistake}") from mistake
-        planned = (root / "book" / "course" / f"{chapter}.md").is_file()
-        files.write(site / "slides" / f"{chapter}.html", page(title(root, chapter), chapter, written, planned))
-
-
-def setup(app: Sphinx) -> None:
-    """Register with Sphinx."""
-    app.connect("build-finished", write)
+        facts = {"title": title(root, chapter), "chapter": chapter, "planned": chapter in beside(root, "course")}
+        files.write(site / "slides" / f"{chapter}.html", deck.render(facts, slides=written) + "\n")

@@ -1,81 +1,61 @@
-"""What belongs to a chapter: evidence page, plan, slides, lab and problem set, to which its pages lead."""
+"""What belongs to a chapter: evidence page, plan, slides, lab, problem set and notebook, and how its pages lead to them."""
 
+import json
 import re
 from pathlib import Path
 
-from docutils import nodes
-from sphinx.application import Sphinx
-from sphinx.environment import BuildEnvironment
-
-from lib.site import labs, problems, slides
-from lib.site.toc import EVIDENCE, chapters, notebooks
+from lib import files
+from lib.site import labs, problems
+from lib.site.myst import References
+from lib.site.toc import EVIDENCE, beside, chapters, notebooks
 
 PAGE = re.compile(r"book/(?:course/|evidence/)?(\w+)")
+DOWNLOADED = ("Lab", "Problem set")
+END = """\
+<aside class="admonition tip"><p class="admonition-title">Run this chapter</p>
+<p>In a clone of the book: <code>make chapter NAME={chapter}</code>. Then change a line of <code>book/{chapter}.md</code>, run it
+again and see what happens.</p></aside>
+<aside class="materials" aria-label="More on this chapter"><p>More on this chapter: {links}</p></aside>"""
 
 
 def materials(root: Path, chapter: str) -> dict[str, str]:
     """Return what belongs to a chapter, as the site's files by name; what was not written is left out."""
     if chapter not in chapters(root):
         return {}
-    found = {"Chapter": f"book/{chapter}.html"}
-    if EVIDENCE + chapter in notebooks(root, [chapter]):
-        found["Evidence"] = f"book/{EVIDENCE}{chapter}.html"
-    if (root / "book" / "course" / f"{chapter}.md").is_file():
-        found["Teaching plan"] = f"book/course/{chapter}.html"
-    if chapter in slides.decks(root):
-        found["Slides"] = f"slides/{chapter}.html"
-    if chapter in labs.labs(root):
-        found["Lab"] = f"labs/{chapter}.ipynb"
-    if chapter in problems.sets(root):
-        found["Problem set"] = f"problems/{chapter}.ipynb"
-    return found
+    written = {
+        "Chapter": (True, f"book/{chapter}.html"),
+        "Evidence": (EVIDENCE + chapter in notebooks(root), f"book/{EVIDENCE}{chapter}.html"),
+        "Teaching plan": (chapter in beside(root, "course"), f"book/course/{chapter}.html"),
+        "Slides": (chapter in beside(root, "slides"), f"slides/{chapter}.html"),
+        "Lab": (chapter in labs.labs(root), f"labs/{chapter}.ipynb"),
+        "Problem set": (chapter in problems.sets(root), f"problems/{chapter}.ipynb"),
+    }
+    return {name: place for name, (there, place) in written.items() if there}
 
 
 def links(root: Path, chapter: str, here: str) -> str:
     """Write the links from a page of the site, HTML, to the other materials of a chapter."""
     up = "../" * here.count("/")
     places = {name: place for name, place in materials(root, chapter).items() if place != f"{here}.html"}
-    download = {name: " download" for name in ("Lab", "Problem set")}
-    return " · ".join(f'<a href="{up}{place}"{download.get(name, "")}>{name}</a>' for name, place in places.items())
+    return " · ".join(f'<a href="{up}{places[name]}"{" download" * (name in DOWNLOADED)}>{name}</a>' for name in places)
 
 
-def offer(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
-    """List a chapter's other materials at the end of its lesson and below the titles of its evidence page and its plan."""
+def offered(root: Path, page: str, body: str) -> str:
+    """Add to the body of a page the materials of its chapter: at the end of a lesson, elsewhere below the title."""
     found = PAGE.fullmatch(page)
-    written = links(Path(app.srcdir), found[1], page) if doctree is not None and found else ""
+    written = links(root, found[1], page) if found else ""
     if not written:
-        return
-    if page.count("/") > 1:
-        context["body"] = context["body"].replace("</h1>", f'</h1><p class="materials">{written}</p>', 1)
-    else:
-        context["body"] += (
-            f'<aside class="materials" aria-label="More on this chapter"><p>More on this chapter: {written}</p></aside>'
-        )
+        return body
+    if page == f"book/{found[1]}":
+        return body + END.format(chapter=found[1], links=written)
+    return body.replace("</h1>", f'</h1><p class="materials">{written}</p>', 1)
 
 
-def changed(app: Sphinx, env: BuildEnvironment, *_: set[str]) -> list[str]:
-    """Name the pages that link to materials that have come or gone since the last build."""
-    root = Path(app.srcdir)
-    now = {chapter: list(materials(root, chapter)) for chapter in chapters(root)}
-    before, env.materials = getattr(env, "materials", {}), now
-    moved = [name for name in now if now[name] != before.get(name)]
-    return [
-        page
-        for name in moved
-        for page in (f"book/{name}", f"book/{EVIDENCE}{name}", f"book/course/{name}")
-        if page in env.found_docs
-    ]
-
-
-def write(app: Sphinx, problem: Exception | None) -> None:
-    """Write the labs and the problem sets, without solutions, into the site."""
-    if problem is None and app.builder.format == "html":
-        labs.write(Path(app.srcdir), Path(app.outdir, "labs"), solved=False)
-        problems.write(Path(app.srcdir), Path(app.outdir, "problems"), solved=False)
-
-
-def setup(app: Sphinx) -> None:
-    """Register with Sphinx."""
-    app.connect("env-get-outdated", changed)
-    app.connect("html-page-context", offer, priority=600)  # before the version
-    app.connect("build-finished", write)
+def write(root: Path, site: Path) -> None:
+    """Write into the site the labs and the problem sets, without solutions, and the executed notebooks, for Jupyter."""
+    labs.write(root, site / "labs", solved=False)
+    problems.write(root, site / "problems", solved=False)
+    references = References(root)
+    for name in notebooks(root):
+        shown = references.notebook(json.loads((root / "book" / f"{name}.ipynb").read_text(encoding="utf-8")))
+        files.write(site / "_sources" / "book" / f"{name}.ipynb", json.dumps(shown, indent=1) + "\n")

@@ -1,12 +1,9 @@
 """The table of contents: which pages the book has, which of them are notebooks, and what they are called."""
 
 import re
-from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
-import yaml
-
+FILE = re.compile(r"^[ -]*(?:root|file): *(\S+)", re.MULTILINE)
 EVIDENCE = "evidence/"  # folder of the evidence pages, in `book/`
 
 
@@ -45,6 +42,12 @@ def notebooks(root: Path, chosen: list[str] | None = None) -> list[str]:
     return [notebook for pair in pairs for notebook in pair if notebook in there]
 
 
+def beside(root: Path, folder: str) -> dict[str, Path]:
+    """Return by chapter the files of a folder of `book/`, like `slides`, for the chapters that have one."""
+    paths = {name: root / "book" / folder / f"{name}.md" for name in chapters(root)}
+    return {name: path for name, path in paths.items() if path.is_file()}
+
+
 def source(root: Path, name: str) -> str:
     """Return the text of a page in `book/`; a ValueError if there is none."""
     path = root / "book" / f"{name}.md"
@@ -72,16 +75,4 @@ def _files(root: Path) -> list[str]:
     toc = root / "_toc.yml"
     if not toc.is_file():
         raise ValueError(f"root: no _toc.yml in {root.resolve()}: run this from the folder that holds the book")
-    return list(_named(toc.read_text(encoding="utf-8")))
-
-
-@cache
-def _named(contents: str) -> tuple[str, ...]:
-    def walk(node: dict | list) -> Iterator[str]:
-        if isinstance(node, dict):
-            yield from [node[key] for key in ("root", "file") if key in node]
-        for value in node.values() if isinstance(node, dict) else node:
-            if isinstance(value, dict | list):
-                yield from walk(value)
-
-    return tuple(walk(yaml.safe_load(contents) or {}))
+    return FILE.findall(toc.read_text(encoding="utf-8"))

@@ -14,7 +14,7 @@ import small_book
 import torch
 
 from lib import claims
-from lib.__main__ import main, summary
+from lib.__main__ import main
 from lib.site import execute, ledger
 
 REPOSITORY = Path(__file__).parents[2]
@@ -29,15 +29,6 @@ claims.check("NAME/sum", "one and one is two", source="p. 1", measured=1 + 1, ex
 print(profile, device, seed)
 __import__("atexit").register(print, "a kernel's last words", file=__import__("sys").__stderr__);""",
 )
-
-
-def test_the_ten_slowest_cells_are_named():
-    finished = [
-        execute.Result("one", 20.0, 100.0, cells=((0.5, "cell 1 (a)"), (3.25, "cell 7 (b)"))),
-        execute.Result("two", 40.0, 100.0, cells=tuple((float(i), f"cell {i} (c)") for i in range(1, 13))),
-    ]
-    lines = summary(finished).splitlines()[3:]
-    assert len(lines) == 10 and lines[0] == "   12.0 s  two, cell 12 (c)" and "    3.2 s  one, cell 7 (b)" in lines
 
 
 @pytest.fixture(scope="module")
@@ -62,24 +53,6 @@ def copy(root, tmp_path_factory):
     return shutil.copytree(root, tmp_path_factory.mktemp("copy") / "book")
 
 
-def replace(root, chapter, old, new):
-    path = root / "book" / f"{chapter}.md"
-    assert old in path.read_text()
-    path.write_text(path.read_text().replace(old, new))
-
-
-def files(folder):
-    """Say when each file was written and what is in it."""
-    return {path.name: (path.stat().st_mtime_ns, path.read_bytes()) for path in folder.iterdir() if path.is_file()}
-
-
-def after(root, *arguments):
-    """Run a command in `root`; keep what it said and the files of book/ before and after."""
-    before = files(root / "book")
-    result = lib(root, *arguments)
-    return SimpleNamespace(root=root, result=result, before=before, after=files(root / "book"))
-
-
 def notebook(root, chapter):
     return json.loads((root / "book" / f"{chapter}.ipynb").read_text(encoding="utf-8"))
 
@@ -87,7 +60,8 @@ def notebook(root, chapter):
 @pytest.fixture(scope="module")
 def executed(sources, tmp_path_factory):
     """Both chapters, executed for the first time."""
-    return after(copy(sources, tmp_path_factory), "run", *SETTINGS)
+    root = copy(sources, tmp_path_factory)
+    return SimpleNamespace(root=root, result=lib(root, "run", *SETTINGS))
 
 
 def test_run_executes_every_chapter_reads_the_sources_and_writes_the_ledger(executed):
@@ -99,7 +73,6 @@ def test_run_executes_every_chapter_reads_the_sources_and_writes_the_ledger(exec
         cells = written["cells"]
         assert [cell["execution_count"] for cell in cells if cell["cell_type"] == "code"] == [1, 2, 3, 4]
         assert cells[-1]["outputs"][0]["text"] == ["paper cpu 7\n"]
-        assert executed.after[f"{name}.md"] == executed.before[f"{name}.md"]
     assert [path.name for path in (executed.root / "_build").iterdir()] == ["claims.json"]
     records = json.loads((executed.root / "_build" / "claims.json").read_text())
     found = [[record[key] for key in ("id", "chapter", "profile", "measured", "verdict")] for record in records]
@@ -107,9 +80,9 @@ def test_run_executes_every_chapter_reads_the_sources_and_writes_the_ledger(exec
 
 
 def test_run_sums_up_each_chapter_and_its_log_says_when_one_starts_and_ends_and_nothing_else(executed):
-    head, one, two = executed.result.stdout.splitlines()
+    head, *lines = executed.result.stdout.splitlines()
     assert head.split() == ["notebook", "seconds", "peak", "MiB", *" ".join(claims.VERDICTS).split()]
-    for name, line in (("one", one), ("two", two)):
+    for name, line in zip(("one", "two"), lines, strict=True):
         chapter, seconds, peak, *verdicts = line.split()
         assert (chapter, verdicts) == (name, ["1", "0", "0", "0", "0", "0"])
         assert 0.1 < float(seconds) < 60 and 10 < float(peak) < 4000
@@ -129,27 +102,24 @@ def test_a_chapter_is_its_lesson_and_its_evidence_page(sources, tmp_path_factory
 def test_a_failure_is_named_keeps_the_last_good_notebook_and_stops_no_other_chapter(executed, tmp_path_factory):
     root = copy(executed.root, tmp_path_factory)
     small_book.add_evidence(root, "two", '__import__("os")._exit(1)')
-    replace(root, "one", "measured=1 + 1", "measured=1 + 2")
-    replace(root, "two", "# Chapter two", "# A new title")
-    failing = after(root, "run", *SETTINGS)
-    assert failing.result.returncode == 1
-    claim, kernel = [line for line in failing.result.stdout.splitlines() if line.startswith("failed:")]
+    for name, old, new in (("one", "measured=1 + 1", "measured=1 + 2"), ("two", "# Chapter two", "# A new title")):
+        path = root / "book" / f"{name}.md"
+        path.write_text(path.read_text().replace(old, new))
+    before, failing = notebook(root, "one"), lib(root, "run", *SETTINGS)
+    assert failing.returncode == 1
+    claim, kernel = [line for line in failing.stdout.splitlines() if line.startswith("failed:")]
     assert claim.startswith("failed: one, cell 3 (from lib import claims): ClaimChanged: claim one/sum is not reproduced")
     assert kernel.startswith('failed: evidence/two, cell 3 (__import__("os")._exit(1)): the kernel died')
-    assert failing.after["one.ipynb"] == failing.before["one.ipynb"]
-    assert set(failing.after) == set(failing.before) and not list(failing.root.rglob("evidence/*.ipynb"))
-    assert notebook(failing.root, "two")["cells"][0]["source"] == ["# A new title"]
+    assert notebook(root, "one") == before and not list(root.rglob("evidence/*.ipynb"))
+    assert notebook(root, "two")["cells"][0]["source"] == ["# A new title"]
 
 
-def test_report_reads_another_folder_and_writes_only_the_json(executed, tmp_path, tmp_path_factory, monkeypatch, capsys):
-    root = copy(executed.root, tmp_path_factory)
-    shutil.copy(root / "book" / "two.ipynb", tmp_path)
-    before = files(root / "book")
-    monkeypatch.chdir(root)
+def test_report_reads_another_folder(executed, tmp_path, tmp_path_factory, monkeypatch, capsys):
+    shutil.copy(executed.root / "book" / "two.ipynb", tmp_path)
+    monkeypatch.chdir(copy(executed.root, tmp_path_factory))
     assert main(["report", "--notebooks", str(tmp_path)]) == 0
     assert capsys.readouterr().out == "1 claims in _build/claims.json\n"
     assert [record["id"] for record in json.loads(Path("_build/claims.json").read_text())] == ["two/sum"]
-    assert files(root / "book") == before
 
 
 @pytest.mark.parametrize(
@@ -185,18 +155,6 @@ def one_line(capsys):
     assert said.err.startswith("lib ")
     assert said.err.count("\n") == 1
     return said.err
-
-
-def test_a_seed_that_is_no_whole_number_is_refused(capsys):
-    with pytest.raises(SystemExit):
-        main(["run", "--seed", "-1"])
-    assert "argument --seed: want a whole number of at least 0, not -1" in capsys.readouterr().err
-
-
-def test_build_refuses_an_output_that_is_no_folder(executed, monkeypatch, capsys):
-    monkeypatch.chdir(executed.root)
-    assert main(["build", "--output", "_toc.yml"]) == 2
-    assert "_toc.yml/_build is not a folder that files can be written to: Not a directory" in one_line(capsys)
 
 
 def test_chapters_are_selected_in_the_order_of_the_table_of_contents(tmp_path):

@@ -22,9 +22,7 @@ def plain(latex, block=False):
         (r"\operatorname{sech}^2 x", "sech2x"),
         (r"\lVert w \rVert_2", "‖w‖2"),
         (r"\begin{pmatrix}a&b\\c&d\end{pmatrix}", "(abcd)"),
-        (r"\bigl(\begin{smallmatrix}1&2\\3&4\end{smallmatrix}\bigr)", "(1234)"),
         (r"\begin{pmatrix}1&2\\[2pt]3&4\end{pmatrix}", "(1234)"),
-        (r"\underbrace{x}_{\substack{\text{one}\\\text{two}}}", "x⏟onetwo"),
         (r"f(x) = \begin{cases}1 & x>0\\0 & x<0\end{cases}", "f(x)={1x>00x<0"),
         (r"f'' + \dot w + \hat\beta + \mathcal{N} + \mathbb{R}", "f″+w˙+β^+𝒩+ℝ"),
         (r"\tfrac12 \sum_{i=1}^n \prod_j \int_0^1 \sqrt{x}\,dx", "12∑i=1n∏j∫01xdx"),
@@ -37,7 +35,7 @@ def test_a_formula_says_in_mathml_what_it_said(latex, shown):
     assert plain(latex).replace("ˆ", "^") == shown
 
 
-@pytest.mark.parametrize("name", ["", "split", "aligned", "align*"])
+@pytest.mark.parametrize("name", ["", "aligned", "align*"])
 def test_lines_are_aligned(name):
     lines = r"a &= b \\ &= c"
     latex = rf"\begin{{{name}}} {lines} \end{{{name}}}" if name else lines
@@ -61,11 +59,3 @@ def test_a_formula_without_mathml_is_a_warning_and_is_shown_as_written(monkeypat
     assert written(formulas.visit_math, nodes.math("", r"\unheard <x")).endswith(r"<code>\unheard &lt;x</code></span>")
     (words,) = said
     assert words.startswith(r"the formula \unheard <x has no MathML: ")
-
-
-@pytest.mark.parametrize("number, stops", [(3, 0), (60, 1)])
-def test_long_formulas_scroll_by_keyboard_and_short_ones_are_no_stop(number, stops):
-    latex = "+".join("x" * number)
-    block = written(formulas.visit_math_block, nodes.math_block("", latex, number=None, nowrap=False))
-    line = written(formulas.visit_math, nodes.math("", latex))
-    assert block.count('tabindex="0"') == line.count('tabindex="0"') == stops

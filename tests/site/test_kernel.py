@@ -160,17 +160,6 @@ def test_a_page_that_cannot_be_built_is_named_in_one_line(book, tmp_path):
     assert "fix book/two.md, then `python -m lib run two`" in line
 
 
-def test_a_notebook_that_lost_its_figures_is_not_built(book, tmp_path, monkeypatch, capsys):
-    root = small_book.write(tmp_path / "book")
-    for name in small_book.CHAPTERS:
-        shutil.copy(book / "book" / "one.ipynb", root / "book" / f"{name}.ipynb")
-    two = root / "book" / "two.ipynb"
-    two.write_text(two.read_text().replace("image/png", "text/plain"))
-    monkeypatch.chdir(root)
-    assert main(["build"]) == 2
-    assert capsys.readouterr().err == "lib build: book/two.ipynb lacks a figure: run `python -m lib run two` first\n"
-
-
 @pytest.mark.parametrize("closed", ["stdout", "the pipe"])
 def test_nobody_who_reads_what_is_said_is_no_error(book, tmp_path, closed):
     reader, writer = os.pipe()

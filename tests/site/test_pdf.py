@@ -1,20 +1,35 @@
-"""The book as a PDF: three small pages that link to each other, printed and joined."""
+"""Paper: three small pages that link to each other, printed and joined, and the decks of the book."""
 
 import os
 from io import BytesIO
+from pathlib import Path
 
 import pytest
+from handed_out import markup
 from pypdf import PdfReader
 
-from lib.site import pdf
+from lib.site import pdf, toc
 
+ROOT = Path(__file__).parents[2]
 PAGE = """<!doctype html><html><body><main><article><h1>{title}<a class="headerlink" href="#top">#</a></h1>{body}</article>
 </main></body></html>"""
 TALL = '<div style="height: 1500px"></div>'
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory):
+def printing():
+    """Skip where there is no Chromium."""
+    try:
+        with pdf.chromium():
+            pass
+    except ValueError as problem:
+        if os.environ.get("REQUIRE_BROWSER"):
+            raise
+        pytest.skip(f"printing needs Chromium: {problem}")
+
+
+@pytest.fixture(scope="module")
+def printed(printing, tmp_path_factory):
     root = tmp_path_factory.mktemp("pdf")
     (root / "_toc.yml").write_text("root: book/index\nchapters:\n  - file: book/one.ipynb\n  - file: book/two\n")
     (root / "book").mkdir()
@@ -25,20 +40,10 @@ def site(tmp_path_factory):
     }
     for name, (title, body) in pages.items():
         (root / "book" / f"{name}.html").write_text(PAGE.format(title=title, body=body))
-    return root
-
-
-@pytest.fixture(scope="module")
-def printed(site):
-    try:
-        with pdf.chromium():
-            pass
-    except ValueError as problem:
-        if os.environ.get("REQUIRE_BROWSER"):
-            raise
-        pytest.skip(f"printing needs Chromium: {problem}")
-    count = pdf.write(site, site, site / "book.pdf")
-    document = PdfReader(BytesIO((site / "book.pdf").read_bytes()))
+    with pytest.raises(ValueError, match="is a folder: want a file"):
+        pdf.write(root, root, root)
+    count = pdf.write(root, root, root / "book.pdf")
+    document = PdfReader(BytesIO((root / "book.pdf").read_bytes()))
     assert len(document.pages) == count
     return document
 
@@ -53,33 +58,34 @@ def test_pages_come_unfolded_in_the_order_of_the_contents_with_an_outline(printe
     assert "unfolded" in printed.pages[-1].extract_text()
 
 
-def links(document):
-    """Say for each link on which page it lies and on which it ends, or its address."""
-    numbers = {page.indirect_reference.idnum: number for number, page in enumerate(document.pages)}
+def test_links_stay_within_a_page_and_to_the_web_and_no_folder_is_named(printed):
+    numbers = {page.indirect_reference.idnum: number for number, page in enumerate(printed.pages)}
     found = []
-    for number, page in enumerate(document.pages):
+    for number, page in enumerate(printed.pages):
         for annotation in (note.get_object() for note in page.get("/Annots") or []):
             goal = annotation["/Dest"] if "/Dest" in annotation else annotation["/A"]["/URI"]
-            if place := document.named_destinations.get(goal):
-                goal = numbers[place.page.idnum]
-            found.append((number, goal))
-    return found
-
-
-def test_links_stay_within_a_page_and_to_the_web_and_no_folder_is_named(printed):
-    (own,) = [number for number, page in enumerate(printed.pages) if "Own" in page.extract_text()]
-    (deep,) = [number for number, page in enumerate(printed.pages) if "Deep" in page.extract_text()]
-    assert {(0, "https://example.org/"), (deep, own)} <= set(links(printed))
-    assert not [goal for _, goal in links(printed) if str(goal).startswith("file:")]
+            place = printed.named_destinations.get(goal)
+            found.append((number, numbers[place.page.idnum] if place else goal))
+    own, deep = (
+        [number for number, page in enumerate(printed.pages) if words in page.extract_text()] for words in ("Own", "Deep")
+    )
+    assert {(0, "https://example.org/"), (*deep, *own)} <= set(found)
+    assert not [goal for _, goal in found if str(goal).startswith("file:")]
     assert "deep in one" in printed.pages[0].extract_text()
-
-
-def test_an_output_that_is_no_file_is_refused_before_any_work(site, tmp_path):
-    with pytest.raises(ValueError, match="is a folder: want a file"):
-        pdf.write(site, site, tmp_path)
 
 
 def test_the_browser_that_the_environment_names_comes_first_and_is_missed_by_name(monkeypatch, tmp_path):
     monkeypatch.setenv(pdf.VARIABLE, str(tmp_path / "nowhere"))
     with pytest.raises(ValueError, match="nowhere: install one"), pdf.chromium():
         pass
+
+
+@pytest.mark.slow
+def test_slides_are_printed_one_to_a_page(printing, site, tmp_path):
+    written = pdf.slides(site, tmp_path)
+    assert [path.stem for path in written] == sorted(toc.beside(ROOT, "slides"))
+    for path in written:
+        pages = [page.extract_text() for page in PdfReader(BytesIO(path.read_bytes())).pages]
+        assert len(pages) == (site / "slides" / f"{path.stem}.html").read_text(encoding="utf-8").count("<section")
+        assert "What to take away" in pages[-1]
+        assert not markup("\n".join(pages), typeset=True)

@@ -13,7 +13,7 @@ from handed_out import markup
 from handed_out import words as markdown
 from pybtex.database import parse_string
 
-from lib.site import labs, problems, toc
+from lib.site import labs, problems, search, toc
 from lib.site.myst import References
 
 ROOT = Path(__file__).parents[2]
@@ -37,10 +37,14 @@ def test_formulas_are_typeset_wherever_they_stand(site, name):
     assert "$" not in words.get_text() and (words.find("math") or name in ("margins", "index"))
 
 
-def test_where_nothing_can_be_typeset_formulas_are_plain(site):
-    places = json.loads((site / "places.js").read_text(encoding="utf-8").removeprefix("const PLACES = ").rstrip().rstrip(";"))
-    said = [words for place in places["places"] for words in place if isinstance(words, str)]
-    assert len(said) > 1000 and not [words for words in said if "$" in words or "\\" in words]
+def test_what_is_searched_has_plain_formulas_and_every_claim_equation_figure_and_exercise(site):
+    for name in NOTEBOOKS:
+        html = (site / "book" / f"{name}.html").read_text(encoding="utf-8")
+        found = BeautifulSoup(search.searched(html), "html.parser")
+        assert not re.search(r"\$|\\[a-z]", found.get_text()), name
+        things = BeautifulSoup(html, "html.parser").select("article :is(div.math, div.claim, figure, div.exercise)[id]")
+        assert {thing["id"] for thing in things} <= {heading["id"] for heading in found.select("h5")}, name
+        assert "fonts/formulas.js" in html  # the letters of formulas
 
 
 @pytest.mark.parametrize("name", CHAPTERS)

@@ -16,8 +16,6 @@ parts:
   - caption: Evidence
     chapters:
       - file: book/evidence/d.ipynb
-  - caption: Second
-    chapters:
       - url: https://example.org/x.ipynb
       - file: book/notes
 """

@@ -7,8 +7,8 @@ returns as `word`: a number, a table, a list of sections.
 from collections.abc import Callable
 from pathlib import Path
 
-from lib.site import coverage, toc
-from lib.site.pages import cite, course, front, ledger, margins, tested
+from lib.site import citing, coverage, toc
+from lib.site.pages import course, front, ledger, margins, tested
 
 Words = dict[str, str]
 
@@ -19,7 +19,7 @@ FROM_CLAIMS: dict[str, Callable[[Path, list[dict]], Words]] = {
 FROM_FILES: dict[str, Callable[[Path], Words]] = {
     "course": course.course,
     "syllabus": course.syllabus,
-    "cite": cite.cite,
+    "cite": citing.cite,
     "where": coverage.where,
     "margins": margins.margins,
     "tested": tested.tested,

@@ -84,12 +84,8 @@ def test_the_ledger_is_filtered_by_chapter_verdict_and_words(visit):
     page.wait_for_function(
         "rows => document.querySelector('.ledger-filter output').textContent.startsWith(rows)", arg=f"{len(records)} "
     )
-    chapter = toc.chapters(ROOT)[1]
-    page.get_by_label("Chapter").select_option(f"2. {toc.title(ROOT, chapter)}")
-    assert said(page).startswith(f"{sum(record['chapter'] == chapter for record in records)} of")
     page.get_by_label("Filter", exact=True).fill(records[-1]["statement"][:30].upper())
-    page.get_by_label("Chapter").select_option("")
-    assert rows(page).count() >= 1
+    assert 1 <= rows(page).count() < 25
     page.get_by_label("Filter", exact=True).fill("no claim says this")
     assert said(page) == f"0 of {len(records)} claims"
 
@@ -110,29 +106,20 @@ def test_the_ledger_is_sorted_and_has_pages(visit):
     assert head.get_attribute("aria-sort") == "descending" and first.inner_text() == names[-1]
 
 
-def test_without_a_script_the_ledger_is_a_plain_table(visit):
-    page = visit("book/what_replicates.html", java_script_enabled=False)
-    assert rows(page).count() == len(ledger.read(ROOT))
-    assert not page.locator(".ledger-filter").is_visible() and not page.locator(".ledger-pages").is_visible()
-
-
 def test_what_the_ledger_shows_is_in_the_address(visit):
     page = visit("book/what_replicates.html?verdict=not+reproduced")
     chapter = f"1. {toc.title(ROOT, toc.chapters(ROOT)[0])}"
     page.get_by_label("Verdict").select_option("corrected")
     page.get_by_label("Chapter").select_option(chapter)
-    page.get_by_label("Filter", exact=True).fill("rate & ratio")
-    asked = parse_qs(urlsplit(page.evaluate("location.href")).query)
-    assert asked == {"verdict": ["corrected"], "chapter": [chapter], "words": ["rate & ratio"]}
-    page.get_by_label("Filter", exact=True).fill("")
     shown = rows(page).count()
     assert 0 < shown < len(ledger.read(ROOT))
-    page.goto(page.evaluate("location.href"))  # as who gets the link sees it
+    page.get_by_label("Filter", exact=True).fill("rate & ratio")
+    asked = parse_qs(urlsplit(page.url).query)
+    assert asked == {"verdict": ["corrected"], "chapter": [chapter], "words": ["rate & ratio"]}
+    page.get_by_label("Filter", exact=True).fill("")
+    page.goto(page.url)  # as who gets the link sees it
     assert (page.get_by_label("Verdict").input_value(), page.get_by_label("Chapter").input_value()) == ("corrected", chapter)
     assert rows(page).count() == shown
-    for choice in ("Verdict", "Chapter"):
-        page.get_by_label(choice).select_option("")
-    assert page.evaluate("location.search") == ""
 
 
 def test_on_a_phone_a_row_of_the_ledger_shows_its_verdict(visit):
@@ -143,15 +130,6 @@ def test_on_a_phone_a_row_of_the_ledger_shows_its_verdict(visit):
         assert row.locator("td").last.inner_text() == "corrected"
         assert name["y"] == pytest.approx(verdict["y"], abs=4)
         assert verdict["x"] + verdict["width"] <= PHONE["width"]
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_tiles_have_the_colours_of_their_verdicts(visit, theme):
-    page = visit("book/index.html", color_scheme=theme)
-    numbers = page.locator(".verdict-tiles .sd-card-title").evaluate_all("all => all.map(one => getComputedStyle(one).color)")
-    edges = page.locator(".verdict-tiles .sd-card").evaluate_all("all => all.map(one => getComputedStyle(one).borderBottomColor)")
-    assert numbers == edges
-    assert len(set(numbers)) == len(VERDICTS)
 
 
 def test_the_front_page_counts_as_the_ledger_does_and_leads_there(visit):
@@ -165,13 +143,3 @@ def test_the_front_page_counts_as_the_ledger_does_and_leads_there(visit):
         page.wait_for_url("**/what_replicates.html?*")
         assert said(page).startswith(f"{expected} of")
         page.go_back()
-
-
-def test_a_row_of_the_ledger_leads_to_its_claim(visit):
-    record = ledger.read(ROOT)[-1]
-    page = visit(f"book/what_replicates.html#what_replicates-{record['id'].replace('/', '-')}")
-    page.locator("tr:has(:target) a").first.click()
-    page.wait_for_url(f"**/{record['chapter']}.html#*")
-    box = page.locator(page.evaluate("location.hash"))
-    assert "claim" in box.get_attribute("class").split()
-    assert box.inner_text().startswith(record["verdict"].capitalize())

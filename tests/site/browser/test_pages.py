@@ -131,12 +131,6 @@ def test_the_theme_is_chosen_before_any_file_of_scripts(visit, theme):
     assert page.evaluate("document.documentElement.dataset.theme") == theme
 
 
-def test_without_javascript_there_are_colours(visit):
-    page = visit(f"book/{toc.chapters(ROOT)[0]}.html", java_script_enabled=False)
-    for part in (".claim", ".bd-header-article"):
-        assert page.locator(part).first.evaluate("part => getComputedStyle(part).backgroundColor").startswith("rgb(")
-
-
 def test_without_javascript_everything_is_there(visit):
     page = visit("book/what_replicates.html", java_script_enabled=False)
     assert rows(page).count() == len(ledger.read(ROOT))

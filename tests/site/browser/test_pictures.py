@@ -84,9 +84,3 @@ def test_a_figure_that_moves_opens_with_its_slider_and_goes_back(visit, theme):
     after = figure.evaluate(place)
     assert after[1:] == before[1:] and after[0] == pytest.approx(before[0], abs=2)
     assert page.evaluate("document.activeElement.className") == "enlarge"
-
-
-def test_on_a_laptop_a_figure_that_moves_needs_no_opening(visit):
-    page = visit("book/products.html")
-    assert page.locator("figure div.moving").first.is_visible()
-    assert not page.get_by_role("button", name="Enlarge").is_visible()

@@ -1,6 +1,5 @@
 """Previews: what a link leads to, in a card; by pointer, keyboard and touch."""
 
-import gzip
 import json
 import re
 
@@ -44,7 +43,7 @@ def test_a_link_shows_what_it_leads_to(visit, page_name, target):
     assert link.get_attribute("aria-describedby") == card.get_attribute("id")
     assert card.inner_text().strip() or card.locator("math").count()
     assert card.locator(".math").count() == card.locator(".math:has(math)").count()
-    assert card.locator("merror, a[href], [tabindex], button, input").count() == 0
+    assert card.locator("merror, a[href], [tabindex], [id], button, input, details, pre").count() == 0
     assert page.evaluate("[...document.querySelectorAll('#preview img')].every(image => image.naturalWidth)")
     box = card.bounding_box()
     assert 0 <= box["x"] <= LAPTOP["width"] - box["width"]
@@ -75,12 +74,8 @@ def test_the_keyboard_shows_cards_and_is_not_held_in_them(visit):
     page.keyboard.press("Escape")
     assert not page.locator(CARD).is_visible()
     assert link.evaluate("link => link === document.activeElement")
-    page.keyboard.press("Shift+Tab")
-    page.keyboard.press("Tab")
-    page.locator(CARD).wait_for(state="visible")
     page.keyboard.press("Tab")
     assert page.evaluate("!document.activeElement.closest('#preview')")
-    page.keyboard.press("Escape")
     link.focus()
     page.keyboard.press("Enter")
     page.wait_for_function("hash => location.hash === hash", arg=link.get_attribute("href"))
@@ -126,9 +121,3 @@ def test_every_link_to_a_target_with_a_card_finds_it(site):
                 missing.add((page or stem, name.split("-")[0]))
     assert missing <= {("what_replicates", "what_replicates")}  # rows that say what the claim's box says
     assert found > 500
-
-
-def test_cards_are_light(site):
-    own = sum(len(gzip.compress((site / "_static" / name).read_bytes())) for name in ("previews.js", "previews.css"))
-    largest = max(len(gzip.compress(path.read_bytes())) for path in site.glob("book/*.preview.js"))
-    assert own < 4_000 and largest < 25_000  # the one comes with each page, of the others one when its first card is asked for

@@ -1,14 +1,11 @@
 """A chapter as it is read: code, solutions, contents, formulas and numbers on a phone."""
 
-import json
 import re
 
 import pytest
 from browsing import PHONE, ROOT
-from bs4 import BeautifulSoup
 
 from lib.site import toc
-from lib.site.myst import References
 
 
 def test_all_code_of_a_page_opens_at_once_and_that_is_remembered(visit):
@@ -65,15 +62,6 @@ def test_folded_solutions_open(visit, name):
         assert button.get_attribute("aria-expanded") == "true"
 
 
-@pytest.mark.parametrize("name", toc.chapters(ROOT))
-def test_the_download_is_the_executed_notebook_written_for_jupyter(visit, name):
-    page = visit(f"book/{name}.html")
-    link = page.locator("a.btn-download-source-button").first.get_attribute("href")
-    answer = page.request.get(page.evaluate("link => new URL(link, location).href", link))
-    executed = json.loads((ROOT / "book" / f"{name}.ipynb").read_text(encoding="utf-8"))
-    assert json.loads(answer.text()) == References(ROOT).notebook(executed)
-
-
 @pytest.mark.parametrize("name", ["two_point", "localization"])
 def test_the_contents_follow_the_reader(visit, name):
     page = visit(f"book/{name}.html")
@@ -91,15 +79,6 @@ def test_the_contents_follow_the_reader(visit, name):
             arg=link,
         )
     assert page.locator(".page-toc a.active").count() == page.locator(".page-toc a[aria-current]").count() == 1
-
-
-def test_no_code_begins_with_a_blank_line(site):
-    cells = []
-    for name in toc.chapters(ROOT):
-        page = BeautifulSoup((site / "book" / f"{name}.html").read_text(encoding="utf-8"), "html.parser")
-        cells += [(name, cell.get_text()) for cell in page.select("div.cell_input pre")]
-    assert len(cells) > 100
-    assert not [(name, code[:60]) for name, code in cells if not code.splitlines()[0].strip()]
 
 
 WIDE = """formulas => formulas.filter(box => box.clientWidth).map(box => [
@@ -120,60 +99,3 @@ def test_on_a_phone_a_cut_formula_scrolls_and_says_so(visit, name):
     cut = """formulas => formulas.filter(formula => formula.clientHeight && formula.getBoundingClientRect().right > innerWidth
         && !formula.closest(".formula, .scrolling"))"""
     page.wait_for_function(f"({cut})([...document.querySelectorAll('.math math')]).length === 0")
-
-
-DRAWN = """boxes => boxes.filter(box => box.clientHeight).map(box => {
-    const style = getComputedStyle(box), room = parseFloat(style.paddingTop) + parseFloat(style.paddingBottom);
-    return [box.textContent.trimEnd().split("\\n").length, Math.round((box.clientHeight - room) / parseFloat(style.lineHeight))];
-})"""
-
-
-@pytest.mark.parametrize("name", ["two_point", "piecewise_linear"])
-def test_on_a_phone_a_printed_table_keeps_its_columns(visit, name):
-    page = visit(f"book/{name}.html", PHONE)
-    page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true; })")
-    printed = page.locator(".cell_output .stream pre").evaluate_all(DRAWN)
-    assert len(printed) > 5 and all(lines == drawn for lines, drawn in printed), printed
-    assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
-
-
-BROKEN = r"""() => {
-    document.querySelectorAll("details").forEach(fold => { fold.open = true; });
-    const words = document.createTreeWalker(document.querySelector(".bd-article"), NodeFilter.SHOW_TEXT), broken = [];
-    let count = 0;
-    while (words.nextNode()) {
-        const text = words.currentNode;
-        if (text.parentElement.closest("script, style, svg, math")) continue;
-        for (const found of text.data.matchAll(/\d[\d.]*e[-+]\d+/g)) {
-            const range = document.createRange();
-            range.setStart(text, found.index);
-            range.setEnd(text, found.index + found[0].length);
-            count += 1;
-            if (new Set([...range.getClientRects()].map(line => Math.round(line.top))).size > 1) broken.push(found[0]);
-        }
-    }
-    return [count, broken];
-}"""
-
-
-@pytest.mark.parametrize("name", ["evidence/localization", "evidence/single_neuron", "what_replicates"])
-def test_on_a_phone_numbers_stay_whole(visit, name):
-    count, broken = visit(f"book/{name}.html", PHONE).evaluate(BROKEN)
-    assert count > 10
-    assert broken == []
-
-
-def test_on_a_phone_back_to_top_covers_neither_text_nor_buttons(visit):
-    page = visit(f"book/{toc.chapters(ROOT)[0]}.html", PHONE)
-    for place in (5000, 4000):  # it is offered to whoever turns back
-        page.evaluate("top => scrollTo({top, behavior: 'instant'})", place)
-        page.wait_for_timeout(200)
-    page.locator("#pst-back-to-top").wait_for(state="visible")
-    apart = """() => {
-        const box = one => one.getBoundingClientRect(), top = box(document.querySelector("#pst-back-to-top"));
-        const header = document.querySelector(".bd-header-article");
-        const others = [...header.querySelectorAll("button")].map(box).filter(other => other.width);
-        return top.width > 0 && top.bottom <= box(header).bottom && others.length > 2
-            && others.every(other => other.right <= top.left || other.left >= top.right);
-    }"""
-    page.wait_for_function(apart)

@@ -4,9 +4,9 @@ import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from browsing import AXE, LAPTOP, PHONE, ROOT, serious
 
-from lib.site import slides
+from lib.site import toc
 
-DECKS = slides.decks(ROOT)
+DECKS = list(toc.beside(ROOT, "slides"))
 PRESENT = "section.present"
 OVER = """() => [...document.querySelectorAll("section")].map((slide, number) => {
     Reveal.slide(number, 0, 99);
@@ -84,8 +84,7 @@ def test_on_a_phone_a_deck_is_a_page_with_legible_captions(visit, name):
     assert min(sizes) >= 15
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("viewport", [LAPTOP, PHONE], ids=["laptop", "phone"])
+@pytest.mark.parametrize("theme, viewport", [("light", LAPTOP), ("dark", PHONE)], ids=["light laptop", "dark phone"])
 def test_axe_finds_nothing_serious_in_a_deck(visit, name, theme, viewport):
     page = deck(visit, name, viewport, color_scheme=theme)
     assert page.evaluate("document.documentElement.dataset.theme") == theme
