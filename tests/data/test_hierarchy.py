@@ -106,20 +106,17 @@ def test_every_string_is_drawn_as_often():
     assert np.all(np.abs(counts - mean) < 5 * np.sqrt(mean * (1 - 10 / 48)))
 
 
-def test_sizes_go_as_far_as_all_features_differ():
+@pytest.mark.parametrize(
+    "call, says",
+    [
+        (lambda: RandomHierarchy(features=9), r"features for each of .* too few for all to differ"),
+        (lambda: RandomHierarchy(classes=17), r"features for each of .* too few for all to differ"),
+        (lambda: PAPER.derive(PAPER.rules(0), [131_072]), "want integers from 0 to 131071, in one dimension"),
+        (lambda: PAPER.derive(PAPER.rules(0), [0.5]), "want integers from 0 to 131071, in one dimension"),
+        (lambda: PAPER.draw(0, PAPER.rules(0), 131_072, 1), "together at most the 131072 strings"),
+    ],
+)
+def test_what_does_not_exist_is_refused(call, says):
     assert RandomHierarchy(features=8).strings == 8 * 8**7
-    assert RandomHierarchy(classes=4, features=1, symbols=2, levels=1).strings == 4
-    for sizes in ({"features": 9}, {"classes": 17}, {"symbols": 3, "features": 4, "classes": 1}):
-        with pytest.raises(ValueError, match=r"features for each of .* too few for all to differ"):
-            RandomHierarchy(**sizes)
-
-
-@pytest.mark.parametrize("numbers", [[131_072], [-1], [0.5], 3], ids=str)
-def test_strings_that_do_not_exist_are_refused(numbers):
-    with pytest.raises(ValueError, match="want integers from 0 to 131071, in one dimension"):
-        PAPER.derive(PAPER.rules(0), numbers)
-
-
-def test_no_more_strings_are_drawn_than_there_are():
-    with pytest.raises(ValueError, match="together at most the 131072 strings"):
-        PAPER.draw(0, PAPER.rules(0), 131_072, 1)
+    with pytest.raises(ValueError, match=says):
+        call()
