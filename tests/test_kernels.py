@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from lib.kernels import kernel_distance, ntk, two_layer_ntk
+from lib.kernels import kernel_distance, kernel_turn, ntk, two_layer_ntk
 from lib.networks import Committee, Convolutional, Dense, LeNet, SmallResNet
 from lib.theory import single_neuron as neuron
 
@@ -150,11 +150,11 @@ def test_points_that_would_see_each_other_pass_alone():
     np.testing.assert_allclose(ntk(network, parameters, images)[0], rows @ rows.T, rtol=1e-10)
 
 
-def formula(w, a, x, gamma):
-    """Write out K_ij = sum over k of c_ki x_i (a_k² I + w_k w_k) x_j c_kj."""
+def formula(w, a, x, gamma, gating=None):
+    """Write out K_ij = sum over k of c_ki x_i (a_k² I + w_k w_k) x_j c_kj, with gates c of the weights or of others."""
     n, kernel = len(x), np.zeros((len(x), len(x)))
-    for w_k, a_k in zip(w, a, strict=True):
-        c = [1.0 if w_k @ x_i > 0 else gamma for x_i in x]
+    for w_k, a_k, g_k in zip(w, a, w if gating is None else gating, strict=True):
+        c = [1.0 if g_k @ x_i > 0 else gamma for x_i in x]
         middle = a_k**2 * np.eye(len(w_k)) + np.outer(w_k, w_k)
         for i, j in product(range(n), range(n)):
             kernel[i, j] += c[i] * x[i] @ middle @ x[j] * c[j]
@@ -229,6 +229,28 @@ def test_distance_is_the_definition(seed, n, scale):
     distance = kernel_distance(k0, scale * kt)
     assert distance.shape == () and -1e-15 < distance < 1 + 1e-15
     np.testing.assert_allclose(distance, definition(k0, kt), atol=1e-14)
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=seeds, h=st.integers(1, 5), d=st.integers(1, 4), gamma=st.sampled_from([0.0, 0.2]))
+def test_the_parts_of_a_turn_are_those_of_exchanged_gates_and_weights(seed, h, d, gamma):
+    rng = np.random.default_rng(seed)
+    (w0, w), (a0, a), x = rng.normal(size=(2, h, d)), rng.normal(size=(2, h)), rng.normal(size=(6, d))
+    start = formula(w0, a0, x, gamma)
+    others = formula(w0, a0, x, gamma, w), formula(w, a, x, gamma, w0), formula(w, a, x, gamma)
+    if all(np.any(kernel) for kernel in (start, *others)):  # else nobody is active, and there is no direction to compare
+        turn = kernel_turn(w0, a0, w, a, x, gamma)
+        found = turn.gates, turn.weights, sum(turn)
+        np.testing.assert_allclose(found, [definition(start, kernel) for kernel in others], atol=1e-12)
+
+
+def test_each_part_of_a_turn_alone():
+    rng = np.random.default_rng(0)
+    w, a, x = rng.normal(size=(3, 4)), rng.normal(size=3), rng.normal(size=(10, 4))
+    longer = kernel_turn(w, a, w * np.array([[2.0], [1.0], [0.5]]), a, x)
+    assert longer.gates == 0 and longer.both == pytest.approx(0, abs=1e-15) and longer.weights > 0.001
+    many = kernel_turn(*[np.stack([v, v]) for v in (w, a, w, a, x)])
+    np.testing.assert_allclose(many, 0, atol=1e-15)
 
 
 @given(seed=seeds, n=st.integers(1, 6), scale=st.floats(1e-200, 1e200))
