@@ -317,14 +317,6 @@ def test_notation_names_what_there_is_in_lib():
         assert hasattr(importlib.import_module(module), attribute), name
 
 
-def test_citation_is_valid_and_names_the_contributors():
-    facts = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    assert facts["cff-version"] == "1.2.0" and all(facts[name] for name in ("message", "title"))  # which CFF 1.2.0 requires
-    assert facts["authors"] == [{"name": "The Executable Learning Dynamics contributors"}]
-    assert facts["type"] in ("software", "dataset") and re.fullmatch(r"\d+\.\d+\.\d+", facts["version"])
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d", facts["date-released"])
-
-
 def test_every_requirement_is_pinned():
     lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
     wanted = [line.split("#")[0].strip() for line in lines]
