@@ -1,26 +1,21 @@
-// Figures that move: the sliders swap the attributes and contents in which the frames differ.
+// Figures that move: the slider swaps the attributes and contents in which the frames differ.
 for (const figure of document.querySelectorAll(".moving:not([data-ready])")) {
   const { values, tracks } = JSON.parse(figure.querySelector('[type="application/json"]').textContent);
   const parts = tracks.map(([part]) => figure.querySelector(`[data-part="${part}"]`));
-  const sliders = [...figure.querySelectorAll("input")];
+  const slider = figure.querySelector("input"), output = figure.querySelector("output");
   const show = () => {
-    const frame = sliders.reduce((row, slider, k) => row * values[k].length + slider.valueAsNumber, 0);
+    const frame = slider.valueAsNumber;
     tracks.forEach(([, name, states], track) => {
       const state = typeof states[frame] === "number" ? states[states[frame]] : states[frame];
       if (name === "") parts[track].innerHTML = state;
       else if (state === null) parts[track].removeAttribute(name);
       else parts[track].setAttribute(name, state);
     });
-    sliders.forEach((slider, k) => {
-      const value = values[k][slider.value];
-      slider.setAttribute("aria-valuetext", value);
-      slider.parentElement.querySelector("output").textContent = value;
-    });
+    slider.setAttribute("aria-valuetext", values[frame]);
+    output.textContent = values[frame];
   };
-  for (const slider of sliders) {
-    slider.addEventListener("input", show);
-    slider.parentElement.hidden = false;
-  }
-  show(); // a browser may restore the sliders of an earlier visit
+  slider.addEventListener("input", show);
+  slider.parentElement.hidden = false;
+  show(); // a browser may restore the slider of an earlier visit
   figure.dataset.ready = "";
 }

@@ -1,4 +1,4 @@
-"""Figures that move: a Matplotlib figure as inline SVG, with a slider, or two, that swaps what differs between its frames.
+"""Figures that move: a Matplotlib figure as inline SVG, with a slider that swaps what differs between its frames.
 
 The still picture is the frame shown first: without JavaScript and in print it is all there is. Words are text, not outlines:
 they can be found and selected, weigh little, and take the font and the colour of the page, as axes and everything black do.
@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from io import StringIO
-from itertools import product
 from pathlib import Path
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
@@ -23,7 +22,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from lib.checks import Check, instance, kind, number, optional, takes, vector, words
+from lib.checks import instance, number, optional, takes, vector, words
 
 MOST_BYTES = 300_000
 CONTENTS = ""  # stands for an element's contents where others name an attribute
@@ -33,20 +32,9 @@ SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "moving", "savefig.bbox": "s
 NO_METADATA = dict.fromkeys(("Date", "Format", "Type", "Creator"))
 
 
-def _each(check: Check) -> Check:
-    """Return a check of a pair, each half by itself."""
-
-    def pair(name: str, value: tuple) -> tuple:
-        if len(kind(name, value, tuple, list)) != 2:
-            raise ValueError(f"{name} is {value!r}: want two, one for each slider")
-        return tuple(check(name, half) for half in value)
-
-    return pair
-
-
 @dataclass(frozen=True)
 class Moving:
-    """A figure with its sliders, as HTML; the notebook shows it, and `alt` where it shows no HTML."""
+    """A figure with its slider, as HTML; the notebook shows it, and `alt` where it shows no HTML."""
 
     html: str
     alt: str
@@ -86,79 +74,19 @@ def figure(
     start : the value shown first, one of `values`; by default the first
     format : how a value is written, as for `str.format`
     """
-    return _moving(fig, update, [_slider("values", values, label, start, format)], alt)
-
-
-@takes(
-    fig=instance(Figure),
-    values=vector,
-    others=vector,
-    labels=_each(words),
-    alt=words,
-    start=optional(_each(number)),
-    formats=_each(words),
-)
-def plane(
-    fig: Figure,
-    update: Callable[[float, float], object],
-    values: ArrayLike,
-    others: ArrayLike,
-    *,
-    labels: tuple[str, str],
-    alt: str,
-    start: tuple[float, float] | None = None,
-    formats: tuple[str, str] = ("{:g}", "{:g}"),
-) -> Moving:
-    r"""Draw `fig` once for each pair of values and return it with two sliders, one for each direction; else as `figure`.
-
-    There are K × L frames: take few values and let little change, or the result is too heavy.
-
-    Parameters
-    ----------
-    fig : the figure, with all its artists
-    update : called with a value and another, sets the artists' data
-    values : (K,) numbers, at least two, for the first slider
-    others : (L,) numbers, at least two, for the second slider
-    labels : what the sliders change
-    alt : what the picture shows, in words, for those who do not see it
-    start : the pair shown first; by default the first of each
-    formats : how the values are written, as for `str.format`
-    """
-    starts = start or (None, None)
-    both = zip(("values", "others"), (values, others), labels, starts, formats, strict=True)
-    return _moving(fig, update, [_slider(*one) for one in both], alt)
-
-
-@dataclass(frozen=True)
-class _Slider:
-    values: Sequence[float]
-    label: str
-    first: int  # the index shown first
-    written: list[str]  # the values, as they are read
-
-
-def _slider(name: str, values: Sequence[float], label: str, start: float | None, format: str) -> _Slider:
-    """Check what belongs to one slider."""
     if len(values) < 2:
-        raise ValueError(f"{name} are {values}: want at least two")
+        raise ValueError(f"values are {values}: want at least two")
     start = values[0] if start is None else start
     first = int(np.argmin(np.abs(values - start)))
     if not np.isclose(values[first], start):
-        raise ValueError(f"start {start:g} is not one of the {name}; the nearest is {values[first]:g}")
-    return _Slider(values, label, first, [format.format(value).replace("-", "−") for value in values])
-
-
-def _moving(fig: Figure, update: Callable[..., object], sliders: Sequence[_Slider], alt: str) -> Moving:
-    """Draw the frames, those of the last slider next to each other."""
-    update(*(slider.values[slider.first] for slider in sliders))
+        raise ValueError(f"start {start:g} is not one of the values; the nearest is {values[first]:g}")
+    written = [format.format(value).replace("-", "−") for value in values]
+    update(values[first])
     fig.canvas.draw()
     fig.set_layout_engine("none")
-    texts = [_draw(fig, update, point) for point in product(*(slider.values for slider in sliders))]
+    texts = [_draw(fig, update, value) for value in values]
     plt.close(fig)
-    shape = [len(slider.values) for slider in sliders]
-    first = int(np.ravel_multi_index([slider.first for slider in sliders], shape))
-    labels = [slider.label for slider in sliders]
-    prefix = "m" + hashlib.sha256("".join([alt, *labels, *texts]).encode()).hexdigest()[:8]
+    prefix = "m" + hashlib.sha256("".join([alt, label, *texts]).encode()).hexdigest()[:8]
     frames = [_clean(text, prefix) for text in texts]
     still, tracks = frames[first], _number(_changes(frames), first)
     still.attrib |= {
@@ -167,19 +95,19 @@ def _moving(fig: Figure, update: Callable[..., object], sliders: Sequence[_Slide
         "width": f"{fig.get_figwidth() * fig.dpi:.0f}",
         "style": "max-width:100%;height:auto;fill:currentColor;stroke-linejoin:round",
     }
-    page = _page(still, tracks, sliders, prefix)
+    page = _page(still, {"values": written, "tracks": tracks}, _row(prefix, label, written, first))
     size = len(page.encode())
     if size > MOST_BYTES:
         raise ValueError(
             f"this moving figure takes {size / 1000:.0f} kB, more than {MOST_BYTES / 1000:.0f}: take fewer values (now"
-            f" {' × '.join(map(str, shape))}), fewer points per curve, or let less of the figure change"
+            f" {len(values)}), fewer points per curve, or let less of the figure change"
         )
     return Moving(page, alt)
 
 
-def _draw(fig: Figure, update: Callable[..., object], point: Sequence[float]) -> str:
+def _draw(fig: Figure, update: Callable[[float], object], value: float) -> str:
     """Return one frame as Matplotlib writes it."""
-    update(*point)
+    update(value)
     text = StringIO()
     with plt.rc_context(SETTINGS):
         fig.savefig(text, format="svg", transparent=True, metadata=NO_METADATA)
@@ -252,21 +180,20 @@ def _number(changes: Iterator, first: int) -> list[list]:
     return tracks
 
 
-def _page(still: Element, tracks: list[list], sliders: Sequence[_Slider], prefix: str) -> str:
-    data = {"values": [slider.written for slider in sliders], "tracks": tracks}
+def _page(still: Element, data: dict, row: str) -> str:
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     text = text.replace("</", "<\\/").replace("<!", "\\u003c!")  # nothing may end or comment out the script
-    rows = "\n".join(_row(slider, prefix + "-second" * number) for number, slider in enumerate(sliders))
     return (
-        f'<div class="moving">\n{ElementTree.tostring(still, "unicode")}\n{rows}\n'
+        f'<div class="moving">\n{ElementTree.tostring(still, "unicode")}\n{row}\n'
         f'<script type="application/json">{text}</script>\n<script>\n{SCRIPT}</script>\n</div>'
     )
 
 
-def _row(slider: _Slider, name: str) -> str:
-    value, label, last = html.escape(slider.written[slider.first]), html.escape(slider.label), len(slider.values) - 1
+def _row(name: str, label: str, written: Sequence[str], first: int) -> str:
+    """Write the slider with its label and its value."""
+    value = html.escape(written[first])
     return (
-        f'<div class="moving-slider" hidden><label for="{name}">{label}</label>\n'
-        f'<input type="range" id="{name}" min="0" max="{last}" value="{slider.first}" aria-valuetext="{value}">\n'
+        f'<div class="moving-slider" hidden><label for="{name}">{html.escape(label)}</label>\n'
+        f'<input type="range" id="{name}" min="0" max="{len(written) - 1}" value="{first}" aria-valuetext="{value}">\n'
         f'<output for="{name}" aria-live="off">{value}</output></div>'
     )
