@@ -1,10 +1,5 @@
 """Training against a loop of torch.optim for each member; records, early stop, divergence; members do not feel each other."""
 
-import os
-import signal
-import threading
-import time
-
 import numpy as np
 import pytest
 import torch
@@ -14,7 +9,7 @@ from hypothesis import strategies as st
 from torch.nn import functional
 
 from lib.networks import ACTIVATIONS, Committee, Convolutional, Dense, Transformer
-from lib.training import cross_entropy, fused, half_squared_error, log_steps, loop, train
+from lib.training import cross_entropy, half_squared_error, log_steps, loop, train
 from lib.training.schedules import cosine, piecewise, warm_up
 
 NETWORKS = {
@@ -454,25 +449,6 @@ NAMES = "weight1, bias1, weight2, bias2"
 def test_bad_input_gets_one_clear_error(change, message):
     with pytest.raises(ValueError, match=message):
         train(NETWORK, **(GOOD | change))
-
-
-def test_an_interrupted_training_ends_all_its_members_soon(monkeypatch):
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets its background jobs ignore it
-    network = Dense((3, 4, 2), "elu")
-    inputs, targets = data(5)
-    lock, taken = threading.Lock(), []
-
-    def advance(stack, steps):
-        with lock:
-            taken.append(steps)
-            if len(taken) == 12:
-                os.kill(os.getpid(), signal.SIGINT)  # the main thread, which waits, is interrupted
-        time.sleep(0.01 * steps)
-
-    monkeypatch.setattr(fused.Stack, "advance", advance)
-    with pytest.raises(KeyboardInterrupt):
-        train(network, network.initialize(0, 3), inputs, targets, learning_rate=0.1, steps=10_000, record=[0, 10_000])
-    assert 0 < sum(taken) < 3_000  # of thirty thousand
 
 
 class Counter:
