@@ -170,7 +170,7 @@ def test_aligned_directions_are_where_the_turn_changes_sign(seed, n, gamma, sign
     ],
 )
 def test_aligned_directions_by_hand(x, y, gamma, degrees, stability):
-    found = pl.aligned_directions(x, y, gamma)
+    found = pl.aligned_directions(x, y, gamma) if gamma else pl.aligned_directions(x, y)
     order = np.argsort(np.round(np.degrees(angle_of(found.directions)), 6) % 360)
     np.testing.assert_allclose(np.degrees(angle_of(found.directions[order])), degrees, atol=1e-9)
     np.testing.assert_array_equal(found.stability[order], stability)

@@ -394,6 +394,15 @@ def test_interpolator_waits_at_a_saddle(tilt):
         np.testing.assert_allclose(found, end, atol=1e-8)
 
 
+def test_interpolator_minds_the_strengths():
+    """The same solution set and start end on opposite sides, for the strong direction wins."""
+    a0, w0, base, found = 0.2, np.array([-1.0, 1.5, 0.5]), np.array([1.0, 1 / 3, 0.0]), []
+    for xtx in (np.diag([1.0, 1.0, 0.0]), np.diag([1.0, 9.0, 0.0])):
+        found.append(neuron.interpolator(xtx, xtx @ base, a0, w0))
+        np.testing.assert_allclose(found[-1], ends(a0, w0, xtx, xtx @ base)[0], atol=1e-8)
+    assert found[0][2] < 0 < found[1][2]
+
+
 def test_interpolator_leaves_a_minimum_where_it_is():
     end = neuron.interpolator(np.diag([1.0, 2.0, 0.0]), [-1.0, 0.0, 0.0], -0.5, [2.0, 0.0, 0.3])
     np.testing.assert_allclose(end, [-1.0, 0.0, -0.15], rtol=1e-12, atol=1e-15)
