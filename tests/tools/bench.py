@@ -1,4 +1,4 @@
-"""Time the library beside the loop that a reader would write, JAX and the machine's limit, on one core, and on a GPU.
+"""Time the library beside the loop that a reader would write, JAX and the machine's limit, on one core.
 
 `python -m tests.tools.bench [WORKLOAD ...]` prints what it finds; without names it measures all and writes
 `book/quality/speed.json`, from which the page "How this book is tested" takes its table. It wants a machine of its own.
@@ -24,35 +24,34 @@ from numba import njit
 from lib import files
 from lib.provenance import versions
 from lib.site.pages import tables
-from tests.tools.workloads import WORKLOADS, Case, Run
+from tests.tools.workloads import WORKLOADS, Case
 
 Loop = Callable[[int], object]  # takes a number of steps
 
 ROOT = Path(__file__).parents[2]
-ROUNDS, LEAST = 7, 0.4  # rounds, and seconds of a loop in each
-SIDE = {"cpu": 1024, "cuda": 8192}  # of the large square matrices
+ROUNDS, LEAST = 7, 0.3  # rounds, and seconds of a loop in each
+SIDE = 1024  # of the large square matrices
 CLOSE = 1e-3  # relative distance of the two results after three steps, in single precision
 
 
 def main() -> None:
     """Measure workloads, each in a process of its own."""
     parser = argparse.ArgumentParser(prog="python -m tests.tools.bench", description=__doc__.split("\n")[0])
-    parser.add_argument("names", nargs="*", metavar="WORKLOAD", help=f"by default all: {', '.join(WORKLOADS)}")
+    parser.add_argument(
+        "names", nargs="*", choices=WORKLOADS, metavar="WORKLOAD", help=f"of {', '.join(WORKLOADS)} (default: all)"
+    )
     names = parser.parse_args().names
-    if unknown := sorted({*names} - {*WORKLOADS}):
-        parser.error(f"there is no workload {', '.join(unknown)}; there are {', '.join(WORKLOADS)}")
     start, found = time.perf_counter(), {}
-    for device in ("cpu", "cuda") if torch.cuda.is_available() else ("cpu",):
-        for name in names or WORKLOADS:
-            with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-                row = pool.submit(measure, name, device).result()
-            found.setdefault(device, {})[name] = row
-            ratio, share = (row[which]["median"] for which in ("plain over ours", "limit over ours"))
-            peer = f", {row['jax over ours']['median']:.2f} times as fast as JAX" if "jax over ours" in row else ""
-            print(f"{device}, {name}: {ratio:.2f} times as fast as the plain loop{peer}, {share:.1%} of the limit", flush=True)
+    for name in names or WORKLOADS:
+        with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+            row = found[name] = pool.submit(measure, name).result()
+        ratio, share = (row[which]["median"] for which in ("plain over ours", "limit over ours"))
+        peer = f", {row['jax over ours']['median']:.2f} times as fast as JAX" if "jax over ours" in row else ""
+        print(f"{name}: {ratio:.2f} times as fast as the plain loop{peer}, {share:.1%} of the limit", flush=True)
     if not names:
         made = provenance() | {"seconds": round(time.perf_counter() - start), "load": os.getloadavg()[2]}
-        files.write(tables.place(ROOT, "speed"), json.dumps({"provenance": made, **found}, indent=1, ensure_ascii=False) + "\n")
+        table = json.dumps({"provenance": made, "cpu": found}, indent=1, ensure_ascii=False)
+        files.write(tables.place(ROOT, "speed"), table + "\n")
 
 
 def provenance() -> dict:
@@ -64,49 +63,41 @@ def provenance() -> dict:
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "processor": models[0] if models else platform.processor() or platform.machine(),
         "cores": os.cpu_count(),
-        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+        "gpu": None,
         "threads": 1,
         "versions": f"Python {platform.python_version()}, {versions()}",
     }
 
 
-def measure(name: str, device: str) -> dict:
-    """Return how long a step takes by our code and by the plain loop, and the limit.
-
-    Raises
-    ------
-    ValueError
-        If the two do not come to the same.
-    """
+def measure(name: str) -> dict:
+    """Return how long a step of one member takes by our code, by the plain loop and in JAX, and the limit."""
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)  # as lib.training does
     workload = WORKLOADS[name]
-    sizes = {**workload.sizes, **((workload.cuda or {}) if device == "cuda" else {})}
-    case = workload.build(device, **sizes)
-    peer = case.jax and case.jax(import_module("tests.tools.jaxed")) if device == "cpu" and find_spec("jax") else None
+    case, members = workload.build(**workload.sizes), workload.sizes["members"]
+    peer = case.jax(import_module("tests.tools.jaxed")) if case.jax and find_spec("jax") else None
     compare(name, case, peer)
-    large, traffic = large_products(device, case.dtype), passes(device, case)
-    loops = {"ours": case.ours().advance, "plain": case.plain().advance, "large": large, "traffic": traffic}
-    seconds = in_turn(loops | ({"jax": peer.advance} if peer else {}), device)
-    by_products = seconds["large"] * case.operations / (2 * SIDE[device] ** 3)
+    loops = {"ours": case.ours().advance, "plain": case.plain().advance, "large": large_products(), "traffic": passes(case)}
+    seconds = in_turn(loops | ({"jax": peer.advance} if peer else {}))
+    by_products = seconds["large"] * case.operations / (2 * SIDE**3)
     products_bind = np.median(by_products) >= np.median(seconds["traffic"])
-    limit = by_products if products_bind else seconds["traffic"]
-    plain = seconds["plain"] * sizes["members"] / case.plain_members
+    times = {
+        "ours": seconds["ours"] / members,
+        "plain": seconds["plain"],  # of one member
+        "limit": (by_products if products_bind else seconds["traffic"]) / members,
+    } | ({"jax": seconds["jax"] / members} if peer else {})
     return {
         "title": workload.title,
         "step": workload.step,
-        "sizes": sizes,
-        "ours": _spread(seconds["ours"] / sizes["members"]),
-        "plain": _spread(plain / sizes["members"]),
-        "limit": _spread(limit / sizes["members"]),
+        "sizes": workload.sizes,
         "binds": "products" if products_bind else "memory",
-        "plain over ours": _spread(plain / seconds["ours"]),
-        "limit over ours": _spread(limit / seconds["ours"]),
-    } | ({"jax over ours": _spread(seconds["jax"] / seconds["ours"])} if peer else {})
+        **{which: spread(times[which]) for which in ("ours", "plain", "limit")},
+        **{f"{which} over ours": spread(times[which] / times["ours"]) for which in times if which != "ours"},
+    }
 
 
-def compare(name: str, case: Case, peer: Run | None) -> None:
-    """Take three steps with our code, with the plain loop and in JAX, and see that they come to the same."""
+def compare(name: str, case: Case, peer: object | None) -> None:
+    """Take three steps with our code, with the plain loop and in JAX; raise ValueError if they do not come to the same."""
     ours = case.ours()
     ours.advance(3)
     for title, other in {"the plain loop": case.plain(), "JAX": peer}.items():
@@ -119,9 +110,9 @@ def compare(name: str, case: Case, peer: Run | None) -> None:
                 raise ValueError(f"{name}: ours and {title} differ by {apart:.1e}")
 
 
-def large_products(device: str, dtype: torch.dtype) -> Loop:
+def large_products() -> Loop:
     """Return a loop of products of large square matrices, the most that the machine does."""
-    left, right = torch.randn(2, SIDE[device], SIDE[device], device=device, dtype=dtype)
+    left, right = torch.randn(2, SIDE, SIDE)
     out = left @ right
 
     def loop(steps: int) -> None:
@@ -132,64 +123,48 @@ def large_products(device: str, dtype: torch.dtype) -> Loop:
 
 
 @njit(fastmath=True)
-def _read(values):
-    total = values[0]
-    for j in range(values.size):
-        total += values[j]
+def _read_and_change(looked, changed, factor):
+    total = looked[0]
+    for j in range(looked.size):
+        total += looked[j]
+    for j in range(changed.size):
+        changed[j] *= factor
     return total
 
 
-@njit(fastmath=True)
-def _change(values, factor):
-    for j in range(values.size):
-        values[j] *= factor
-
-
-def passes(device: str, case: Case) -> Loop:
+def passes(case: Case) -> Loop:
     """Return a loop that reads, and changes, as many numbers as a step must."""
-    read, updated = -(-case.read // case.apart), -(-case.updated // case.apart)
-    numbers = torch.ones(max(read, updated), device=device, dtype=case.dtype)
-    looked, changed = numbers[:read], numbers[:updated]
-    here = device == "cpu"
-    if here:
-        looked, changed, one = looked.numpy(), changed.numpy(), numbers.numpy()[0]
+    looked, changed = (np.ones(-(-count // case.apart), np.float32) for count in (case.read, case.updated))
 
     def loop(steps: int) -> None:
         for _ in range(case.apart * steps):
-            if here:
-                _read(looked)
-                _change(changed, one)
-            else:
-                looked.sum()
-                changed.mul_(1)
+            _read_and_change(looked, changed, np.float32(1))
 
     return loop
 
 
-def in_turn(loops: Mapping[str, Loop], device: str) -> dict[str, np.ndarray]:
+def in_turn(loops: Mapping[str, Loop]) -> dict[str, np.ndarray]:
     """Time loops round by round; return the seconds of a step, (rounds,), by name."""
-    clock = time.perf_counter if device == "cuda" else time.process_time
 
     def seconds(loop: Loop, steps: int) -> float:
-        start = clock()
+        start = time.process_time()
         loop(steps)
-        if device == "cuda":
-            torch.cuda.synchronize()
-        return clock() - start
+        return time.process_time() - start
 
     def enough(loop: Loop) -> int:
         loop(1)  # may load and compile
         steps = 1
-        while (taken := seconds(loop, steps)) < LEAST / 2:
+        while seconds(loop, steps) < LEAST:
             steps *= 2
-        return max(1, round(steps * min(LEAST / taken, 4)))
+        return steps
 
     steps = {name: enough(loop) for name, loop in loops.items()}
     rounds = [{name: seconds(loop, steps[name]) / steps[name] for name, loop in loops.items()} for _ in range(ROUNDS)]
     return {name: np.array([one[name] for one in rounds]) for name in loops}
 
 
-def _spread(values: np.ndarray) -> Mapping[str, float]:
+def spread(values: np.ndarray) -> dict[str, float]:
+    """Return the median and the range of rounds."""
     return {"median": float(np.median(values)), "least": float(values.min()), "greatest": float(values.max())}
 
 

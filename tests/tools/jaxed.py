@@ -4,112 +4,71 @@ import os
 
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")  # one thread, as the others have
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from scipy.linalg import sqrtm
 from torch import Tensor
+
+from lib.theory.localization import ring_correlation
 
 Parameters = Mapping[str, Tensor]  # by our names, with a member axis
 
 
 class Descent:
-    """Gradient descent of members, one after the other.
-
-    Parameters
-    ----------
-    loss : of parameters and a batch
-    batch : of the number of a step; the same data at each step where it ignores the number
-    """
-
-    def __init__(self, loss: Callable, parameters: Parameters, rate: float, batch: Callable) -> None:
-        members = len(next(iter(parameters.values())))
-        self.each = [{name: jnp.asarray(value[m].cpu().numpy()) for name, value in parameters.items()} for m in range(members)]
-        self.steps = 0
-
-        def step(number: int, now: dict) -> dict:
-            slopes = jax.grad(loss)(now, *batch(number))
-            return jax.tree.map(lambda value, slope: value - rate * slope, now, slopes)
-
-        self.run = compiled(step)
-
-    def advance(self, steps: int) -> None:
-        """Take some steps with all."""
-        self.each = [self.run(one, self.steps, steps) for one in self.each]
-        jax.block_until_ready(self.each)
-        self.steps += steps
-
-    def state(self) -> dict[str, np.ndarray]:
-        """Return the parameters of the first member by name."""
-        return {name: np.asarray(value) for name, value in self.each[0].items()}
-
-
-class Momentum:
-    """Descent with momentum of all members at once, on batches from epochs in given orders.
-
-    Parameters
-    ----------
-    loss : of parameters and a batch
-    rates : by name
-    data : inputs and targets, (members, points, ...) each
-    orders : (epochs, points), the same for all members, used again after the last
-    """
+    """Gradient descent of members, one after the other, or of all at once, where inputs and targets have a member axis."""
 
     def __init__(
-        self, loss: Callable, parameters: Parameters, rates: Mapping[str, float], data: tuple, orders: np.ndarray, size: int
+        self,
+        loss: Callable,
+        parameters: Parameters,
+        rates: Mapping[str, float],
+        batch: Callable,
+        momentum: float = 0.0,
+        at_once: bool = False,
     ) -> None:
-        now = {name: jnp.asarray(value.cpu().numpy()) for name, value in parameters.items()}
-        self.both, self.steps = (now, jax.tree.map(jnp.zeros_like, now)), 0
-        x, y = (jnp.asarray(part.cpu().numpy()) for part in data)
-        chosen = jnp.asarray(orders.reshape(-1, size))
+        gradient = jax.vmap(jax.grad(loss)) if at_once else jax.grad(loss)
+        members = [slice(None)] if at_once else range(len(next(iter(parameters.values()))))
+        starts = [{name: jnp.asarray(value[own].numpy()) for name, value in parameters.items()} for own in members]
+        self.each = [(one, jax.tree.map(jnp.zeros_like, one) if momentum else {}) for one in starts]
+        self.steps, self.at_once = 0, at_once
 
         def step(number: int, both: tuple[dict, dict]) -> tuple[dict, dict]:
-            own = chosen[number % len(chosen)]
-            slopes = jax.vmap(jax.grad(loss))(both[0], x[:, own], y[:, own])
-            speed = jax.tree.map(lambda speed, slope: 0.9 * speed + slope, both[1], slopes)
-            return {name: value - rates[name] * speed[name] for name, value in both[0].items()}, speed
+            now, speed = both
+            move = gradient(now, *batch(number))
+            if momentum:
+                move = speed = jax.tree.map(lambda speed, slope: momentum * speed + slope, speed, move)
+            return {name: value - rates[name] * move[name] for name, value in now.items()}, speed
 
-        self.run = compiled(step)
+        def run(both: tuple[dict, dict], first: int, steps: int) -> tuple[dict, dict]:
+            return jax.lax.fori_loop(first, first + steps, step, both)
+
+        self.run = jax.jit(run, donate_argnums=0)
 
     def advance(self, steps: int) -> None:
         """Take some steps with all."""
-        self.both = jax.block_until_ready(self.run(self.both, self.steps, steps))
+        self.each = jax.block_until_ready([self.run(one, self.steps, steps) for one in self.each])
         self.steps += steps
 
     def state(self) -> dict[str, np.ndarray]:
         """Return the parameters of the first member by name."""
-        return {name: np.asarray(value[0]) for name, value in self.both[0].items()}
+        return {name: np.asarray(value[0] if self.at_once else value) for name, value in self.each[0][0].items()}
 
 
-def compiled(step: Callable) -> Callable:
-    """Return the loop over steps, which stays on the device."""
-    return jax.jit(lambda now, first, steps: jax.lax.fori_loop(first, first + steps, step, now), donate_argnums=0)
+def kernel(network: Callable, parameters: Parameters, x: Tensor) -> Callable:
+    """Return what computes the tangent kernel of the first member, traced over outputs, from the Jacobian."""
+    first = {name: jnp.asarray(value[0].numpy()) for name, value in parameters.items()}
+    points = jnp.asarray(x.numpy())
 
+    @jax.jit
+    def compute(parameters: dict) -> jax.Array:
+        slopes = jax.vmap(jax.jacrev(lambda now, point: network(now, point[None])[0]), (None, 0))(parameters, points)
+        flat = jnp.concatenate([part.reshape(*part.shape[:2], -1) for part in slopes.values()], axis=2)
+        return jnp.einsum("iop,jop->ij", flat, flat)
 
-class Kernel:
-    """The tangent kernel of the first member, traced over outputs, from the Jacobian."""
-
-    def __init__(self, network: Callable, parameters: Parameters, x: Tensor) -> None:
-        first = {name: jnp.asarray(value[0].cpu().numpy()) for name, value in parameters.items()}
-        points = jnp.asarray(x.cpu().numpy())
-
-        @jax.jit
-        def compute(parameters: dict) -> jax.Array:
-            slopes = jax.vmap(jax.jacrev(lambda now, point: network(now, point[None])[0]), (None, 0))(parameters, points)
-            flat = jnp.concatenate([part.reshape(*part.shape[:2], -1) for part in slopes.values()], axis=2)
-            return jnp.einsum("iop,jop->ij", flat, flat)
-
-        self.compute, self.first, self.result = compute, first, None
-
-    def advance(self, steps: int) -> None:
-        """Compute some times."""
-        for _ in range(steps):
-            self.result = jax.block_until_ready(self.compute(self.first))
-
-    def state(self) -> dict[str, np.ndarray]:
-        """Return the kernel."""
-        return {"kernel": np.asarray(self.result)}
+    return lambda: jax.block_until_ready(compute(first))
 
 
 def dense(activation: str) -> Callable:
@@ -146,12 +105,6 @@ def squares(network: Callable, share: float = 0.5) -> Callable:
     return lambda parameters, x, y: share * jnp.mean((network(parameters, x) - y) ** 2)
 
 
-def fixed(x: Tensor, y: Tensor) -> Callable:
-    """Return the same data for every step."""
-    both = jnp.asarray(x.cpu().numpy()), jnp.asarray(y.cpu().numpy())
-    return lambda number: both
-
-
 def cross_entropy(network: Callable) -> Callable:
     """Return the loss of labels."""
 
@@ -161,14 +114,24 @@ def cross_entropy(network: Callable) -> Callable:
     return loss
 
 
-def signals(roots: Sequence[np.ndarray], gain: float, scale: float, samples: int) -> Callable:
-    """Return batches of the nonlinear Gaussian process from roots of the covariances of y = 0 and y = 1."""
-    zero, one = (jnp.asarray(root, jnp.float32) for root in roots)
+def batches(x: Tensor, y: Tensor, order: np.ndarray | None = None, size: int = 0) -> Callable:
+    """Return the same data for every step; or with an order of points, batches of the data of all members, over and over."""
+    x, y = jnp.asarray(x.numpy()), jnp.asarray(y.numpy())
+    if order is None:
+        return lambda number: (x, y)
+    chosen = jnp.asarray(order.reshape(-1, size))
+    return lambda number: tuple(part[:, chosen[number % len(chosen)]] for part in (x, y))
+
+
+def signals(n: int, xi: tuple[float, float], gain: float, samples: int) -> Callable:
+    """Return batches of the nonlinear Gaussian process."""
+    one, zero = (jnp.asarray(sqrtm(ring_correlation(n, length)).real, jnp.float32) for length in xi)
+    scale = np.sqrt(2 / np.pi * np.arcsin(2 * gain**2 / (1 + 2 * gain**2)))
 
     def draw(number: int) -> tuple[jax.Array, jax.Array]:
         which, noise = jax.random.split(jax.random.key(number))
         y = jax.random.bernoulli(which, shape=(samples, 1)).astype(jnp.float32)
-        white = jax.random.normal(noise, (samples, len(zero)))
+        white = jax.random.normal(noise, (samples, n))
         return jax.lax.erf(gain * jnp.where(y == 1, white @ one, white @ zero)) / scale, y
 
     return draw
