@@ -55,6 +55,7 @@ def test_a_moving_figure_plays_to_its_end_and_pauses(visit):
     assert picture.inner_html() != before
     button.press("Enter")  # at the end it starts anew
     assert int(slider.input_value()) < int(last) / 2
+    page.wait_for_function("slider => slider.value > 0", arg=slider.element_handle())
     slider.press("Home")  # the reader takes over
     page.wait_for_timeout(600)
     assert (slider.input_value(), button.get_attribute("aria-label")) == ("0", f"Play {label}")
