@@ -106,6 +106,7 @@ def test_trajectory_matches_the_ode_at_the_edges(a0, w0):
     assert off(neuron.trajectory(a0, w0, TARGET, times), integrate(a0, w0, white(TARGET), times)) < 1e-9
 
 
+@settings(max_examples=25)
 @given(
     seed=seeds,
     d=st.sampled_from([1, 2, 5, 1000]),
