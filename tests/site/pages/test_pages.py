@@ -5,7 +5,8 @@ import json
 import pytest
 import yaml
 
-from lib.site.pages import cite, course, front, ledger, margins
+from lib.site import citing
+from lib.site.pages import course, front, ledger, margins
 
 CFF = """\
 cff-version: 1.2.0
@@ -118,7 +119,7 @@ def test_the_course_guide_leaves_out_what_is_not_in_the_book(root):
 
 
 def test_how_to_cite_is_the_citation_file_and_a_person_has_a_name_that_bibtex_can_sort(root):
-    words = cite.cite(root)
+    words = citing.cite(root)
     assert (words["version"], words["date"]) == ("1.2.3", "2026-05-04")
     assert words["bibtex"].startswith("```bibtex\n@misc{executable_learning_dynamics,\nauthor = {Ada Lovelace and {Others}},")
     assert words["apa"] == "```text\nAda Lovelace, Others (2026). A small book (version 1.2.3).\n```"
