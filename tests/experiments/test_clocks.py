@@ -40,7 +40,7 @@ def test_the_squared_slopes_at_the_start_follow_the_clock():
 
 @pytest.mark.parametrize("name, optimizer", [("sgd", torch.optim.SGD), ("adam", torch.optim.Adam)])
 def test_networks_descend_and_turn_as_in_a_plain_loop(name, optimizer):
-    found = clocks.lenet_clocks([3.0, 0.5], [2, 7], **LENET | {"learning_rate": 1e-3, "optimizer": name})
+    found = clocks.lenet_clocks([3.0, 0.5], [2, 7], **LENET | {"learning_rate": 1e-3, "optimizer": name, "ramp": 0.4})
     assert found.step.values[-1] == 10
     network, (inputs, labels) = LeNet(), images.digits(40)
     for m, (alpha, seed) in enumerate([(3.0, 2), (0.5, 7)]):
@@ -51,6 +51,7 @@ def test_networks_descend_and_turn_as_in_a_plain_loop(name, optimizer):
         method = optimizer(leaves, lr=1e-3)
         for step in range(10):
             order = np.random.default_rng((seed, 0, step // 5, 2)).permutation(40)[8 * (step % 5) :][:8]
+            method.param_groups[0]["lr"] = 1e-3 * min(1, (step + 1) / 4) ** 2
             method.zero_grad()
             torch.nn.functional.cross_entropy(network(now, inputs[order])[0], labels[order]).backward()
             method.step()

@@ -15,7 +15,7 @@ def test_transformers_learn_as_a_plain_loop_does():
     network, (tokens, labels) = Transformer(7), modular(5)
     tokens, labels = torch.tensor(tokens), torch.tensor(labels)
     one, other = split((3, 0), 20, 10)
-    for a, t in ((0.5, 2.0), (4.0, 0.5)):
+    for a, t in ((0.5, 4.0), (4.0, 0.5)):
         weights = {name: value.double() for name, value in network.initialize(3).items()}
         weights |= {name: weights[name] / a for name in ("embedding", "positions")}
         weights = {name: value.requires_grad_() for name, value in weights.items()}

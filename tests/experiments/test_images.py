@@ -113,17 +113,18 @@ def test_changed_images_are_shifted_mirrored_and_cut():
     inputs, labels = numbered(200, 28)
     shown, own = images.batches(inputs, labels, 200, augment=True, seed=1)(0, 0)
     assert shown.shape == inputs.shape and shown.dtype == np.float32
-    tops, lefts, mirrored, holes = set(), set(), 0, []
+    tops, lefts, falls, mirrored, holes = set(), set(), set(), 0, []
     for image, number in zip(shown[:, 0], own, strict=True):
         rest = np.where(image == 0, np.nan, image - 10000 * (number + 1))
         rows, columns = rest // 100, rest % 100
         hole = np.argwhere(np.isnan(rest))
         assert len(hole) == 64 and np.ptp(hole, axis=0).tolist() == [7, 7]
         holes.append(hole[0])
-        tops.add(np.nanmax(rows[0]))  # the margin of four pixels is a reflection
+        tops.add(np.nanmax(rows[0]))  # the margin of four pixels is a reflection, where rows fall
+        falls.add(float(np.nanmax(rows[1]) - np.nanmax(rows[0])))
         lefts.add(np.nanmin(columns[:, [0, -1]]))
         mirrored += np.nansum(np.sign(np.diff(columns, axis=1))) < 0
-    assert tops == lefts == {0, 1, 2, 3, 4}
+    assert tops == lefts == {0, 1, 2, 3, 4} and falls == {-1, 1}
     assert np.min(holes, axis=0).tolist() == [0, 0] and np.max(holes, axis=0).tolist() == [20, 20]
     assert 60 < mirrored < 140
     both = np.concatenate([inputs, 2 * inputs], axis=1)  # colours are shifted together
