@@ -200,18 +200,9 @@ def _descend(weights, biases, hidden, slopes, errors, starts, widths, kind, skip
             for i in range(0, outs, ROWS):
                 rows = slice(i, min(i + ROWS, outs))
                 if padded == 4:
-                    _forward_four(
-                        weight[rows],
-                        bias[rows],
-                        below[0, :ins],
-                        below[1, :ins],
-                        below[2, :ins],
-                        below[3, :ins],
-                        here[0, rows],
-                        here[1, rows],
-                        here[2, rows],
-                        here[3, rows],
-                    )
+                    x0, x1, x2, x3 = below[0, :ins], below[1, :ins], below[2, :ins], below[3, :ins]
+                    h0, h1, h2, h3 = here[0, rows], here[1, rows], here[2, rows], here[3, rows]
+                    _forward_four(weight[rows], bias[rows], x0, x1, x2, x3, h0, h1, h2, h3)
                     continue
                 for p in range(0, padded, 2):
                     _forward(weight[rows], bias[rows], below[p, :ins], below[p + 1, :ins], here[p, rows], here[p + 1, rows])
@@ -240,22 +231,10 @@ def _descend(weights, biases, hidden, slopes, errors, starts, widths, kind, skip
                 rows = slice(i, min(i + ROWS, outs))
                 block = weight[rows]
                 if padded == 4:
-                    _backward_and_update_four(
-                        block,
-                        rate,
-                        error[0, rows],
-                        error[1, rows],
-                        error[2, rows],
-                        error[3, rows],
-                        below[0, :ins],
-                        below[1, :ins],
-                        below[2, :ins],
-                        below[3, :ins],
-                        back[0, :ins],
-                        back[1, :ins],
-                        back[2, :ins],
-                        back[3, :ins],
-                    )
+                    e0, e1, e2, e3 = error[0, rows], error[1, rows], error[2, rows], error[3, rows]
+                    x0, x1, x2, x3 = below[0, :ins], below[1, :ins], below[2, :ins], below[3, :ins]
+                    b0, b1, b2, b3 = back[0, :ins], back[1, :ins], back[2, :ins], back[3, :ins]
+                    _backward_and_update_four(block, rate, e0, e1, e2, e3, x0, x1, x2, x3, b0, b1, b2, b3)
                     continue
                 # all pairs go back through these rows before one changes them; the last pair, u and v, does both at once
                 for p in range(0, u, 2):
