@@ -1,6 +1,5 @@
 """What the site needs beyond Jupyter Book: what pages take from the ledger, repairs, the end of each page, what is handed out."""
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +68,7 @@ def finish_site(app: Sphinx, problem: Exception | None) -> None:
         root, site = Path(app.srcdir), Path(app.outdir)
         slides.write(root, site)
         teaching.write(root, site)
-        asyncio.run(search.index(root, site))
+        search.index(root, site)
 
 
 def setup(app: Sphinx) -> dict:

@@ -6,14 +6,17 @@ item of a document and symbol gets a heading of its own, and moves to the end of
 
 import re
 import shutil
+import subprocess
+import sys
 from copy import copy
 from html import escape, unescape
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from textwrap import shorten
 
 from bs4 import BeautifulSoup, Tag
-from pagefind.index import PagefindIndex
 
+from lib import files
 from lib.markdown import plain
 from lib.site import toc
 
@@ -60,11 +63,12 @@ def _told(thing: Tag) -> tuple[str, list[Tag]]:
     return title, [thing.extract()]
 
 
-async def index(root: Path, site: Path) -> None:
+def index(root: Path, site: Path) -> None:
     """Write the index of a built site, and what searches it in the browser, into its folder `pagefind`."""
-    folder = site / "pagefind"
-    shutil.rmtree(folder, ignore_errors=True)
-    async with PagefindIndex({"output_path": str(folder), "include_characters": "."}) as pages:
+    shutil.rmtree(site / "pagefind", ignore_errors=True)
+    with TemporaryDirectory() as folder:
         for name in toc.pages(root):
             html = (site / f"{name}.html").read_text(encoding="utf-8")
-            await pages.add_html_file(content=searched(html, Path(name).name in LISTS_OF_CLAIMS), url=f"{name}.html")
+            files.write(Path(folder, f"{name}.html"), searched(html, Path(name).name in LISTS_OF_CLAIMS))
+        options = ["--site", folder, "--output-path", str(site / "pagefind"), "--include-characters", ".", "--quiet"]
+        subprocess.run([sys.executable, "-m", "pagefind", *options], check=True)

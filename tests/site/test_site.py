@@ -47,6 +47,12 @@ def test_what_is_searched_has_plain_formulas_and_every_claim_equation_figure_and
         assert "fonts/formulas.js" in html  # the letters of formulas
 
 
+def test_the_index_of_the_search_has_all_pages_and_whole_files(site):
+    entry = json.loads((site / "pagefind" / "pagefind-entry.json").read_text(encoding="utf-8"))
+    assert entry["languages"]["en"]["page_count"] == len(toc.pages(ROOT))
+    assert all(path.stat().st_size for path in site.glob("pagefind/**/*.*"))
+
+
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_the_parameters_are_hidden_and_problems_say_that_they_are_some(site, name):
     html = (site / "book" / f"{name}.html").read_text(encoding="utf-8")
