@@ -1,19 +1,44 @@
-"""Few modules, each with one idea that it names."""
+"""Few modules, each with one idea that it names, and nothing that nobody calls."""
 
 import ast
 from pathlib import Path
 
+import jupytext
 import pytest
 
+from lib.site import toc
+
 ROOT = Path(__file__).parents[1]
+MODULES = {path: path.read_text(encoding="utf-8") for path in sorted((ROOT / "lib").rglob("*.py"))}
+BY_OTHERS = {"setup", "__getattr__", "ClaimRenderer", "BlockingKernel"}  # Sphinx, Python, myst-nb, and nbval through conftest.py
+
+
+def called(source, exports=False):
+    """Return the names that code takes from what it imports, and those that it imports, unless only to hand them on."""
+    nodes = [*ast.walk(ast.parse(source))]
+    imports = [alias for node in nodes if isinstance(node, ast.Import | ast.ImportFrom) for alias in node.names]
+    modules = {alias.asname or alias.name for alias in imports}
+    taken = {node.attr for node in nodes if isinstance(node, ast.Attribute) and ast.unparse(node.value).split(".")[0] in modules}
+    return taken if exports else taken | {alias.name for alias in imports}
 
 
 def test_few_modules_lie_outside_the_folders():
     assert len([path for path in (ROOT / "lib").glob("*.py") if not path.stem.startswith("__")]) <= 12
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "lib").rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_module_says_what_it_holds_and_is_short(path):
-    text = path.read_text(encoding="utf-8")
-    assert ast.get_docstring(ast.parse(text))
-    assert len(text.splitlines()) <= 450
+    assert ast.get_docstring(ast.parse(MODULES[path]))
+    assert len(MODULES[path].splitlines()) <= 450
+
+
+def test_a_chapter_or_the_library_calls_each_function_of_the_library():
+    pages = [ROOT / "book" / f"{name}.md" for name in toc.notebooks(ROOT)] + [*ROOT.glob("book/[lp]*s/*.md")]
+    cells = ["\n".join(cell.source for cell in jupytext.read(page).cells if cell.cell_type == "code") for page in pages]
+    elsewhere = {path: called(source, path.name == "__init__.py") for path, source in MODULES.items()}
+    for path, source in MODULES.items():
+        known = set().union(BY_OTHERS, *map(called, cells), *(names for other, names in elsewhere.items() if other != path))
+        tree = ast.parse(source)
+        known |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+        assert defined <= known, f"{path}: nobody calls {', '.join(sorted(defined - known))}"
