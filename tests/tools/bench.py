@@ -1,4 +1,4 @@
-"""Time the library beside the loop that a reader would write, JAX and the machine's limit, on one core.
+"""Time the library beside the loop that a reader would write, JAX and the machine's limit, on one core, and on a GPU.
 
 `python -m tests.tools.bench [WORKLOAD ...]` prints what it finds; without names it measures all and writes
 `book/quality/speed.json`, from which the page "How this book is tested" takes its table. It wants a machine of its own.
@@ -24,33 +24,35 @@ from numba import njit
 from lib import files
 from lib.provenance import versions
 from lib.site.pages import tables
-from tests.tools.workloads import WORKLOADS, Case
+from tests.tools.workloads import ON_GPU, WORKLOADS, Case
 
 Loop = Callable[[int], object]  # takes a number of steps
 
 ROOT = Path(__file__).parents[2]
 ROUNDS, LEAST = 7, 0.3  # rounds, and seconds of a loop in each
-SIDE = 1024  # of the large square matrices
+SIDE = {"cpu": 1024, "cuda": 8192}  # of the large square matrices
 CLOSE = 1e-3  # relative distance of the two results after three steps, in single precision
 
 
 def main() -> None:
     """Measure workloads, each in a process of its own."""
     parser = argparse.ArgumentParser(prog="python -m tests.tools.bench", description=__doc__.split("\n")[0])
-    parser.add_argument(
-        "names", nargs="*", choices=WORKLOADS, metavar="WORKLOAD", help=f"of {', '.join(WORKLOADS)} (default: all)"
-    )
+    parser.add_argument("names", nargs="*", metavar="WORKLOAD", help=f"of {', '.join(WORKLOADS)} (default: all)")
     names = parser.parse_args().names
+    if unknown := {*names} - {*WORKLOADS}:
+        parser.error(f"there is no workload {', '.join(sorted(unknown))}; there are {', '.join(WORKLOADS)}")
     start, found = time.perf_counter(), {}
-    for name in names or WORKLOADS:
-        with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-            row = found[name] = pool.submit(measure, name).result()
-        ratio, share = (row[which]["median"] for which in ("plain over ours", "limit over ours"))
-        peer = f", {row['jax over ours']['median']:.2f} times as fast as JAX" if "jax over ours" in row else ""
-        print(f"{name}: {ratio:.2f} times as fast as the plain loop{peer}, {share:.1%} of the limit", flush=True)
+    for device in ("cpu", "cuda") if torch.cuda.is_available() else ("cpu",):
+        found[device] = {}
+        for name in names or WORKLOADS:
+            with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+                row = found[device][name] = pool.submit(measure, name, device).result()
+            ratio, share = (row[which]["median"] for which in ("plain over ours", "limit over ours"))
+            peer = f", {row['jax over ours']['median']:.2f} times as fast as JAX" if "jax over ours" in row else ""
+            print(f"{device}, {name}: {ratio:.2f} times as fast as the plain loop{peer}, {share:.1%} of the limit", flush=True)
     if not names:
         made = provenance() | {"seconds": round(time.perf_counter() - start), "load": os.getloadavg()[2]}
-        table = json.dumps({"provenance": made, "cpu": found}, indent=1, ensure_ascii=False)
+        table = json.dumps({"provenance": made, **found}, indent=1, ensure_ascii=False)
         files.write(tables.place(ROOT, "speed"), table + "\n")
 
 
@@ -63,23 +65,25 @@ def provenance() -> dict:
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "processor": models[0] if models else platform.processor() or platform.machine(),
         "cores": os.cpu_count(),
-        "gpu": None,
+        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
         "threads": 1,
         "versions": f"Python {platform.python_version()}, {versions()}",
     }
 
 
-def measure(name: str) -> dict:
+def measure(name: str, device: str = "cpu") -> dict:
     """Return how long a step of one member takes by our code, by the plain loop and in JAX, and the limit."""
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)  # as lib.training does
     workload = WORKLOADS[name]
-    case, members = workload.build(**workload.sizes), workload.sizes["members"]
-    peer = case.jax(import_module("tests.tools.jaxed")) if case.jax and find_spec("jax") else None
+    sizes = workload.sizes | ({"members": ON_GPU[name]} if device == "cuda" and name in ON_GPU else {})
+    case, members = workload.build(**sizes, device=device), sizes["members"]
+    peer = case.jax(import_module("tests.tools.jaxed")) if device == "cpu" and case.jax and find_spec("jax") else None
     compare(name, case, peer)
-    loops = {"ours": case.ours().advance, "plain": case.plain().advance, "large": large_products(), "traffic": passes(case)}
-    seconds = in_turn(loops | ({"jax": peer.advance} if peer else {}))
-    by_products = seconds["large"] * case.operations / (2 * SIDE**3)
+    limits = {"large": large_products(device), "traffic": passes(case, device)}
+    loops = {"ours": case.ours().advance, "plain": case.plain().advance} | limits
+    seconds = in_turn(loops | ({"jax": peer.advance} if peer else {}), device)
+    by_products = seconds["large"] * case.operations / (2 * SIDE[device] ** 3)
     products_bind = np.median(by_products) >= np.median(seconds["traffic"])
     times = {
         "ours": seconds["ours"] / members,
@@ -89,7 +93,7 @@ def measure(name: str) -> dict:
     return {
         "title": workload.title,
         "step": workload.step,
-        "sizes": workload.sizes,
+        "sizes": sizes,
         "binds": "products" if products_bind else "memory",
         **{which: spread(times[which]) for which in ("ours", "plain", "limit")},
         **{f"{which} over ours": spread(times[which] / times["ours"]) for which in times if which != "ours"},
@@ -110,9 +114,9 @@ def compare(name: str, case: Case, peer: object | None) -> None:
                 raise ValueError(f"{name}: ours and {title} differ by {apart:.1e}")
 
 
-def large_products() -> Loop:
+def large_products(device: str) -> Loop:
     """Return a loop of products of large square matrices, the most that the machine does."""
-    left, right = torch.randn(2, SIDE, SIDE)
+    left, right = torch.randn(2, SIDE[device], SIDE[device], device=device)
     out = left @ right
 
     def loop(steps: int) -> None:
@@ -132,24 +136,39 @@ def _read_and_change(looked, changed, factor):
     return total
 
 
-def passes(case: Case) -> Loop:
+def passes(case: Case, device: str) -> Loop:
     """Return a loop that reads, and changes, as many numbers as a step must."""
-    looked, changed = (np.ones(-(-count // case.apart), np.float32) for count in (case.read, case.updated))
+    read, updated = (-(-count // case.apart) for count in (case.read, case.updated))
+    numbers = torch.ones(max(read, updated), device=device)
+    looked, changed = numbers[:read], numbers[:updated]  # the same, as a step updates what it has read
+    here = device == "cpu"
+    if here:
+        looked, changed = looked.numpy(), changed.numpy()
 
     def loop(steps: int) -> None:
         for _ in range(case.apart * steps):
-            _read_and_change(looked, changed, np.float32(1))
+            if here:
+                _read_and_change(looked, changed, np.float32(1))
+            else:
+                looked.sum()
+                changed.mul_(1)
 
     return loop
 
 
-def in_turn(loops: Mapping[str, Loop]) -> dict[str, np.ndarray]:
+def in_turn(loops: Mapping[str, Loop], device: str) -> dict[str, np.ndarray]:
     """Time loops round by round; return the seconds of a step, (rounds,), by name."""
 
+    def clock() -> float:
+        if device == "cpu":
+            return time.process_time()
+        torch.cuda.synchronize()
+        return time.perf_counter()
+
     def seconds(loop: Loop, steps: int) -> float:
-        start = time.process_time()
+        start = clock()
         loop(steps)
-        return time.process_time() - start
+        return clock() - start
 
     def enough(loop: Loop) -> int:
         loop(1)  # may load and compile

@@ -2,6 +2,7 @@
 
 import os
 
+os.environ["JAX_PLATFORMS"] = "cpu"  # on a GPU it is not measured
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")  # one thread, as the others have
 
 from collections.abc import Callable, Mapping
@@ -9,10 +10,9 @@ from collections.abc import Callable, Mapping
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.linalg import sqrtm
 from torch import Tensor
 
-from lib.theory.localization import ring_correlation
+from tests.tools import plain
 
 Parameters = Mapping[str, Tensor]  # by our names, with a member axis
 
@@ -125,8 +125,7 @@ def batches(x: Tensor, y: Tensor, order: np.ndarray | None = None, size: int = 0
 
 def signals(n: int, xi: tuple[float, float], gain: float, samples: int) -> Callable:
     """Return batches of the nonlinear Gaussian process."""
-    one, zero = (jnp.asarray(sqrtm(ring_correlation(n, length)).real, jnp.float32) for length in xi)
-    scale = np.sqrt(2 / np.pi * np.arcsin(2 * gain**2 / (1 + 2 * gain**2)))
+    one, zero, scale = (jnp.asarray(part, jnp.float32) for part in plain.process(n, xi, gain))
 
     def draw(number: int) -> tuple[jax.Array, jax.Array]:
         which, noise = jax.random.split(jax.random.key(number))

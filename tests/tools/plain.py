@@ -4,10 +4,13 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 import torch
+from scipy.linalg import sqrtm
+from scipy.special import erf
 from torch import Tensor, nn
 from torch.optim.lr_scheduler import LambdaLR
 
 from lib.networks import Dense, Transformer
+from lib.theory.localization import ring_correlation
 
 MODULES = {"relu": nn.ReLU, "leaky_relu": nn.LeakyReLU}
 Batch = Callable[[int], tuple[Tensor, Tensor]]  # the number of a step -> inputs and targets
@@ -46,7 +49,7 @@ class Descent:
 
     def state(self) -> dict[str, np.ndarray]:
         """Return the parameters by our names."""
-        return {name: value.detach().numpy() for name, value in self.named.items()}
+        return {name: value.detach().cpu().numpy() for name, value in self.named.items()}
 
 
 def half_error(outputs: Tensor, targets: Tensor) -> Tensor:
@@ -55,7 +58,8 @@ def half_error(outputs: Tensor, targets: Tensor) -> Tensor:
 
 
 def start(model: nn.Module, parameters: Mapping[str, Tensor]) -> nn.Module:
-    """Give a model the parameters of a stack's first member."""
+    """Give a model the parameters of a stack's first member, on their device."""
+    model.to(next(iter(parameters.values())).device)
     for value, ours in zip(model.parameters(), parameters.values(), strict=True):
         value.data.copy_(ours[0])
     return model
@@ -63,8 +67,27 @@ def start(model: nn.Module, parameters: Mapping[str, Tensor]) -> nn.Module:
 
 def batches(x: Tensor, y: Tensor, size: int) -> Batch:
     """Return batches in the order of the first member's first epoch, as `lib.training.descent` draws it, over and over."""
-    order = torch.from_numpy(np.random.default_rng((0, 0, 1)).permutation(len(x))).split(size)
+    order = torch.from_numpy(np.random.default_rng((0, 0, 1)).permutation(len(x))).to(x.device).split(size)
     return lambda step: (x[order[step % len(order)]], y[order[step % len(order)]])
+
+
+def process(n: int, xi: tuple[float, float], gain: float) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return what draws the nonlinear Gaussian process: roots of the covariances of y = 1 and y = 0, (n, n), and Z."""
+    one, zero = (sqrtm(ring_correlation(n, length)).real for length in xi)
+    return one, zero, np.sqrt(2 / np.pi * np.arcsin(2 * gain**2 / (1 + 2 * gain**2)))
+
+
+def signals(n: int, xi: tuple[float, float], gain: float, samples: int, device: str) -> Batch:
+    """Return fresh batches of the nonlinear Gaussian process, drawn by NumPy in its double precision."""
+    one, zero, scale = process(n, xi, gain)
+
+    def draw(step: int) -> tuple[Tensor, Tensor]:
+        rng = np.random.default_rng((0, 0, step))
+        y, white = rng.integers(2, size=(samples, 1)), rng.standard_normal((samples, n))
+        x = erf(gain * np.where(y == 1, white @ one, white @ zero)) / scale
+        return tuple(torch.tensor(values, dtype=torch.float32, device=device) for values in (x, y))
+
+    return draw
 
 
 def dense(network: Dense) -> nn.Module:
@@ -105,8 +128,8 @@ class Decoder(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Map tokens (n, length) to outputs (n, tokens) at the last place."""
         length = x.shape[1]
-        u = self.norms[0](self.tokens(x) + self.positions(torch.arange(length)))
-        later = torch.triu(torch.full((length, length), -torch.inf), diagonal=1)
+        u = self.norms[0](self.tokens(x) + self.positions(torch.arange(length, device=x.device)))
+        later = torch.triu(torch.full((length, length), -torch.inf, device=x.device), diagonal=1)
         v = u + self.attention(u, u, u, attn_mask=later, need_weights=False)[0]
         return self.readout(self.norms[2](v + self.mlp(self.norms[1](v))))[:, -1]
 

@@ -11,7 +11,6 @@ import torch
 from torch import Tensor, nn
 
 from lib import data
-from lib.data.signals import nlgp_draw
 from lib.experiments import hierarchies, localization, piecewise_linear
 from lib.experiments.two_point import TABLE_1, TABLE_2, Setting
 from lib.kernels import ntk
@@ -41,7 +40,7 @@ class Case:
 
 
 class Workload(NamedTuple):
-    """What is measured: its title and what a step of it is, for the page; its sizes, and the function of them that builds it."""
+    """What is measured: its title and what a step of it is, for the page; its sizes; and what builds it of them, on a device."""
 
     title: str
     step: str
@@ -50,6 +49,7 @@ class Workload(NamedTuple):
 
 
 WORKLOADS = {}
+ON_GPU = {"two_point": 25, "teacher_student": 289, "hierarchy": 36, "grokking": 125}  # members there, where they are others
 
 
 def workload(title: str, step: str, **sizes: int) -> Callable:
@@ -75,7 +75,9 @@ class Training:
 
     def state(self) -> dict[str, np.ndarray]:
         """Return the parameters by name."""
-        return {name: value[0].detach().numpy() for name, value in self.stacks[0].look(())[1].items()}
+        stack = self.stacks[0]
+        parameters = stack.parameters if isinstance(stack, Stack) else stack.look(())[1]
+        return {name: value[0].detach().cpu().numpy() for name, value in parameters.items()}
 
 
 class Repeated:
@@ -91,7 +93,7 @@ class Repeated:
 
     def state(self) -> dict[str, np.ndarray]:
         """Return the last kernel."""
-        return {"kernel": np.asarray(self.result)}
+        return {"kernel": np.asarray(self.result.cpu() if isinstance(self.result, Tensor) else self.result)}
 
 
 def dense_operations(widths: Sequence[int], points: int) -> int:
@@ -113,12 +115,14 @@ def stack(network: Network, parameters: Mapping[str, Tensor], points: Data, rate
     return Training([Stack(network, parameters, points, each, method)])
 
 
-def _few_points(setting: Setting, members: int, widths: tuple[int, ...], inputs: Tensor, targets: Tensor) -> Case:
-    network = Dense(widths, setting.activation)
-    parameters = network.initialize(0, members, setting.gain)
+def _few_points(setting: Setting, members: int, widths: tuple[int, ...], inputs: Tensor, targets: Tensor, device: str) -> Case:
+    network, inputs, targets = Dense(widths, setting.activation), inputs.to(device), targets.to(device)
+    parameters = network.initialize(0, members, setting.gain, device=device)
     rates = dict.fromkeys(parameters, setting.learning_rate)
 
     def ours() -> Training:
+        if device != "cpu":
+            return stack(network, parameters, Data(inputs, targets, False), rates, loss=half_squared_error)
         each = ({name: value[m] for name, value in parameters.items()} for m in range(members))
         return Training([fused.Stack(network, one, inputs, targets, rates) for one in each])
 
@@ -128,7 +132,7 @@ def _few_points(setting: Setting, members: int, widths: tuple[int, ...], inputs:
         operations=members * dense_operations(widths, len(inputs)),
         read=count(parameters) + inputs.numel() + targets.numel(),
         updated=count(parameters),
-        apart=members,
+        apart=members if device == "cpu" else 1,
         jax=lambda jaxed: jaxed.Descent(
             jaxed.squares(jaxed.dense(setting.activation)), parameters, rates, jaxed.batches(inputs, targets)
         ),
@@ -136,17 +140,17 @@ def _few_points(setting: Setting, members: int, widths: tuple[int, ...], inputs:
 
 
 @workload("two points", "a step of gradient descent on all points", members=1, width=500, depth=20, points=2)
-def two_point(members: int, width: int, depth: int, points: int) -> Case:
+def two_point(members: int, width: int, depth: int, points: int, device: str = "cpu") -> Case:
     """Descend on two points, or more on a line: the networks of "When representations align", Table 1, default."""
     inputs = torch.linspace(-1, 0, points)[:, None]
-    return _few_points(TABLE_1["default"], members, (1, *[width] * depth, 1), inputs, 0.6 + 0.7071 * (inputs + 1))
+    return _few_points(TABLE_1["default"], members, (1, *[width] * depth, 1), inputs, 0.6 + 0.7071 * (inputs + 1), device)
 
 
 @workload("XOR", "a step of gradient descent on the four points", members=5, width=500, depth=20)
-def xor(members: int, width: int, depth: int) -> Case:
+def xor(members: int, width: int, depth: int, device: str = "cpu") -> Case:
     """Descend on four points of two classes: Table 2, "low"."""
     inputs, targets = (torch.tensor(values, dtype=torch.float32) for values in data.xor())
-    return _few_points(TABLE_2["xor low"], members, (2, *[width] * depth, 1), inputs, targets)
+    return _few_points(TABLE_2["xor low"], members, (2, *[width] * depth, 1), inputs, targets, device)
 
 
 @workload(
@@ -156,25 +160,30 @@ def xor(members: int, width: int, depth: int) -> Case:
     width=50,
     points=1000,
 )
-def teacher_student(members: int, width: int, points: int) -> Case:
-    """Train a two-layer student of a teacher with three neurons: "Get rich quick", Figure 1(b)."""
-    d, rng = 100, np.random.default_rng((0, 0))
-    x = piecewise_linear.sphere(rng, points, d)
-    y = piecewise_linear.relu_network(*piecewise_linear.teacher(0, d), x)
-    w, a = piecewise_linear.balanced_student(rng, width, d)
-    x, y, w, a = (torch.tensor(value, dtype=torch.float32) for value in (x, y[:, None], w[None], a[None, None]))
+def teacher_student(members: int, width: int, points: int, device: str = "cpu") -> Case:
+    """Train two-layer students, each of a teacher with three neurons: "Get rich quick", Figure 1(b)."""
+    d = 100
+
+    def drawn(m: int) -> tuple[np.ndarray, ...]:
+        rng = np.random.default_rng((m, 0))
+        x = piecewise_linear.sphere(rng, points, d)
+        w, a = piecewise_linear.balanced_student(rng, width, d)
+        return x, piecewise_linear.relu_network(*piecewise_linear.teacher(m, d), x)[:, None], w, a[None]
+
+    stacked = map(np.stack, zip(*map(drawn, range(members)), strict=True))
+    x, y, w, a = (torch.tensor(values, dtype=torch.float32, device=device) for values in stacked)
     parameters, rates = {"weight1": w, "weight2": a}, {"weight1": 0.005, "weight2": 0.005}
     doubled = {name: np.full(members, 2 * rate) for name, rate in rates.items()}  # our loss is half of torch's
     network = Dense((d, width, 1), "relu", bias=False)
     return Case(
-        ours=lambda: Training([two_layer.Stack(parameters, x[None], y[None], doubled)]),
-        plain=lambda: plain.Descent(plain.dense(network), parameters, rates, nn.functional.mse_loss, lambda step: (x, y)),
+        ours=lambda: Training([two_layer.Stack(parameters, x, y, doubled)]),
+        plain=lambda: plain.Descent(plain.dense(network), parameters, rates, nn.functional.mse_loss, lambda step: (x[0], y[0])),
         # The hidden errors are a times the residuals times 1 or 0: no product, and a can wait until after the sum over points,
         # from which its own slope follows.
-        operations=2 * points * (2 * d * width + width),
+        operations=members * 2 * points * (2 * d * width + width),
         read=count(parameters) + x.numel() + y.numel(),
         updated=count(parameters),
-        jax=lambda jaxed: jaxed.Descent(jaxed.squares(jaxed.dense("relu"), 1.0), parameters, rates, jaxed.batches(x, y)),
+        jax=lambda jaxed: jaxed.Descent(jaxed.squares(jaxed.dense("relu"), 1.0), parameters, rates, jaxed.batches(x[0], y[0])),
     )
 
 
@@ -185,18 +194,14 @@ def teacher_student(members: int, width: int, points: int) -> Case:
     width=100,
     points=1000,
 )
-def receptive_fields(members: int, width: int, points: int) -> Case:
+def receptive_fields(members: int, width: int, points: int, device: str = "cpu") -> Case:
     """Train neurons on a ring of 40 sites on a fresh batch at each step: the localization notes, with biases."""
     process = 40, (2.0, 1.0), 3.0
     network, draw = Committee(40, width, "relu", bias=True), localization.signals("nlgp", *process, points, 0, dtype="float32")
-    parameters, nothing = network.initialize(0, members), Data(torch.zeros(1, 40), torch.zeros(1, 1), False)
+    parameters = network.initialize(0, members, device=device)
+    nothing = Data(torch.zeros(1, 40, device=device), torch.zeros(1, 1, device=device), False)
     rates, doubled = (dict.fromkeys(parameters, rate) for rate in (10.0, 20.0))  # our loss is half of torch's
-    plain_draw = nlgp_draw(points, *process)
-
-    def batch(step: int) -> tuple[Tensor, Tensor]:
-        x, y = (torch.tensor(values, dtype=torch.float32) for values in plain_draw((0, 0, step)))
-        return x, y[:, None]
-
+    batch = plain.signals(*process, points, device)
     return Case(
         ours=lambda: stack(network, parameters, nothing, doubled, loss=half_squared_error, draw=draw),
         plain=lambda: plain.Descent(plain.Committee(40, width), parameters, rates, nn.functional.mse_loss, batch),
@@ -209,14 +214,15 @@ def receptive_fields(members: int, width: int, points: int) -> Case:
 
 
 @workload("random hierarchy", "a step of descent with momentum on a batch of strings", members=12, width=64, depth=3, points=128)
-def hierarchy(members: int, width: int, depth: int, points: int) -> Case:
+def hierarchy(members: int, width: int, depth: int, points: int, device: str = "cpu") -> Case:
     """Train dense networks on strings of the random hierarchy model: "Get rich quick", Figure 5(c)."""
     model = data.RandomHierarchy(features=3)
     drawn = [model.draw((m, 1), model.rules((m, 0)), 4096, 1)[0] for m in range(members)]
-    strings, labels = (torch.from_numpy(np.stack(part)) for part in zip(*drawn, strict=True))
+    strings, labels = (torch.from_numpy(np.stack(part)).to(device) for part in zip(*drawn, strict=True))
     widths = (strings.shape[-1], *[width] * depth, 8)
     network, descent = Dense(widths, "relu", bias=False), {"momentum": 0.9, "schedule": cosine(8000, 0.8)}
-    parameters = hierarchies.initial_weights([1.0], range(members), network)
+    weights = hierarchies.initial_weights([1.0], range(members), network)
+    parameters = {name: value.to(device) for name, value in weights.items()}
     rates = dict.fromkeys(parameters, 0.1) | {f"weight{depth + 1}": 0.1 / width}
     batches = plain.batches(strings[0], labels[0], points)
 
@@ -238,12 +244,12 @@ def hierarchy(members: int, width: int, depth: int, points: int) -> Case:
 
 
 @workload("transformer", "a step of Adam on a batch of strings", members=6, width=128, points=512)
-def grokking(members: int, width: int, points: int) -> Case:
+def grokking(members: int, width: int, points: int, device: str = "cpu") -> Case:
     """Train transformers of one layer on division modulo 97: "Get rich quick", Figure 5(d)."""
     network, (tokens, labels) = Transformer(99, width=width), data.modular(97)
     halves = np.stack([data.split((m, 0), len(tokens), len(tokens) // 2)[0] for m in range(members)])
-    tokens, labels = (torch.from_numpy(part[halves]) for part in (tokens, labels))
-    parameters, adam = network.initialize(0, members), {"betas": (0.9, 0.98), "schedule": warm_up(10)}
+    tokens, labels = (torch.from_numpy(part[halves]).to(device) for part in (tokens, labels))
+    parameters, adam = network.initialize(0, members, device=device), {"betas": (0.9, 0.98), "schedule": warm_up(10)}
     rates, batches = dict.fromkeys(parameters, 1e-3), plain.batches(tokens[0], labels[0], points)
     of_ours = {"loss": cross_entropy, "optimizer": "adam", "batch_size": points} | adam
     of_torch = {"loss": nn.functional.cross_entropy, "optimizer": torch.optim.Adam, "batch": batches} | adam
@@ -258,10 +264,12 @@ def grokking(members: int, width: int, points: int) -> Case:
     )
 
 
-def _kernel(network: Network, members: int, shape: tuple, module: Callable, in_jax: Callable, each: int, pair: int) -> Case:
+def _kernel(
+    network: Network, members: int, shape: tuple, module: Callable, in_jax: Callable, each: int, pair: int, device: str
+) -> Case:
     """Return the case of a kernel that takes so many multiplications for each point, and for each pair of points."""
-    parameters, points = network.initialize(0, members), shape[0]
-    x = torch.from_numpy(np.random.default_rng(0).normal(size=shape).astype(np.float32))
+    parameters, points = network.initialize(0, members, device=device), shape[0]
+    x = torch.from_numpy(np.random.default_rng(0).normal(size=shape).astype(np.float32)).to(device)
 
     def reader() -> Repeated:
         model = plain.start(module(), parameters)
@@ -278,21 +286,21 @@ def _kernel(network: Network, members: int, shape: tuple, module: Callable, in_j
 
 
 @workload("tangent kernel of LeNet-5", "one kernel, traced over 10 outputs", members=1, points=64)
-def lenet_kernel(members: int, points: int) -> Case:
+def lenet_kernel(members: int, points: int, device: str = "cpu") -> Case:
     """Compute the tangent kernel of LeNet-5 on images: "Get rich quick", Figure 5(a)."""
     # Multiplications of a point: the convolutions at each place, the dense layers; then for each output backward, first to the
     # representations, then to the filters. A dense layer's part of the kernel is that of its errors times that of its inputs.
     first, second, dense = 28 * 28 * 6 * 25, 10 * 10 * 16 * 150, 400 * 120 + 120 * 84 + 84 * 10
     each = first + second + dense + 10 * (second + dense) + 10 * (first + second)
     pair = 10 * (6 * 26 + 16 * 151 + 120 + 84) + 400 + 120 + 84
-    return _kernel(LeNet(), members, (points, 1, 28, 28), plain.lenet, lambda jaxed: jaxed.lenet, each, pair)
+    return _kernel(LeNet(), members, (points, 1, 28, 28), plain.lenet, lambda jaxed: jaxed.lenet, each, pair, device)
 
 
 @workload("tangent kernel of a dense network", "one kernel, traced over 8 outputs", members=1, width=64, depth=3, points=64)
-def dense_kernel(members: int, width: int, depth: int, points: int) -> Case:
+def dense_kernel(members: int, width: int, depth: int, points: int, device: str = "cpu") -> Case:
     """Compute the tangent kernel of the dense networks that learn the random hierarchy model, on random points."""
     widths = (64, *[width] * depth, 8)
     network, weights = Dense(widths, "relu", bias=False), [into * out for into, out in pairwise(widths)]
     each, pair = sum(weights) + 8 * sum(weights[1:]), 8 * sum(widths[1:-1]) + sum(widths[:-1])
     module = lambda: plain.dense(network)  # noqa: E731
-    return _kernel(network, members, (points, 64), module, lambda jaxed: jaxed.dense("relu"), each, pair)
+    return _kernel(network, members, (points, 64), module, lambda jaxed: jaxed.dense("relu"), each, pair, device)
