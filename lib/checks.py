@@ -144,7 +144,7 @@ def numbers(name: str, value: ArrayLike, ndim: int | None = None, largest: float
     if array.size == 0:
         raise ValueError(f"{name} is empty, of shape {array.shape}: want at least one number")
     if ndim is not None and array.ndim != ndim:
-        wanted = {0: "one number", 1: "a vector (d,)"}.get(ndim, f"numbers on {ndim} axes")
+        wanted = {0: "one number", 1: "a vector (d,)", 2: "one matrix (m, n)"}.get(ndim, f"numbers on {ndim} axes")
         raise ValueError(f"{name} has shape {array.shape}: want {wanted}")
     if not np.all(np.isfinite(array)):
         raise ValueError(f"{name} must be finite, not {array[~np.isfinite(array)].flat[0]}")
@@ -194,10 +194,7 @@ def vectors(name: str, value: ArrayLike, largest: float = LARGEST) -> NDArray:
 
 def matrix(name: str, value: ArrayLike, largest: float = LARGEST) -> NDArray:
     """Return one matrix (m, n)."""
-    array = numbers(name, value, largest=largest)
-    if array.ndim != 2:
-        raise ValueError(f"{name} has shape {array.shape}: want one matrix")
-    return array
+    return numbers(name, value, 2, largest)
 
 
 def matrices(name: str, value: ArrayLike, largest: float = LARGEST) -> NDArray:

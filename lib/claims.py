@@ -136,20 +136,7 @@ def near(value: float, tolerance: float) -> Bound:
 
 @dataclass(frozen=True, repr=False)
 class Claim:
-    """One row of the ledger.
-
-    Attributes
-    ----------
-    id : "chapter/name", unique in the book
-    statement : what is claimed, in our words; formulas stand between dollars, here and in the other texts
-    source : the place in the document
-    measured : the number that decides
-    low, high : the bound
-    verdict : one of `VERDICTS`
-    rivals : what wrong alternatives score by the same code, by their names
-    printed : the same number for the statement as the source prints it, if that is wrong
-    why : for a claim that is not reproduced, what was seen instead; for one that is not decided, what would decide, and its price
-    """
+    """One row of the ledger: what `check` was given, with the ends of the bound and the verdict that was found."""
 
     id: str
     statement: str
@@ -216,14 +203,14 @@ def check(
 
     Parameters
     ----------
-    id : "chapter/name", lower case with hyphens
-    statement, source : what is claimed, and where
+    id : "chapter/name", lower case with hyphens, unique in the book
+    statement, source : what is claimed, in our words, and its place in the document; in all texts formulas stand between dollars
     measured : a finite or infinite real number
     expected : the bound, chosen before looking (`at_least`, `at_most`, `near`)
     rivals : what the best of the wrong alternatives score, by the same code as `measured`
     printed : the number that the printed statement leads to, where the book mends it
     verdict : the declared verdict, one of `VERDICTS`
-    why : required where `measured` lies outside: what was seen instead, or what would decide
+    why : required where `measured` lies outside: what was seen instead, or what would decide, and its price
 
     Raises
     ------

@@ -8,7 +8,6 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +95,8 @@ def compute(
         return
     from distributed import KilledWorker, as_completed
 
-    _check_workers(client)
+    if not client.scheduler_info()["workers"]:
+        print(f"waiting for a first worker of {client.scheduler.address}", file=sys.stderr)
     numbers = {client.submit(_task, function, given, library(), pure=False): number for number, given in enumerate(tasks)}
     try:
         for future in (completed := as_completed(list(numbers))):
@@ -107,7 +107,7 @@ def compute(
             if isinstance(problem, KilledWorker):
                 yield number, RuntimeError(f"workers died on it, the last one {problem.last_worker.address}; out of memory?")
             elif problem is not None:
-                raise ComputationFailed(f"a worker has another library: {problem}; {REMEDY}")
+                raise ComputationFailed(f"the cluster has another library: {' '.join(str(problem).split())}; {REMEDY}")
             elif future.status != "finished":
                 raise ComputationFailed(f"the scheduler {client.scheduler.address} is gone; what was finished is kept")
             else:
@@ -117,27 +117,12 @@ def compute(
         client.cancel(list(numbers))
 
 
-def _check_workers(client: Any) -> None:
-    """Raise ComputationFailed unless all workers have the library as it is here; wait for a first worker."""
-
-    def probe() -> str:  # within this function, so that it travels whole to a worker that has no library
-        try:
-            return import_module("lib.runs.workers").library()
-        except Exception as problem:
-            return f"{type(problem).__name__}: {problem}"
-
-    if not client.scheduler_info()["workers"]:
-        print(f"waiting for a first worker of {client.scheduler.address}", file=sys.stderr)
-        client.wait_for_workers(1)
-    for address, found in client.run(probe, on_error="ignore").items():  # one that is dying has no answer
-        if found != library():
-            raise ComputationFailed(f"worker {address} has another library: {found}, not {library()}; {REMEDY}")
-
-
 def _task(function: Callable[..., xr.Dataset], arguments: Mapping[str, Any], expected: str) -> xr.Dataset | Exception:
-    """Call the function on a worker, which may have joined later than all were checked."""
+    """Call the function on a worker, which must have the library that the client has."""
+    from distributed import get_worker
+
     if library() != expected:
-        raise ValueError(f"{library()}, not {expected}")
+        raise ValueError(f"worker {get_worker().address}: {library()}, not {expected}")
     with threadpool_limits(1):
         return _call(function, arguments)
 
