@@ -68,17 +68,10 @@ def principal_axes(points: ArrayLike, dimensions: int = 2) -> NDArray:
     return places * np.sign(places[np.abs(places).argmax(axis=0), np.arange(dimensions)])
 
 
-def inverse_participation_ratio(w: ArrayLike | Tensor, axis: int = -1) -> NDArray | Tensor:
+def inverse_participation_ratio(w: ArrayLike | Tensor) -> NDArray | Tensor:
     r"""Return :math:`\sum_i w_i^4 / (\sum_i w_i^2)^2`: 1 for one site, 1/n for n equal ones, about 3/n for random weights.
 
-    Parameters
-    ----------
-    w : (..., n) weights, an array or a tensor
-    axis : the one along which the sites lie
-
-    Returns
-    -------
-    (...), of the kind of `w`
+    The result is (...) for weights (..., n): an array for an array, a tensor for a tensor.
 
     Source: the authors' code for the localization notes; that of Ingrosso & Goldt (2022) has the reciprocal.
 
@@ -90,12 +83,11 @@ def inverse_participation_ratio(w: ArrayLike | Tensor, axis: int = -1) -> NDArra
     w = w if isinstance(w, Tensor) else numbers("w", w, largest=np.inf)
     if w.ndim == 0 or 0 in w.shape:
         raise ValueError(f"w has shape {tuple(w.shape)}: want weights (..., n)")
-    axis = whole("axis", axis, -w.ndim, w.ndim - 1)
-    largest = abs(w).max(axis).values if isinstance(w, Tensor) else np.max(np.abs(w), axis)
+    largest = abs(w).amax(-1, keepdim=True) if isinstance(w, Tensor) else np.max(np.abs(w), -1, keepdims=True)
     if not bool(((largest > 0) & (largest < np.inf)).all()):
         raise ValueError("w holds a zero weight vector, or one that is not finite: it has no participation ratio")
-    unit = w / (largest.unsqueeze(axis) if isinstance(w, Tensor) else np.expand_dims(largest, axis))
-    return (unit**4).sum(axis) / (unit**2).sum(axis) ** 2
+    unit = w / largest
+    return (unit**4).sum(-1) / (unit**2).sum(-1) ** 2
 
 
 @takes(profile=vector, inputs=matrix, labels=vector)

@@ -2,7 +2,6 @@
 
 import io
 from collections import defaultdict
-from dataclasses import replace
 from itertools import count
 from typing import NamedTuple
 
@@ -61,7 +60,7 @@ class Pictures(NamedTuple):
     copy: str
 
 
-def cifar10(train: bool = True, download: bool = True) -> Pictures:
+def cifar10(train: bool = True) -> Pictures:
     """Return small photographs of ten kinds of things, in their original order.
 
     They come from the authors' binary archive (cifar-10-binary.tar.gz, 170 MB; the one for Python is a pickle, which we do not
@@ -72,7 +71,6 @@ def cifar10(train: bool = True, download: bool = True) -> Pictures:
     Parameters
     ----------
     train : the 50,000 training images, or else the 10,000 test images
-    download : whether to ask the authors' site; `python -m lib.data cifar10` does so once and for all
 
     Raises
     ------
@@ -87,8 +85,7 @@ def cifar10(train: bool = True, download: bool = True) -> Pictures:
     if (home / packed).exists() and not (home / archive).exists():
         found = fetch(CIFAR10_JPEG, [packed, labels[0 if train else 1]])
         return Pictures(*read_jpegs(*found.values(), train), "JPEG")
-    found = fetch(CIFAR10 if download else replace(CIFAR10, routes=()))
-    return Pictures(*read_batches(found[archive], train), "standard")
+    return Pictures(*read_batches(fetch(CIFAR10)[archive], train), "standard")
 
 
 def read_batches(archive: bytes, train: bool) -> tuple[NDArray, NDArray]:
