@@ -76,8 +76,10 @@ class Change:
 def main() -> int:
     """Try the mutants of all modules, or of those named; return 1 if tests cannot be run or fail without a mutant."""
     parser = argparse.ArgumentParser(prog="python -m tests.tools.mutants", description=__doc__.split("\n")[0])
-    parser.add_argument("names", nargs="*", choices=MODULES, metavar="MODULE", help=f"of {', '.join(MODULES)} (default: all)")
+    parser.add_argument("names", nargs="*", metavar="MODULE", help=f"of {', '.join(MODULES)} (default: all)")
     names = parser.parse_args().names
+    if unknown := sorted({*names} - {*MODULES}):
+        parser.error(f"there is no module {', '.join(unknown)}; there are {', '.join(MODULES)}")
     if find_spec("mutmut") is None:
         parser.error("mutmut is not installed: `make mutate` brings it")
     paths = [str(ROOT / path) for path in TESTS]
