@@ -64,12 +64,8 @@ def spoils(seed, device, how):
         return good
     return {
         "no dataset": lambda: good.height,
-        "no variables": lambda: good[["step"]],
         "objects": lambda: good.assign(thing=((), {})),
-        "whole numbers beyond 32 bits": lambda: good.assign(number=2**40),
-        "an attribute": lambda: good.assign(height=good.height.assign_attrs(thing={1})),
         "another variable": lambda: good.assign(more=good.height),
-        "no variable": lambda: good.drop_vars("short"),
         "another dimension": lambda: good.assign(short=("place", [1.0])),
     }[how]()
 
@@ -80,14 +76,8 @@ def ragged(size, device="cpu"):
 
 
 def threads(seed, device):
-    """Return with how many threads a worker computes, and how often the system has to give it pages."""
-    import resource
-
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    for _ in range(200):
-        torch.ones(1024, 4096, dtype=torch.uint8)
-    faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
-    return xr.Dataset({"threads": ((), torch.get_num_threads()), "faults": ((), faults)})
+    """Return with how many threads a worker computes."""
+    return xr.Dataset({"threads": ((), torch.get_num_threads())})
 
 
 def waits(seed, device, place):
@@ -106,12 +96,6 @@ def low(tau, delta, seed, device="cpu"):
 def echo(device, **arguments):
     """Return the arguments."""
     return xr.Dataset({f"{name}_": ((), value) for name, value in arguments.items()})
-
-
-def logged(size, log, device):
-    """Return `ragged`, and leave a file in `log` for each call."""
-    (Path(log) / f"{size}-{time.time_ns()}").touch()
-    return ragged(size)
 
 
 def plane(function=wave, values=GRID, source=None, batch=1, **fixed):

@@ -32,12 +32,6 @@ def test_split_parts_everything(seed, count, share):
     np.testing.assert_array_equal(split(seed, count, first)[0], one)
 
 
-def test_split_draws_each_number_as_often():
-    drawn = np.concatenate([split(seed, 10, 4)[0] for seed in range(2000)])
-    counts = np.bincount(drawn, minlength=10)
-    assert np.all(np.abs(counts - 800) < 5 * np.sqrt(2000 * 0.4 * 0.6))
-
-
 def test_a_modulus_that_is_no_prime_and_a_split_without_a_second_part_are_refused():
     with pytest.raises(ValueError, match="p is 9: want a prime"):
         modular(9)

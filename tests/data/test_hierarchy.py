@@ -84,14 +84,6 @@ def test_draws_are_one_hot_and_training_and_test_do_not_meet(model, seed, share,
     np.testing.assert_array_equal(again[1][1], drawn[1][1])
 
 
-def test_a_smaller_training_set_is_a_part_of_a_larger_one():
-    rules = PAPER.rules(3)
-    small, large = PAPER.draw(1, rules, 100, 50), PAPER.draw(1, rules, 1000, 50)
-    np.testing.assert_array_equal(small[0][0], large[0][0][:100])
-    np.testing.assert_array_equal(small[1][0], large[1][0])
-    assert not np.array_equal(small[0][0], PAPER.draw(2, rules, 100, 50)[0][0])
-
-
 def test_every_string_is_drawn_as_often():
     """Of 48 strings, ten each time: 1000 times, within five standard deviations."""
     model = RandomHierarchy(classes=3, features=2, symbols=3, branches=3, levels=2)

@@ -179,59 +179,31 @@ def test_an_archive_that_is_none_is_refused(harmed, message):
 # --- the JPEG copy
 
 LABELS = {"train": [6, 9, 9, 0, 6], "test": [3, 3]}
+PLACES = ["frog/0000", "truck/0000", "truck/0001", "airplane/0000", "frog/0001"]  # of the training images, in the first order
 
 
-def jpeg(value, shape=(32, 32)):
+def jpeg(value):
     """Make an image whose colours are value, value + 40 and value + 80 everywhere."""
     image = io.BytesIO()
-    Image.fromarray(np.full((*shape, 3), [value, value + 40, value + 80], np.uint8)).save(image, "JPEG", quality=95)
+    Image.fromarray(np.full((32, 32, 3), [value, value + 40, value + 80], np.uint8)).save(image, "JPEG", quality=95)
     return image.getvalue()
 
 
-def jpegs(**changed):
-    """Return the files of a JPEG copy; its training images are 10, 20, … in the first order."""
-    places = {"frog/0000": 10, "truck/0000": 20, "truck/0001": 30, "airplane/0000": 40, "frog/0001": 50}
-    images = [(f"train/{place}.jpg", changed.get(place, jpeg(value))) for place, value in places.items()]
-    images += [(f"test/cat/000{number}.jpg", jpeg(60 + 10 * number)) for number in range(2)]
-    files = {JPEG: packed([each for each in sorted(images, key=lambda each: each[0]) if each[1] != b""], lzma.compress)}
+def test_a_folder_with_jpegs_is_read_in_the_first_order_and_said(tmp_path, monkeypatch):
+    pictures = {f"train/{place}.jpg": jpeg(10 * number) for number, place in enumerate(PLACES, start=1)}
+    pictures |= {f"test/cat/000{number}.jpg": jpeg(60) for number in range(2)}
+    files = {JPEG: packed(sorted(pictures.items()), lzma.compress)}
     for part, labels in LABELS.items():
-        saved = io.BytesIO()
-        np.save(saved, np.array(labels, np.uint8))
+        np.save(saved := io.BytesIO(), np.array(labels, np.uint8))
         files[f"cifar10-{part}-labels.npy"] = saved.getvalue()
-    return files
-
-
-@pytest.mark.parametrize("part, values", [("train", [10, 20, 30, 40, 50]), ("test", [60, 70])])
-def test_jpegs_are_put_in_the_first_order(part, values):
-    files = jpegs()
-    pictures, labels = images.read_jpegs(files[JPEG], files[f"cifar10-{part}-labels.npy"], part == "train")
-    assert pictures.dtype == np.uint8 and pictures.shape == (len(values), 3, 32, 32) and labels.tolist() == LABELS[part]
-    expected = np.array(values)[:, None] + np.array([0, 40, 80])
-    np.testing.assert_allclose(pictures.mean(axis=(2, 3)), expected, atol=2)
-
-
-@pytest.mark.parametrize(
-    "content, message",
-    [
-        (b"", "the archive lacks train/frog/0001.jpg"),
-        (jpeg(10, (1, 1)), "train/frog/0001.jpg is not an image of 32 × 32"),
-    ],
-    ids=["absent", "small"],
-)
-def test_a_missing_or_broken_image_is_named(content, message):
-    files = jpegs(**{"frog/0001": content})
-    with pytest.raises(ValueError, match=message):
-        images.read_jpegs(files[JPEG], files["cifar10-train-labels.npy"], True)
-
-
-# --- where they are from
-
-
-def test_a_folder_with_jpegs_is_read_and_said(tmp_path, monkeypatch):
-    files = known(monkeypatch, "CIFAR10_JPEG", jpegs())
+    known(monkeypatch, "CIFAR10_JPEG", files)
     known(monkeypatch, "CIFAR10", {STANDARD: archive()}, route=never)
     monkeypatch.setenv("CIFAR10_DIR", str(lay(tmp_path / "mine", files)))
-    assert data.cifar10().copy == "JPEG" and data.cifar10(False).labels.tolist() == LABELS["test"]
+    found = data.cifar10()
+    assert found.copy == "JPEG" and found.labels.tolist() == LABELS["train"] and found.images.dtype == np.uint8
+    expected = 10 * np.arange(1, 6)[:, None] + np.array([0, 40, 80])
+    np.testing.assert_allclose(found.images.mean(axis=(2, 3)), expected, atol=2)
+    assert data.cifar10(False).labels.tolist() == LABELS["test"]
     lay(tmp_path / "mine", {STANDARD: archive()})
     assert data.cifar10().copy == "standard"  # the better one, where both are
 

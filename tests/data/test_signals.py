@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-from scipy import stats
 from scipy.special import erf
 
 from lib import data
 from lib.data import compiled
-from lib.data.signals import FIELDS, normals
+from lib.data.signals import FIELDS
 
 
 def ring_distance(n):
@@ -136,14 +135,6 @@ def test_single_precision_draws_the_same_process():
     double, labels = data.nlgp(1, 60_000, 9, (1.5, 0.7), 3.0)
     np.testing.assert_array_equal(labels, y)
     assert not np.allclose(double, x)
-
-
-def test_normals_are_normal():
-    z = normals(np.random.default_rng(0), (999, 201))  # an odd number of them
-    assert z.shape == (999, 201) and z.dtype == np.float32
-    assert stats.kstest(z.ravel().astype(float), "norm").pvalue > 0.01
-    assert abs(np.corrcoef(z.ravel()[:-1], z.ravel()[1:])[0, 1]) < 0.01
-    assert abs(stats.kurtosis(z.ravel())) < 0.05
 
 
 def test_words_are_the_published_ones():

@@ -14,12 +14,6 @@ def test_two_points_lie_at_the_given_distances():
         np.testing.assert_array_equal(array, [[start], [start]])
 
 
-def test_xor_in_its_order():
-    inputs, targets = data.xor()
-    np.testing.assert_array_equal(inputs, [[0, 0], [1, 0], [0, 1], [1, 1]])
-    assert targets.shape == (4, 1) and [int(a) ^ int(b) for a, b in inputs] == targets[:, 0].tolist()
-
-
 @pytest.mark.parametrize("side, pixels", [(2, 2), (3, 5), (4, 2)])
 def test_blobs_are_the_plain_loop(side, pixels):
     inputs, targets, features = data.blobs(side, pixels)

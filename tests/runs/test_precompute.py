@@ -18,7 +18,6 @@ from threadpoolctl import threadpool_limits
 
 from lib import experiments
 from lib.__main__ import main
-from lib.data import DataUnavailable
 from lib.experiments.piecewise_linear import distances
 from lib.runs import Run, count, grid, load, named
 from lib.runs.precompute import plan, precompute
@@ -94,12 +93,8 @@ def test_what_fails_leaves_the_others_and_is_named(root):
     "how, said",
     [
         ("no dataset", "returned DataArray: want a Dataset with variables"),
-        ("no variables", "returned Dataset: want a Dataset with variables"),
         ("objects", "cannot be kept as NetCDF"),
-        ("whole numbers beyond 32 bits", "cannot be kept as NetCDF"),
-        ("an attribute", "cannot be kept as NetCDF"),
         ("another variable", r"and for other cases \{"),
-        ("no variable", r"and for other cases \{"),
         ("another dimension", r"and for other cases \{"),
     ],
 )
@@ -165,17 +160,13 @@ if __name__ == "__main__":
 def start(tmp_path):
     """Start `lib store` of a real experiment, in a process group of its own."""
     (script := tmp_path / "script.py").write_text(SCRIPT)
-    started = []
+    environment, started = os.environ | {"PYTHONPATH": str(REPOSITORY)}, []
 
     def start(root, *options):
         command = [sys.executable, script, root, *options]
-        environment = os.environ | {"PYTHONPATH": str(REPOSITORY)}
-        interrupts = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.default_int_handler)}
-        process = subprocess.Popen(
-            command, env=environment, start_new_session=True, stderr=subprocess.PIPE, text=True, **interrupts
-        )
-        started.append(process)
-        return process
+        how = {"start_new_session": True, "preexec_fn": lambda: signal.signal(signal.SIGINT, signal.default_int_handler)}
+        started.append(subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True, **how))
+        return started[-1]
 
     yield start
     for process in started:
@@ -192,42 +183,33 @@ def wait_for(condition, seconds=300):
 
 
 @pytest.mark.slow
-def test_killed_three_times_nothing_is_lost(tmp_path, start):
+def test_killed_twice_nothing_is_lost(tmp_path, start):
     here, there = tmp_path / "killed", tmp_path / "whole"
-    parent = start(here)
-    wait_for(lambda: len(small.case_files(here)) >= 2)
-    parent.kill()  # the process
-    parent.wait()
-    first = {path: path.stat().st_mtime_ns for path in small.case_files(here)}
     both = start(here, "--workers", "2")
-    wait_for(lambda: len(small.case_files(here)) > len(first))
+    wait_for(lambda: len(small.case_files(here)) >= 2)
     os.killpg(both.pid, signal.SIGKILL)  # the power
     both.wait()
     assert not (here / "book").exists()
-    second = {path: path.stat().st_mtime_ns for path in small.case_files(here)}
-    (small.case_files(here)[0].parent / ".half.nc.partial").write_bytes(b"CDF")
+    first = {path: path.stat().st_mtime_ns for path in small.case_files(here)}
     last = start(here, "--workers", "1")
-    wait_for(lambda: len(small.case_files(here)) > len(second))
+    wait_for(lambda: len(small.case_files(here)) > len(first))
     for one in psutil.Process(last.pid).children(recursive=True):
         if "spawn_main" in " ".join(one.cmdline()):
             one.kill()  # the worker
     assert last.wait(300) == 0 and start(there).wait(300) == 0
     kept = {path: path.stat().st_mtime_ns for path in small.case_files(here)}
-    assert first.items() <= second.items() <= kept.items() and len(kept) == 12
+    assert first.items() <= kept.items() and len(kept) == 12
     one, other = (root / "book/results/real/plane.nc" for root in (here, there))
     assert small.same(*(small.read(path) for path in (one, other)))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [[], ["--workers", "2"]], ids=["here", "workers"])
-def test_ctrl_c_is_one_line_and_writes_what_is_finished(tmp_path, start, options):
-    process = start(tmp_path, *options)
+def test_ctrl_c_is_one_line_and_writes_what_is_finished(tmp_path, start):
+    process = start(tmp_path, "--workers", "2")
     wait_for(lambda: len(small.case_files(tmp_path)) >= 2)
     os.killpg(process.pid, signal.SIGINT)
-    assert (
-        process.communicate(timeout=300)[1] == "lib store: interrupted; finished cases are kept\n" and process.returncode == 130
-    )
-    assert (tmp_path / "book/results/real/plane.nc").exists()
+    assert process.communicate(timeout=300)[1] == "lib store: interrupted; finished cases are kept\n"
+    assert process.returncode == 130 and (tmp_path / "book/results/real/plane.nc").exists()
 
 
 # the plan, the budget, the command line
@@ -249,12 +231,8 @@ def test_the_plan_says_what_is_there_and_how_large(root, log, monkeypatch):
         assert "part" in plan([run]) and "?" in plan([run])  # what a case takes there is not known
     precompute(run)
     assert "done" in plan([run]) and "?" not in plan([run]) and "outdated" in plan([small.plane()])
-
-
-def test_code_that_has_changed_is_seen(monkeypatch):
-    precompute(small.plane())
     monkeypatch.setattr("lib.runs.precompute.code", lambda function: "another")
-    assert "done, older code" in plan([small.plane()])
+    assert "done, older code" in plan([run])
 
 
 def test_a_budget_ends_in_time_and_keeps_what_is_finished(tmp_path, listed, capsys):
@@ -276,17 +254,6 @@ def test_store_takes_topics_and_experiments_and_begins_with_what_decides_most(li
         ] == made
     assert main(["store", "unknown", "a/none"]) == 2
     assert capsys.readouterr().err == "lib store: no such experiment: a/none, unknown; there are a/x, a/y, b/x\n"
-
-
-def unavailable(seed, device):
-    raise DataUnavailable("no route gave mnist: set MNIST_DIR")
-
-
-def test_a_run_that_fails_leaves_the_others(listed, capsys):
-    listed(Run("a/x", unavailable, grid(seed=[0])), Run("a/y", small.wave, grid(**small.GRID)))
-    assert main(["store", "--device", "cpu"]) == 1
-    out, err = capsys.readouterr()
-    assert out.endswith("a/y.nc\n") and "a/x, seed=0: DataUnavailable: no route gave mnist: set MNIST_DIR" in err
 
 
 @pytest.mark.parametrize("options", [["--budget", "2"], ["--budget", "0s"], ["--case-range", "4/3"], ["--workers", "0"]])

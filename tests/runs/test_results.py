@@ -102,20 +102,6 @@ def test_other_arguments_are_refused_and_computed_anew(log):
     )
 
 
-def test_of_named_cases_only_those_that_changed_are_computed_anew(root, log):
-    def run(**sizes):
-        return Run("topic/named", small.logged, named("row", {name: {"size": n, "log": str(log)} for name, n in sizes.items()}))
-
-    precompute(run(one=2, two=3))
-    shutil.rmtree(root / "_build")
-    changed = run(one=2, two=4, three=5)
-    with pytest.raises(OutdatedResult, match="other arguments"):
-        load(changed)
-    precompute(changed)
-    assert [name.split("-")[0] for name in small.calls(log)] == ["2", "3", "4", "5"]
-    assert load(changed).row.values.tolist() == ["one", "two", "three"]
-
-
 def test_what_is_missing_or_unknown_says_what_to_do(listed):
     with pytest.raises(OutdatedResult, match=f"^there is no result of topic/plane; {REMEDY}$"):
         load(small.plane())

@@ -1,12 +1,10 @@
-"""Workers: a real cluster on this machine, workers that are killed, that join, that have another library, wrong addresses."""
+"""Workers: a real cluster on this machine, workers that are killed or have another library, wrong addresses."""
 
 import os
 import shutil
 import socket
 import subprocess
 import sys
-import threading
-import time
 from pathlib import Path
 
 import dask
@@ -32,19 +30,16 @@ def address():
         yield local.scheduler_address
 
 
-def test_workers_compute_what_one_process_does_and_keep_the_memory_that_is_freed(root, monkeypatch):
-    monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_", raising=False)  # Dask leaves there what an earlier cluster wanted
-    fixed, threads = {"steps": 50, "record": [0, 50]}, Run("topic/threads", small.threads, grid(seed=[0]))
-    here, there = (
-        Run(name, distances, grid(tau=[0.3, 1.0], delta=[0.0], seed=[0, 1, 2]), fixed, batch=3) for name in ("a/here", "a/there")
-    )
+def test_workers_compute_what_one_process_does(root):
+    cases, fixed = grid(tau=[0.3, 1.0], delta=[0.0], seed=[0, 1, 2]), {"steps": 50, "record": [0, 50]}
+    here, there = (Run(name, distances, cases, fixed, batch=3) for name in ("a/here", "a/there"))
+    threads = Run("topic/threads", small.threads, grid(seed=[0]))
     precompute(here)
     with cluster(2) as client:
         precompute(there, client=client)
         precompute(threads, client=client)
     assert small.same(small.read(here.path), small.read(there.path)) and len(small.case_files(root)) == 13
     assert load(threads).threads.values.tolist() == [1]
-    assert sys.platform != "linux" or int(load(threads).faults[0]) < 200 * 1024 / 20
 
 
 def test_a_worker_that_dies_costs_its_case_only(address, tmp_path, listed):
@@ -60,29 +55,6 @@ def test_a_case_that_kills_its_workers_is_named_and_the_others_kept(address):
     with cluster(scheduler=address) as client, pytest.raises(ComputationFailed, match=said):
         precompute(small.plane(small.dies), client=client)
     assert count(load(small.plane(small.dies))) == "11 of 12"
-
-
-def test_a_worker_that_joins_is_given_work_and_a_scheduler_that_goes_is_named(tmp_path):
-    run = Run("topic/waits", small.waits, grid(seed=[0, 1]), {"place": str(tmp_path)})
-
-    def join():
-        while not list(tmp_path.glob("begun-*")):
-            time.sleep(0.02)
-        local.scale(2)
-        while len(list(tmp_path.glob("begun-*"))) < 2:
-            time.sleep(0.02)
-        (tmp_path / "go").touch()
-
-    with LocalCluster(n_workers=1, **LOCAL) as local, cluster(scheduler=local.scheduler_address) as client:
-        (joining := threading.Thread(target=join)).start()
-        precompute(run, client=client)
-        joining.join()
-        assert load(run).value.values.tolist() == [0, 1]
-        (tmp_path / "go").unlink()
-        (closing := threading.Timer(1, local.close)).start()
-        with pytest.raises(ComputationFailed, match="is gone"):
-            precompute(Run("topic/waits_on", small.waits, grid(seed=[2]), {"place": str(tmp_path)}), client=client)
-        closing.join()
 
 
 def test_a_worker_with_another_library_is_refused(tmp_path, capfd):
