@@ -163,27 +163,25 @@ def run_chapters(options: argparse.Namespace) -> int:
     return int(any(result.error for result in finished))
 
 
-def build_site(options: argparse.Namespace) -> int:
+def build_site(options: argparse.Namespace) -> None:
     """Build the site."""
     from lib.site import build
 
     build.build(Path.cwd(), options.output)
-    return 0
 
 
-def print_site(options: argparse.Namespace) -> int:
+def print_site(options: argparse.Namespace) -> None:
     """Print the site."""
     from lib.site import pdf
 
     if options.slides:
         for path in pdf.slides(options.site, Path("_build/slides")):
             print(path)
-        return 0
-    print(f"{pdf.write(Path.cwd(), options.site, options.output)} pages in {options.output}")
-    return 0
+    else:
+        print(f"{pdf.write(Path.cwd(), options.site, options.output)} pages in {options.output}")
 
 
-def write_course(options: argparse.Namespace) -> int:
+def write_course(options: argparse.Namespace) -> None:
     """Write the labs and problem sets, without solutions and with them, and the answers to the quizzes."""
     from lib.site import labs, problems, quiz
 
@@ -193,15 +191,13 @@ def write_course(options: argparse.Namespace) -> int:
             print(path)
     for path in quiz.write(Path.cwd(), there / "quiz"):
         print(path)
-    return 0
 
 
-def report_claims(options: argparse.Namespace) -> int:
+def report_claims(options: argparse.Namespace) -> None:
     """Collect the claims."""
     from lib.site import ledger
 
     print(f"{len(ledger.report(Path.cwd(), options.notebooks))} claims in _build/claims.json")
-    return 0
 
 
 class OutOfTime(KeyboardInterrupt):
@@ -223,7 +219,7 @@ def limit(seconds: float | None) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def store_runs(options: argparse.Namespace) -> int:
+def store_runs(options: argparse.Namespace) -> None:
     """Precompute the runs that are named, by topic or in full; no names means all."""
     from lib.experiments import FIRST, RUNS
     from lib.provenance import resolve_device
@@ -240,7 +236,7 @@ def store_runs(options: argparse.Namespace) -> int:
     device, failed = resolve_device(options.device), []
     if options.plan:
         print(plan(chosen, device))
-        return 0
+        return
     with cluster(options.workers, options.scheduler) as client, limit(options.budget):
         for run in chosen:
             try:
@@ -250,15 +246,13 @@ def store_runs(options: argparse.Namespace) -> int:
                 failed.append(str(problem))
     if failed:
         raise ComputationFailed("\n".join(failed))
-    return 0
 
 
-def run_seeds(options: argparse.Namespace) -> int:
+def run_seeds(options: argparse.Namespace) -> None:
     """Check claims with many seeds."""
     from lib.site import seeds
 
     print(seeds.run(Path.cwd(), options.chapters, options.count, options.jobs))
-    return 0
 
 
 COMMANDS = {
@@ -279,7 +273,7 @@ def carry_out(options: argparse.Namespace) -> int:
     from lib.runs.workers import ComputationFailed
 
     try:
-        return COMMANDS[options.command](options)
+        return COMMANDS[options.command](options) or 0
     except ValueError as problem:
         status, said = 2, str(problem)
     except (ComputationFailed, OutdatedResult, DataUnavailable) as problem:
@@ -295,9 +289,6 @@ def carry_out(options: argparse.Namespace) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out what the command line says; return the exit status, 130 after Ctrl-C."""
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed: the next file that is opened would take its place
-            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
     options = parser().parse_args(arguments)
     sys.stdout.reconfigure(errors="backslashreplace")  # a Greek letter must not stop what was to be said
     try:

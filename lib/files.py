@@ -1,10 +1,7 @@
-"""Files that are there whole or not at all: what a writer that was killed has left is removed in time."""
+"""Files that are there whole or not at all."""
 
 import sys
-import time
 from collections.abc import Callable
-from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TypeVar
@@ -12,13 +9,10 @@ from uuid import uuid4
 
 Content = TypeVar("Content")
 
-ABANDONED = 3600.0  # seconds after which a half-written file has no writer any more
-
 
 def write(path: Path, content: str | bytes) -> None:
-    """Replace a file at once or not at all, and remove what killed writers have left in its folder."""
+    """Replace a file at once or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    _tidy(path.parent)
     partial = path.with_name(f".{path.name}.{uuid4().hex}.partial")
     try:
         partial.write_bytes(content.encode() if isinstance(content, str) else content)
@@ -52,12 +46,3 @@ def kept(path: Path, decode: Callable[[bytes], Content]) -> Content | None:
         print(f"{path} cannot be used ({reason}): computed anew", file=sys.stderr)
         path.unlink(missing_ok=True)
         return None
-
-
-@cache
-def _tidy(folder: Path) -> None:
-    """Remove half-written files, once in the life of a process: the folder may hold many thousand files."""
-    for path in folder.glob(".*.partial"):
-        with suppress(FileNotFoundError):  # its writer has just finished
-            if time.time() - path.stat().st_mtime > ABANDONED:
-                path.unlink()

@@ -94,13 +94,7 @@ def save(run: Run, found: xr.Dataset) -> None:
 
 
 def flatten(run: Run, found: xr.Dataset) -> xr.Dataset:
-    """Return what a result holds along the dimension `case`, with the cases' numbers.
-
-    Raises
-    ------
-    OutdatedResult
-        If it holds cases that the run does not have, which would be lost.
-    """
+    """Return what a result holds along the dimension `case`, with the cases' numbers; each must be one of the run's."""
     places = {name: (name, _places(run, name, found[name].values)) for name in run.cases.coordinates}
     found = found.assign_coords(places).stack(case=[*places], create_index=False)
     numbers = np.ravel_multi_index([found[name].values for name in places], run.cases.shape, order="F")
@@ -109,7 +103,7 @@ def flatten(run: Run, found: xr.Dataset) -> xr.Dataset:
 
 
 def _places(run: Run, name: str, there: np.ndarray) -> np.ndarray:
-    """Return where among the run's values of a coordinate those of a file are."""
+    """Return where among the run's values of a coordinate those of a file are; none may be lost."""
     ours = run.cases.coordinates[name]
     same = there[:, None] == ours
     if ours.dtype.kind == "f":

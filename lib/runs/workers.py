@@ -30,18 +30,10 @@ class ComputationFailed(RuntimeError):
 
 @contextmanager
 def cluster(workers: int | None = None, scheduler: str | None = None) -> Iterator[Any]:
-    """Yield a Dask client of new processes here, or of a running cluster; given neither, None.
+    """Yield a Dask client of so many new processes here, or of a running cluster; given neither, None.
 
-    Parameters
-    ----------
-    workers : number of processes to start on this machine
-    scheduler : address of a running Dask scheduler, like "tcp://10.0.0.1:8786"; Dask processes exchange pickles, so anyone who
-        can reach their ports can run code there
-
-    Raises
-    ------
-    ValueError
-        If Dask is not installed, or no scheduler answers at the address.
+    A ValueError says that Dask is not installed, or that no scheduler answers at the address. Dask's processes exchange pickles,
+    so that anyone who can reach their ports can run code there.
     """
     if workers is None and scheduler is None:
         yield None
@@ -82,12 +74,8 @@ def compute(
     """Yield the number of each task and what the function returns or raises: in order here, or as workers deliver.
 
     The function has one thread, so that its sums have the same last digits everywhere. Workers are given all tasks at once, and
-    one that is free takes the next, also if it joined later.
-
-    Raises
-    ------
-    ComputationFailed
-        If a worker has another library, or the scheduler is lost.
+    one that is free takes the next, also if it joined later. ComputationFailed says that one has another library, or that the
+    scheduler is lost.
     """
     if client is None:
         with threadpool_limits(1):  # here for all tasks, since it takes milliseconds
