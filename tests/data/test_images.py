@@ -67,15 +67,6 @@ def test_idx_comes_back(shape):
     np.testing.assert_array_equal(read, array)
 
 
-GOOD = idx(np.arange(6).reshape(2, 3))
-
-
-@pytest.mark.parametrize("bad", [b"", b"\0\0\x08\x02\0\0", b"\0\0\x09" + GOOD[3:], GOOD[:-1], GOOD + b"\0"])
-def test_idx_refuses_wrong_magic_or_size(bad):
-    with pytest.raises(ValueError, match="IDX"):
-        images.read_idx(bad)
-
-
 @pytest.mark.parametrize("train, part", [(True, "train"), (False, "t10k")])
 def test_mnist_scales_and_flattens(train, part, monkeypatch):
     draw = np.random.default_rng(1).integers
@@ -143,10 +134,9 @@ BATCHES = {
 }
 
 
-def archive(test=BATCHES["cifar-10-batches-bin/test_batch.bin"]):
-    """Pack the batches, with this one for the test images."""
-    others = [("cifar-10-batches-bin/readme.html", b"hello")]
-    return packed([*others, *reversed((BATCHES | {"cifar-10-batches-bin/test_batch.bin": test}).items())])
+def archive():
+    """Pack the batches, in another order and beside another file."""
+    return packed([("cifar-10-batches-bin/readme.html", b"hello"), *reversed(BATCHES.items())])
 
 
 @pytest.mark.parametrize("train, numbers", [(True, range(5)), (False, [5])])
@@ -157,23 +147,10 @@ def test_batches_come_in_their_order(train, numbers):
     assert labels.tolist() == [label for n in numbers for label in (n, 9, 0)]
 
 
-NO_BATCH = r"test_batch\.bin is not a batch of images: want for each image a label below 10"
-
-
-@pytest.mark.parametrize(
-    "harmed, message",
-    [
-        (archive()[:200], "cannot be read"),
-        (packed(list(BATCHES.items())[:4]), "lacks cifar-10-batches-bin/test_batch.bin"),
-        (packed([(name, None) for name in BATCHES]), "lacks cifar-10-batches-bin/test_batch.bin"),
-        (archive(test=batch(5)[:-200]), NO_BATCH),
-        (archive(test=bytes([10]) + batch(5)[1:]), NO_BATCH),
-    ],
-    ids=["truncated", "short", "links", "half an image", "an eleventh class"],
-)
-def test_an_archive_that_is_none_is_refused(harmed, message):
-    with pytest.raises(ValueError, match=message):
-        images.read_batches(harmed, False)
+@pytest.mark.parametrize("batches", [[*BATCHES.items()][:4], [(name, None) for name in BATCHES]], ids=["short", "links"])
+def test_an_archive_that_lacks_a_file_is_refused(batches):
+    with pytest.raises(ValueError, match=r"lacks cifar-10-batches-bin/test_batch\.bin"):
+        images.read_batches(packed(batches), False)
 
 
 # --- the JPEG copy
