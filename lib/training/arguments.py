@@ -1,13 +1,12 @@
 """What `train` is given, checked and brought into the form that the stacks take."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from lib.checks import Check, non_negatives, positives
+from lib.checks import Check
 from lib.networks import Network
 from lib.training.descent import Data
 from lib.training.losses import Loss, cross_entropy, half_squared_error
@@ -94,30 +93,16 @@ def check_targets(loss: Loss, data: Data | None, outputs: int) -> None:
             )
 
 
-def rates(given: Rates, shapes: Mapping[str, tuple], members: int) -> dict[str, np.ndarray]:
-    """Return the learning rates (members,) of each parameter, by name."""
-    return _spread("learning_rate", given, shapes, members, partial(positives, least=0), "positive number")
-
-
-def decays(given: Rates, shapes: Mapping[str, tuple], members: int) -> dict[str, np.ndarray] | None:
-    """Return the weight decays (members,) of each parameter, by name, or None if nothing decays."""
-    found = _spread("weight_decay", given, shapes, members, non_negatives, "number of at least 0")
-    return found if any(decay.any() for decay in found.values()) else None
-
-
-def _spread(
-    name: str, given: Rates, shapes: Mapping[str, tuple], members: int, check: Check, wanted: str
-) -> dict[str, np.ndarray]:
+def by_parameter(name: str, given: Rates, shapes: Mapping[str, tuple], members: int, check: Check) -> dict[str, np.ndarray]:
+    """Return learning rates or weight decays (members,) of each parameter, by name."""
     given = given if isinstance(given, Mapping) else dict.fromkeys(shapes, given)
     if set(given) != set(shapes):
         raise ValueError(f"{name} by name must name each of the parameters {', '.join(shapes)}")
-    found = {}
-    for parameter, value in given.items():
-        value = check(name, value)
+    found = {parameter: check(name, value) for parameter, value in given.items()}
+    for value in found.values():
         if value.shape not in ((), (members,)):
-            raise ValueError(f"{name} is {value.tolist()}: want one {wanted}, or one for each of {members} members")
-        found[parameter] = np.broadcast_to(value, (members,))
-    return found
+            raise ValueError(f"{name} is {value.tolist()}: want one number, or one for each of {members} members")
+    return {parameter: np.broadcast_to(value, (members,)) for parameter, value in found.items()}
 
 
 def asked_to_stop(stop_when: Callable | None, seen: dict[str, np.ndarray]) -> np.ndarray:

@@ -221,7 +221,8 @@ def call(
         outputs, hidden = network(parameters, data.inputs, layers, masks)
         return outputs[:members], [h[:members] for h in hidden]
     if members > 1 and not on_cpu:
-        return mapped(network, parameters, data, layers, masks)
+        axes = (0, 0 if data.own else None, None if masks is None else 0)
+        return vmap(lambda p, x, m: network(p, x, layers, m), axes)(parameters, data.inputs, masks)
     # One by one: the CPU's convolutions round in another way for many members than for one.
     inputs = data.inputs if data.own else [data.inputs] * members
     masks = [None] * members if masks is None else masks
@@ -232,9 +233,3 @@ def call(
     ]
     outputs, hidden = zip(*calls, strict=True)
     return torch.stack(outputs), [torch.stack(h) for h in zip(*hidden, strict=True)]
-
-
-def mapped(network: Network, parameters: dict[str, Tensor], data: Data, layers: tuple[int, ...], masks: Tensor | None) -> Answer:
-    """Return them by mapping the network over members, as a GPU likes it."""
-    axes = (0, 0 if data.own else None, None if masks is None else 0)
-    return vmap(lambda p, x, m: network(p, x, layers, m), axes)(parameters, data.inputs, masks)

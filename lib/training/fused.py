@@ -25,15 +25,7 @@ def fits(network: Dense) -> bool:
 
 
 class Stack:
-    """One dense network and its training points, laid out for `_descend`.
-
-    Parameters
-    ----------
-    network : without dropout
-    parameters : of one member, as `network.initialize` names them, without the leading axis; copied
-    inputs, targets : (n, d) and (n, c)
-    rates : a learning rate for each parameter, by name
-    """
+    """One member, whose parameters are copied, and its inputs (n, d) and targets (n, c), laid out for `_descend`."""
 
     members = 1  # it leaves with its stack
 

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from os import cpu_count
 from threading import Event
 from typing import Any
@@ -22,7 +23,7 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from lib.checks import instance, limit, optional, size, takes, vector, whole
+from lib.checks import instance, limit, non_negatives, optional, positives, size, takes, vector, whole
 from lib.networks import Dense, Network, Observe
 from lib.networks.base import check_parameters
 from lib.progress import bar as progress_bar
@@ -128,8 +129,9 @@ def train(
     parameters = {name: parameters[name].detach() for name in network.shapes()}
     like = next(iter(parameters.values()))
     data = arguments.points(network, inputs, targets, members, like)
-    rates = arguments.rates(learning_rate, network.shapes(), members)
-    decays = arguments.decays(weight_decay, network.shapes(), members)
+    rates = arguments.by_parameter("learning_rate", learning_rate, network.shapes(), members, partial(positives, least=0))
+    decays = arguments.by_parameter("weight_decay", weight_decay, network.shapes(), members, non_negatives)
+    decays = decays if any(decay.any() for decay in decays.values()) else None
     method = Method(optimizer, momentum, nesterov, betas, schedule, batch_size, draw, loss, seed)
     method.check(members, data.points)
     tests = arguments.test_points(network, test, members, like)
@@ -154,8 +156,12 @@ def train(
     threads = min(len(stacks), cpu_count() or 1)
     # Arithmetic on numbers below the normal range is a hundred times slower, so each thread rounds them to zero.
     pace = _Pace(bar)
-    with bar, ThreadPoolExecutor(threads, initializer=torch.set_flush_denormal, initargs=(True,)) as pool, pace:
-        runs = list(pool.map(lambda *pair: _run(*pair, record.astype(int), layers, stops, pace), sets, views))
+    with bar, ThreadPoolExecutor(threads, initializer=torch.set_flush_denormal, initargs=(True,)) as pool:
+        try:
+            runs = list(pool.map(lambda *pair: _run(*pair, record.astype(int), layers, stops, pace), sets, views))
+        except BaseException:  # also Ctrl-C
+            pace.stop.set()
+            raise
     joined = runs[0] if len(runs) == 1 else xr.concat(runs, "member")
     return joined.assign_coords(member=np.arange(members))
 
@@ -188,16 +194,10 @@ def _run(
 
 
 class _Pace:
-    """Lets stacks advance in chunks of about half a second, so that Ctrl-C ends them all soon; chunks change no number."""
+    """Lets stacks advance in chunks of about half a second, so that `stop` ends them all soon; chunks change no number."""
 
     def __init__(self, bar: Any) -> None:
         self.bar, self.stop, self.chunk = bar, Event(), 1
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: type | None, *_: object) -> None:
-        if kind is not None:
-            self.stop.set()
 
     def advance(self, stack: Stack, steps: int) -> None:
         """Take some steps, or raise CancelledError when it is time to stop."""

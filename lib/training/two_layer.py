@@ -21,14 +21,7 @@ def fits(network: Dense) -> bool:
 
 
 class Stack:
-    """Members x ↦ a·relu(W x) and their training points.
-
-    Parameters
-    ----------
-    parameters : weight1 (members, h, d) and weight2 (members, 1, h); copied
-    inputs, targets : (n, d) and (n, 1), or with a leading member axis
-    rates : learning rates (members,), by name
-    """
+    """Members x ↦ a·relu(W x), with W (members, h, d) and a (members, 1, h), which are copied, and their training points."""
 
     least = 1  # members that must be inside
 

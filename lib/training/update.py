@@ -11,13 +11,7 @@ from torch import Tensor
 
 
 class Block:
-    """Tensors by name that lie one after the other in one buffer.
-
-    Attributes
-    ----------
-    flat : the buffer
-    parts : its views, by name
-    """
+    """Tensors that lie one after the other in one buffer, `flat`; `parts` are its views, by name."""
 
     def __init__(self, values: Mapping[str, Tensor]) -> None:
         self.flat = torch.cat([value.flatten() for value in values.values()])
@@ -30,14 +24,7 @@ class Block:
 
 
 class Update:
-    """The state of an optimizer.
-
-    Parameters
-    ----------
-    parameters : by name, (members, ...); copied
-    rates, decays : by name, (members,); without decays nothing decays
-    method : a `lib.training.descent.Method`
-    """
+    """The state of an optimizer: the parameters (members, ...), copied, and their rates and decays (members,), all by name."""
 
     def __init__(
         self, parameters: Mapping[str, Tensor], rates: Mapping[str, np.ndarray], decays: Mapping | None, method: object
