@@ -26,18 +26,14 @@ class Lines(AbstractContextManager):
         self.next = self.start + EVERY
 
     def update(self, count: int) -> None:
-        """Count, and write a line if it is time."""
+        """Count, and if it is time say what is done, how fast, and how long the rest will take."""
         self.n += count
         if (now := time.monotonic()) >= self.next:
             self.next = now + EVERY
-            print(self.line(now - self.start), file=sys.stderr, flush=True)
-
-    def line(self, seconds: float) -> str:
-        """Say what is done, how fast, and how long the rest will take."""
-        rate = (self.n - self.initial) / seconds
-        left = f", {duration((self.total - self.n) / rate)} left" if rate else ""
-        speed = f"{rate:.3g}/s" if rate >= 1 else f"{60 * rate:.3g}/min"
-        return f"{self.name}: {self.n:,} of {self.total:,} {self.unit}s, {speed}{left}"
+            rate = (self.n - self.initial) / (now - self.start)
+            speed = f"{rate:.3g}/s" if rate >= 1 else f"{60 * rate:.3g}/min"
+            left = f", {duration((self.total - self.n) / rate)} left" if rate else ""
+            print(f"{self.name}: {self.n:,} of {self.total:,} {self.unit}s, {speed}{left}", file=sys.stderr, flush=True)
 
     def __exit__(self, *error: object) -> None:
         """Say nothing more."""
