@@ -68,9 +68,7 @@ def parser() -> argparse.ArgumentParser:
     )
     run.add_argument("chapters", nargs="*", metavar="CHAPTER", help="a chapter's name, as in _toc.yml (default: all)")
     run.add_argument("--lesson", action="store_true", help="leave the evidence pages out")
-    run.add_argument(
-        "--profile", choices=("quick", "paper"), default="quick", help="quick: live and small; paper: the source's scale"
-    )
+    run.add_argument("--profile", choices=("quick", "paper"), default="quick", help="quick: small; paper: the source's scale")
     run.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="auto uses a GPU if there is one")
     run.add_argument("--seed", type=partial(integer, least=0), default=0, help="seed of all random numbers (default: 0)")
     run.add_argument("--jobs", type=integer, metavar="N", help="chapters run at once (default: set by cores and memory)")
@@ -80,9 +78,7 @@ def parser() -> argparse.ArgumentParser:
     build.add_argument("--output", type=Path, metavar="DIR", help="build under DIR/_build (default: _build)")
 
     pdf = commands.add_parser("pdf", help="print the built site to one PDF; needs Chromium")
-    pdf.add_argument(
-        "--site", type=Path, metavar="DIR", default=Path("_build/html"), help="the built site (default: _build/html)"
-    )
+    pdf.add_argument("--site", type=Path, metavar="DIR", default=Path("_build/html"), help="default: _build/html")
     pdf.add_argument("--output", type=Path, metavar="FILE", default=Path("_build/book.pdf"), help="default: _build/book.pdf")
     pdf.add_argument("--slides", action="store_true", help="print the slides instead, each deck into _build/slides/NAME.pdf")
 

@@ -5,7 +5,7 @@ import numpy as np
 import seaborn as sns
 from matplotlib.axes import Axes
 
-from lib.checks import kind, size, takes
+from lib.checks import size, takes
 
 BLUE, ORANGE, GREEN, RED, PURPLE, BROWN, PINK, GREY, YELLOW, SKY = sns.color_palette("colorblind").as_hex()
 
@@ -46,8 +46,6 @@ def sequence(count: int) -> list:
 def label_panels(axes: list[Axes]) -> None:
     """Letter the panels of a figure, (a), (b), and so on, before their titles."""
     axes = list(axes) if np.iterable(axes) else [axes]
-    for i, axis in enumerate(axes):
-        kind(f"axes[{i}]", axis, Axes)
     for letter, axis in zip("abcdefghij", axes, strict=False):
         title = axis.get_title()
         axis.set_title("")

@@ -52,10 +52,7 @@ class Whole(NamedTuple):
 def factors(network: Callable, parameters: Mapping[str, Tensor], points: Tensor) -> list[Outer | Whole]:
     """Return the derivatives of one member's outputs at points (n, ...), which the network must treat each by itself.
 
-    Raises
-    ------
-    UnknownUse
-        If a parameter enters anything but a dense layer or a convolution of images, or more than one of them.
+    UnknownUse says that a parameter enters anything but a dense layer or a convolution of images, or more than one of them.
     """
     leaves = {name: value.detach().requires_grad_() for name, value in parameters.items()}
     with torch.enable_grad():
