@@ -1,17 +1,11 @@
-"""Files that are whole or not there: what a killed writer has left is removed when it is old, and by nobody twice."""
+"""Files that are whole or not there: what is written replaces what was there, and what is spoilt is removed."""
 
 import json
-import os
-import time
 from pathlib import Path
 
 import pytest
 
 from lib import files
-
-
-def age(path):
-    os.utime(path, 2 * (time.time() - 3700,))
 
 
 @pytest.mark.parametrize("content", ["Δ = 1\n", b"\xff\x00"])
@@ -35,16 +29,6 @@ def test_a_write_that_fails_keeps_the_file_and_leaves_nothing(tmp_path, monkeypa
     with pytest.raises(OSError, match="no space"):
         files.write(tmp_path / "file", "after")
     assert list(tmp_path.iterdir()) == [tmp_path / "file"] and (tmp_path / "file").read_text() == "before"
-
-
-def test_a_writer_removes_what_killed_ones_have_left_in_its_folder(tmp_path):
-    old, new, unnumbered = tmp_path / ".a.1.partial", tmp_path / ".b.2.partial", tmp_path / "notebook.ipynb"
-    for path in (old, new, unnumbered):
-        path.write_bytes(b"half")
-    age(old)
-    age(unnumbered)
-    files.write(tmp_path / "file", "text")
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".b.2.partial", "file", "notebook.ipynb"]
 
 
 def test_what_is_kept_is_read_and_what_is_spoilt_is_removed(tmp_path, capsys):

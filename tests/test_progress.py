@@ -1,7 +1,5 @@
 """Progress: a line a minute in a log, a bar in a terminal."""
 
-import sys
-
 import pytest
 
 from lib import progress
@@ -32,13 +30,3 @@ def test_nothing_is_said_of_what_takes_less_than_a_minute_or_is_not_to_be_shown(
             clock[0] += seconds
             bar.update(2)
     assert capfd.readouterr().err == ""
-
-
-def test_a_notebook_sees_nothing(clock, monkeypatch):
-    said = []
-    notebook = type("OutStream", (), {"__module__": "ipykernel.iostream", "isatty": lambda self: False, "write": said.append})
-    monkeypatch.setattr(sys, "stderr", notebook())
-    with progress.bar(2, "plane", "member") as bar:
-        clock[0] += 1000
-        bar.update(2)
-    assert not said

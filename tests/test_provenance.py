@@ -1,6 +1,5 @@
 """Where a result comes from: the device and the line that ends a chapter."""
 
-import sys
 from importlib.metadata import version
 
 import pytest
@@ -35,17 +34,6 @@ def test_a_gpu_that_cannot_be_used_is_tried_once_and_named(monkeypatch, capsys):
     assert [provenance.resolve_device("auto") for _ in range(2)] == ["cpu", "cpu"]
     assert capsys.readouterr().out == "torch cannot use the GPU (no kernel image is available): device 'auto' is the CPU\n"
     with pytest.raises(ValueError, match="no kernel image is available"):
-        provenance.resolve_device("cuda")
-
-
-def test_where_no_driver_is_torch_is_not_imported(monkeypatch):
-    def missing(name):
-        raise OSError(f"there is no {name}")
-
-    monkeypatch.delitem(sys.modules, "torch")
-    monkeypatch.setattr("ctypes.CDLL", missing)
-    assert provenance.resolve_device("auto") == "cpu" and "torch" not in sys.modules
-    with pytest.raises(ValueError, match="sees no GPU here; use 'auto' or 'cpu'"):
         provenance.resolve_device("cuda")
 
 

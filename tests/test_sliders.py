@@ -107,16 +107,6 @@ def test_the_script_makes_each_frame_from_the_still_picture(frame, start):
         assert re.findall(colour, part.get("style", "")) == re.findall(colour, other.get("style", ""))
 
 
-def test_only_what_changes_is_stored():
-    still, data = parse(moved())
-    tags = [(still.find(f".//*[@data-part='{part}']").tag, name) for part, name, _ in data["tracks"]]
-    marker, scatter = [("use", "x"), ("use", "y")], [("path", "style"), *3 * [("use", "y"), ("use", "style")]]
-    assert sorted(tags) == sorted([("path", "d"), *marker, *scatter, ("g", sliders.CONTENTS), ("text", sliders.CONTENTS)])
-    assert not any(len(set(map(str, states))) == 1 for _, _, states in data["tracks"])
-    _, data = parse(moved([0.0, 1.0, 0.0, 1.0]))
-    assert all(states[2:] == [0, 1] for _, _, states in data["tracks"])
-
-
 def test_ids_are_unique_in_a_page_and_every_reference_leads_somewhere():
     page = moved().html + moved(alt="another").html
     assert page.startswith(moved().html)  # the same figure gives the same text

@@ -1,8 +1,6 @@
-"""The workflows: actionlint finds nothing, and they run what the Makefile and the command line have."""
+"""The workflows: they run what the Makefile and the command line have, with actions of GitHub only. CI runs actionlint."""
 
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -33,22 +31,6 @@ def test_a_workflow_reads_uses_only_actions_of_github_itself_keeps_no_token_and_
     assert used and all(re.fullmatch(ours, step["uses"]) for step in used)
     checkouts = [step for step in used if step["uses"].startswith("actions/checkout@")]
     assert all(step["with"]["persist-credentials"] is False for step in checkouts)
-
-
-@pytest.mark.skipif(shutil.which("actionlint") is None, reason="no actionlint on the PATH; the workflow CI runs it")
-@each_workflow
-def test_actionlint_finds_nothing(path):
-    command = ["actionlint", "-no-color", "-config-file", str(ROOT / ".github" / "actionlint.yaml"), str(path)]
-    found = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (found.returncode, found.stdout) == (0, "")
-
-
-@each_workflow
-def test_a_command_that_fails_behind_a_pipe_fails_the_job(path):
-    """Only `shell: bash`, said aloud, sets pipefail."""
-    workflow = yaml.safe_load(path.read_text(encoding="utf-8"))
-    piped = [step for step in steps(path) if re.search(r"[^|]\|[^|]", step.get("run", ""))]
-    assert not piped or workflow["defaults"] == {"run": {"shell": "bash"}}
 
 
 @each_workflow

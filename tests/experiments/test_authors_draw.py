@@ -46,16 +46,6 @@ def test_layers_that_are_made_and_overwritten_count(seed, dimension, units, poin
     np.testing.assert_array_equal(authors_draw.fresh(40, dimension), on_sphere(40, dimension).double().numpy())
 
 
-def test_students_of_figure_1a_learn_from_a_teacher_drawn_apart():
-    small = dict(learning_rate=1e-4, steps=1, record=[0], dimension=2, points=20, precise=True)
-    student = piecewise_linear.students([2.0], [0.0], [100], authors=True, teacher_seed=15, **small).isel(member=0)
-    drawn = authors_draw.problem(100, 2, 50, 3, 20, teacher_seed=15)
-    np.testing.assert_array_equal(student.x, drawn.x)
-    np.testing.assert_array_equal(student.y, drawn.y)
-    np.testing.assert_allclose(student.w[0], 2 * drawn.w)
-    np.testing.assert_allclose(student.a[0], 2 * drawn.a)
-
-
 def test_distances_start_from_their_draws_and_are_tested_on_theirs():
     found = piecewise_linear.distances([0.3], [0.5], [101], steps=3, record=[0, 3], authors=True)
     drawn = authors_draw.problem(101)

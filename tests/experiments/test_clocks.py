@@ -70,11 +70,6 @@ def test_networks_descend_and_turn_as_in_a_plain_loop(name, optimizer):
         np.testing.assert_allclose(last.moved, moved, rtol=1e-3)
 
 
-def test_the_learning_rate_rises():
-    assert [clocks._rising(step, 4) for step in (0, 1, 3, 9)] == [1 / 16, 1 / 4, 1, 1]
-    assert clocks._rising(0, 0.0) == 1
-
-
 def test_a_network_with_its_own_switches_is_itself():
     own = {name: value[0] for name, value in LeNet().initialize(0).items()}
     points = torch.randn(5, 1, 28, 28)

@@ -68,14 +68,6 @@ def test_under_normalization_alpha_is_a_learning_rate_of_the_first_layer(monkeyp
     assert np.abs(plain[-1] - plain[0]).max() > 1e-2
 
 
-def test_a_network_is_the_same_whatever_trains_beside_it():
-    found = images.photographs([4.0, 0.5], [7, 3], **FILTERS)
-    assert all(values.dims[0] == "member" for values in found.values())  # so that a batch can be split into cases
-    alone = images.photographs([0.5], [3], **FILTERS)
-    for name in ("filter", "loss", "test_accuracy"):
-        np.testing.assert_allclose(found[name].isel(member=1), alone[name].isel(member=0), rtol=1e-5)
-
-
 def test_pictures_are_standardized_by_colour():
     (train, labels), (test, _), origin = images._pictures(30, 7)
     assert (

@@ -27,11 +27,6 @@ def test_signals_are_those_of_the_data_module(kind):
     np.testing.assert_array_equal(inputs, wanted)
 
 
-def test_one_length_is_refused():
-    with pytest.raises(ValueError, match="2 targets: want two"):
-        experiments.signals("nlgp", 8, (2.0,), 3.0, 40, 0)
-
-
 def test_fields_descend_as_a_plain_loop_does():
     found = experiments.receptive_fields(neurons=3, bias=True, learning_rate=0.3, steps=4, batch=30, sites=8, trials=2, seed=5)
     draw = experiments.signals("nlgp", 8, (2.0, 1.0), 3.0, 30, seed=5, dtype="float32")
@@ -46,15 +41,6 @@ def test_fields_descend_as_a_plain_loop_does():
         np.testing.assert_allclose(found.b[m, -1], b.detach(), rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(found.ipr, inverse_participation_ratio(found.w.values))
     assert found.w.dims == ("trial", "step", "neuron", "site")
-
-
-def test_a_long_run_keeps_what_short_records_of_it_say():
-    found = experiments.to_rest(xi=(1.0, 2.0), gain=3.0, bias=True, steps=80, neurons=3, seed=2)
-    same = {"neurons": 3, "xi": (1.0, 2.0), "bias": True, "learning_rate": 1.2, "steps": 80, "record": [0, 40, 80], "seed": 2}
-    whole = experiments.receptive_fields(**same).isel(trial=0)
-    np.testing.assert_allclose(found.ipr.sel(share=[0, 0.5, 1]), whole.ipr, rtol=1e-5)
-    np.testing.assert_allclose(found.w, whole.w[-1], rtol=1e-6)
-    assert found.sizes == {"share": 41, "neuron": 3, "site": 40} and found.steps == 80
 
 
 def test_networks_of_several_sizes_learn_as_each_would_alone():

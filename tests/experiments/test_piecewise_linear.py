@@ -51,14 +51,6 @@ def test_students_start_at_zero_with_their_delta_and_learn_from_their_teacher():
     assert set(np.abs(a)) == {1}
 
 
-def test_a_student_is_as_if_alone_and_a_seed_draws_its_points():
-    both = experiments.students([0.5, 2.0, 2.0], [0.4, -0.7, -0.7], [5, 5, 6], **SMALL)
-    np.testing.assert_array_equal(both.x[0], both.x[1])
-    assert not np.allclose(both.x[1], both.x[2])
-    alone = experiments.students(2.0, -0.7, 5, **SMALL)
-    xr.testing.assert_identical(both.isel(member=[1]).drop_vars("member"), alone.drop_vars("member"))
-
-
 @pytest.fixture(scope="module")
 def states():
     """Two students of the plane whose weights are kept."""
@@ -108,13 +100,6 @@ def test_the_stored_plane_is_labelled_and_part_of_the_paper_s():
     assert set(np.logspace(-1, 0.3, 17)[::2]) <= set(found.tau.values) and set(np.linspace(-1, 1, 9)) <= set(found.delta.values)
     assert found.done.sum() >= 162 and found.attrs["cases"] == 4624 == experiments.RUNS[0].source["networks"]
     assert np.isfinite(found.kernel.where(found.done, 0)).all()
-
-
-def test_wide_networks_turn_less():
-    found = [experiments.widths(h, [0, 0.5], [0.0], [0, 1], steps=200) for h in (20, 80)]
-    assert found[0].turned.dims == ("seed", "p", "q")
-    assert (found[0].left < 0.3).all() and (found[1].left < 0.3).all()
-    assert (found[1].turned < 0.6 * found[0].turned).sel(p=0).all()
 
 
 def test_a_neuron_needs_its_twin():

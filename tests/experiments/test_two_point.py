@@ -157,15 +157,6 @@ def test_digits_are_trained_as_the_authors_do(monkeypatch, name, optimizer, rate
     assert float(abs(seen[-1] - seen[0]).max()) > 0.01 * float(seen[0].max())
 
 
-def test_convolutional_networks_of_a_seed_are_those_of_one_trial():
-    found = experiments.convolutional([5, 2], epochs=6, every=3)
-    setting = replace(TABLE_1["convolutional"], epochs=6)
-    for member, seed in enumerate((5, 2)):
-        alone = experiments.dynamics(setting, every=3, seed=seed).isel(trial=0)
-        for name in ("loss", "dh2", "dy2", "w"):
-            np.testing.assert_allclose(found[name].isel(member=member), alone[name], rtol=1e-5)
-
-
 def test_settings_make_the_networks_of_the_paper():
     assert TABLE_1["shallow"].network().depth == 2 and TABLE_1["narrow"].network().widths[1] == 50
     assert TABLE_1["skip"].network().skip and TABLE_1["dropout"].network().dropout == 0.1

@@ -99,13 +99,6 @@ def test_a_network_that_obeys_eq_6_is_explained_in_full_with_its_constants():
         )  # ¼ of Eq. 17 in the flow, ½ in the clock of Eq. 7
 
 
-def test_shares_are_signed():
-    half = {f"force_{one}": ("between", [1.0, 1.0]) for one in "hy"} | {f"speed_{one}": ("between", [2.0, 1.0]) for one in "hy"}
-    found = xr.Dataset(half | {f"along_{one}": ("between", [-1.0, 1.0]) for one in "hy"})
-    found = experiments.assessed(found)
-    assert float(found.share_h) == 0.0 and found.tau_h.values.tolist() == [-0.5, 0.5]
-
-
 def test_assumption_watches_what_dynamics_watches():
     found = experiments.assumption(SMALL, trials=2, records=4)
     assert found.sizes == {"trial": 2, "step": 5, "between": 4} and found.step.values.tolist() == [0, 10, 20, 30, 40]

@@ -7,7 +7,6 @@ import pytest
 import xarray as xr
 
 from lib import data
-from lib.experiments import two_point_maps as maps
 from lib.experiments import two_point_scores as scores
 from lib.theory import two_point
 from lib.theory.two_point import CURVES, Pair
@@ -106,8 +105,3 @@ def test_digit_matrices_are_those_of_the_authors_code(monkeypatch):
     np.testing.assert_allclose(matrices["trained"][i, j], distance2[:, 1].mean(0))
     np.testing.assert_allclose(matrices["untrained"][j, i] ** 2, distance2[:, 0].mean(0))
     assert np.array_equal(matrices["labels"], labels[:, None] != labels)
-
-
-def test_rising_keeps_the_displacements_between_a_tenth_and_nine_tenths():
-    found = xr.Dataset({"dy2": ("step", [0.0, 0.02, 0.2, 0.4, 0.52])}, {"between": [0.5, 1.5, 2.5, 3.5]})
-    assert maps.rising(found).between.values.tolist() == [1.5, 2.5]

@@ -3,16 +3,12 @@
 import numpy as np
 import pytest
 import torch
+from observing import everything
 
 from lib.networks import Convolutional, Dense
-from lib.training import descent, half_squared_error, train
+from lib.training import train
 
 RATES = np.array([0.02, 0.3, 0.1, 0.05, 0.2])
-
-
-def weights(parameters, outputs, hidden):
-    seen = parameters | {"outputs": outputs} | {f"hidden{i}": h for i, h in enumerate(hidden)}
-    return {name: (tuple(f"{name}{axis}" for axis in range(1, each.ndim)), each) for name, each in seen.items()}
 
 
 def data(points, *members):
@@ -60,8 +56,9 @@ def test_who_goes_on_is_the_same_on_a_cpu_bitwise_without_adam(name, method, dty
     network, method, (inputs, targets) = NETWORKS[name], METHODS[method], data(12, *[5] * own)
     parameters = network.initialize(0, 5, dtype=dtype)
     rates = RATES / (10 if "optimizer" in method else 3)
-    settings = {"learning_rate": rates, "steps": 24, "record": np.arange(0, 25, 3), "observe": weights, "layers": None} | method
+    settings = {"learning_rate": rates, "steps": 24, "record": np.arange(0, 25, 3)} | method
     settings |= {"test": (inputs[..., :9, :], targets[..., :9, :]), "metrics": {"far": lambda y, t: (y - t).abs().amax((-1, -2))}}
+    settings |= {"observe": everything, "layers": None}
     free = train(network, parameters, inputs, targets, **settings)
     for leaving in (1, 3, 4):  # one of five goes on alone
         bound = float(np.sort(free.test_far.min("step"))[leaving])
@@ -71,55 +68,6 @@ def test_who_goes_on_is_the_same_on_a_cpu_bitwise_without_adam(name, method, dty
         rtol = 0 if "optimizer" not in method else 1e-4 if dtype == torch.float32 else 1e-11
         assert_stopped(found, free, [int(row.argmax()) if row.any() else None for row in below], rtol)
         assert np.sum(found.stopped >= 0) == leaving
-
-
-def test_losses_may_know_members_by_their_places():
-    """As in f = τ · network: with the τ of each member."""
-    network, (inputs, targets) = Dense((3, 7, 2), "tanh"), data(7)
-    scale = torch.tensor([1.0, 2.0, 3.0, 0.5]).view(-1, 1, 1).double()
-
-    def loss(outputs, targets):
-        return half_squared_error(scale * outputs, targets)
-
-    settings = {"learning_rate": 0.05, "optimizer": "adam", "steps": 20, "loss": loss}
-    parameters = network.initialize(0, 4, dtype=torch.float64)
-    free = train(network, parameters, inputs, targets, **settings)
-    bound = float(np.sort(free.loss.min("step"))[2])
-    found = train(network, parameters, inputs, targets, stop_below=bound, **settings)
-    below = free.loss.values < bound
-    assert_stopped(found, free, [int(row.argmax()) if row.any() else None for row in below], 1e-11)
-
-
-def test_nothing_is_computed_for_those_who_have_left(monkeypatch):
-    network, (inputs, targets) = Dense((3, 7, 2), "tanh"), data(7, 5)
-    sizes, drawn, before = [], [], descent.call
-
-    def call(network, parameters, data, *rest):
-        sizes.append((len(parameters["weight1"]), len(data.inputs)))
-        return before(network, parameters, data, *rest)
-
-    monkeypatch.setattr(descent, "call", call)
-
-    def draw(member, step):
-        drawn.append((step, member))
-        return np.ones((2, 3)), np.ones((2, 2))
-
-    at = {2: [1], 4: [4], 6: [0, 3]}
-
-    def stop_when(seen):
-        return np.isin(np.arange(5), at.get(next(steps), []))
-
-    steps = iter(range(0, 10))
-    rates = [0.1, 0.1, 0.1, 0.1, 0.1]
-    found = train(
-        network, network.initialize(0, 5), inputs, targets, learning_rate=rates, steps=9, draw=draw, stop_when=stop_when
-    )
-    assert found.stopped.values.tolist() == [6, 2, -1, 6, 4]
-    inside = {step: {m for s, m in drawn if s == step} for step in range(9)}
-    assert [inside[step] for step in (1, 2, 4)] == [{0, 1, 2, 3, 4}, {0, 2, 3, 4}, {0, 2, 3}]
-    assert all(len(inside[step]) == 2 and 2 in inside[step] for step in (6, 7, 8))  # with one that has stopped
-    assert all(members == own for members, own in sizes[1::2])  # while looking, at data of their own
-    assert sizes[-1] == (2, 2)
 
 
 @pytest.mark.parametrize(

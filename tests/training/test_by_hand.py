@@ -47,15 +47,6 @@ def test_gradients_are_those_of_automatic_differentiation(activation, bias, loss
     assert torch.equal(ours.data.inputs, data[0]) and torch.equal(ours.data.targets, data[1])
 
 
-@pytest.mark.parametrize("shape", [(2, 5, 1), (2, 1, 3), (2, 4, 3)], ids=str)
-def test_targets_that_do_not_fit_are_refused(shape):
-    """Those that are drawn at a step were not seen before."""
-    one = stack(Dense((4, 7, 3), "tanh"), 2, True, half_squared_error)
-    one.data = Data(one.data.inputs, torch.zeros(shape, dtype=torch.float64), True)
-    with pytest.raises(ValueError, match="do not fit"):
-        one.advance(1)
-
-
 def test_what_is_not_written_out_goes_another_way():
     class Other(Dense):
         """May answer differently."""

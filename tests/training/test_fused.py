@@ -10,6 +10,7 @@ import pytest
 import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from observing import everything
 
 from lib.networks import Convolutional, Dense
 from lib.training import descent, fused, half_squared_error, loop, train, two_layer
@@ -113,12 +114,8 @@ def test_denormal_numbers_are_flushed(dtype, path, monkeypatch):
     for i, name in enumerate(("weight2", "weight4")):
         parameters[name][:, 0] = smallest / 2 ** (i + 3)
 
-    def observe(parameters, outputs, hidden):
-        seen = parameters | {"outputs": outputs} | {f"hidden{i}": h for i, h in enumerate(hidden)}
-        return {name: (tuple(f"{name}{axis}" for axis in range(1, each.ndim)), each) for name, each in seen.items()}
-
     inputs, targets = np.array([[-1.0], [1.0]]), np.array([[smallest**0.3], [0.0]])
-    settings = {"learning_rate": 0.1, "steps": 5, "observe": observe, "layers": None, "record": [1, 5]}
+    settings = {"learning_rate": 0.1, "steps": 5, "observe": everything, "layers": None, "record": [1, 5]}
     found = train(network, parameters, inputs, targets, **settings)
     for name, values in found.data_vars.items():
         assert not np.any((values != 0) & (np.abs(values) < smallest)), name

@@ -1,11 +1,14 @@
 """Training against a loop of torch.optim for each member; records, early stop, divergence; members do not feel each other."""
 
+from unittest.mock import MagicMock
+
 import numpy as np
 import pytest
 import torch
 import xarray as xr
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from observing import everything
 from torch.nn import functional
 
 from lib.networks import ACTIVATIONS, Committee, Convolutional, Dense, Transformer
@@ -27,13 +30,6 @@ def data(points, *members, seed=0):
 
 def squared(outputs, targets):
     return 0.5 * torch.mean(torch.sum((outputs - targets) ** 2, dim=1))
-
-
-def weights(parameters, outputs, hidden):
-    """Observe all parameters and outputs."""
-    return {"outputs": (("point", "output"), outputs)} | {
-        name: (tuple(f"{name}_{axis}" for axis in range(1, value.ndim)), value) for name, value in parameters.items()
-    }
 
 
 LOSSES = {half_squared_error: squared, cross_entropy: functional.cross_entropy}
@@ -92,7 +88,7 @@ def plain(
 
 def assert_plain(network, parameters, inputs, targets, own=False, each=lambda m: {}, **method):
     """Train all members and compare each with the plain loop, in which `each` changes its arguments; return what was found."""
-    found = train(network, parameters, inputs, targets, observe=weights, **method)
+    found = train(network, parameters, inputs, targets, observe=everything, **method)
     for m in range(found.sizes["member"]):
         x, y = (inputs[m], targets[m]) if own else (inputs, targets)
         mine = {name: value[m] for name, value in parameters.items()}
@@ -195,7 +191,7 @@ def test_weight_decay_does_not_enter_the_momentum():
     """As Loshchilov & Hutter's SGDW, and unlike torch's SGD: θ ← (1 − λη) θ − η v."""
     network, (inputs, targets) = NETWORKS["dense"], data(4)
     parameters = network.initialize(1, 1, dtype=torch.float64)
-    settings = {"learning_rate": 0.05, "momentum": 0.9, "observe": weights}
+    settings = {"learning_rate": 0.05, "momentum": 0.9, "observe": everything}
     found = train(network, parameters, inputs, targets, weight_decay=2.0, steps=3, **settings)
     theta, speed = {name: value[0] for name, value in parameters.items()}, {name: 0.0 for name in parameters}
     for _ in range(3):
@@ -228,10 +224,7 @@ def test_observables_metrics_and_a_test_set(name, method, own):
     def far(outputs, targets):
         return (outputs - targets).abs().amax((-1, -2))
 
-    def observe(parameters, outputs, hidden):
-        return weights(parameters, outputs, hidden) | {f"h{i}": (("point", f"unit{i}"), h) for i, h in enumerate(hidden)}
-
-    settings = {"learning_rate": 0.1, "steps": 4, "record": [0, 1, 4], "observe": observe, "layers": (1, 0)} | method
+    settings = {"learning_rate": 0.1, "steps": 4, "record": [0, 1, 4], "observe": everything, "layers": (1, 0)} | method
     found = train(network, parameters, inputs, targets, metrics={"far": far}, test=test, **settings)
     without = train(network, parameters, inputs, targets, **settings)
     assert found.drop_vars(["far", "test_loss", "test_far"]).identical(without)
@@ -244,7 +237,7 @@ def test_observables_metrics_and_a_test_set(name, method, own):
             np.testing.assert_allclose(found[f"{prefix}far"][m, i], far(outputs, y), rtol=1e-12)
             if not prefix:
                 for layer, h in enumerate(hidden):
-                    np.testing.assert_allclose(found[f"h{layer}"][m, i], h, rtol=1e-12)
+                    np.testing.assert_allclose(found[f"hidden{layer}"][m, i], h, rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -281,11 +274,11 @@ def test_what_is_passed_in_stays_as_it_is():
 def test_records_are_a_part_of_all_records(optimizer, record):
     network, (inputs, targets) = NETWORKS["dense"], data(5)
     parameters = network.initialize(0, 2)
-    settings = {"learning_rate": 0.05, "steps": 7, "optimizer": optimizer, "observe": weights}
-    everything = train(network, parameters, inputs, targets, **settings)
+    settings = {"learning_rate": 0.05, "steps": 7, "optimizer": optimizer, "observe": everything}
+    dense = train(network, parameters, inputs, targets, **settings)
     some = train(network, parameters, inputs, targets, record=record, **settings)
     assert some.step.values.tolist() == list(record)
-    assert some.identical(everything.sel(step=some.step.values))
+    assert some.identical(dense.sel(step=some.step.values))
 
 
 @given(steps=st.integers(1, 100_000), count=st.integers(2, 300))
@@ -315,7 +308,7 @@ def test_members_of_one_seed_share_their_batches_and_masks():
 def test_a_member_that_diverges_is_reported_with_its_last_state_and_the_others_go_on(name, method):
     network, (inputs, targets) = NETWORKS[name], data(4)
     parameters = network.initialize(0, 3, dtype=torch.float64)
-    settings = {"steps": 40, "observe": weights} | method
+    settings = {"steps": 40, "observe": everything} | method
     found = train(network, parameters, inputs, targets, learning_rate=[0.01, 1e4, 0.02], **settings)
     lost = np.flatnonzero(~np.isfinite(found.loss[1]))
     assert found.diverged.values.tolist() == [-1, lost[0], -1] and lost[0] > 0
@@ -339,7 +332,7 @@ def test_one_member_is_bitwise_the_same_among_many(name, method):
     own = "batch_size" in method
     network, (inputs, targets) = NETWORKS[name], data(10, *[5] * own)
     parameters = network.initialize(3, 5, dtype=torch.float64)
-    settings = {"learning_rate": 0.03, "steps": 6, "observe": weights, "seed": 1} | method
+    settings = {"learning_rate": 0.03, "steps": 6, "observe": everything, "seed": 1} | method
     many = train(network, parameters, inputs, targets, **settings)
     for few in (1, 3):
         x, y = (inputs[:few], targets[:few]) if own else (inputs, targets)
@@ -362,7 +355,8 @@ def test_one_member_is_bitwise_the_same_among_many(name, method):
 def test_any_member_is_bitwise_the_same_alone(seed, widths, activation, points, members, batch, optimizer, dtype):
     network, (inputs, targets) = Dense((3, *widths, 2), activation), data(points, seed=seed)
     parameters = network.initialize(seed, members, dtype=dtype)
-    settings = {"learning_rate": 0.01, "steps": 4, "observe": weights, "optimizer": optimizer, "batch_size": min(batch, points)}
+    settings = {"learning_rate": 0.01, "steps": 4, "observe": everything, "optimizer": optimizer}
+    settings["batch_size"] = min(batch, points)
     many = train(network, parameters, inputs, targets, **settings)
     for few in (1, 2):
         found = train(network, {key: value[:few] for key, value in parameters.items()}, inputs, targets, **settings)
@@ -377,7 +371,7 @@ def test_a_member_with_one_output_is_bitwise_the_same_alone(widths, points):
     """Here the library for matrix products multiplies one matrix in another order than each of many."""
     network, (inputs, targets) = Dense(widths), data(points)
     parameters = network.initialize(0, 3, dtype=torch.float64)
-    settings = {"learning_rate": 0.01, "steps": 9, "optimizer": "adam", "observe": weights}
+    settings = {"learning_rate": 0.01, "steps": 9, "optimizer": "adam", "observe": everything}
     many, alone = (
         train(network, {key: value[:m] for key, value in parameters.items()}, inputs[:, : widths[0]], targets[:, :1], **settings)
         for m in (3, 1)
@@ -390,7 +384,7 @@ def test_the_number_of_threads_does_not_matter(monkeypatch):
     for threads in (1, 2, 7):
         monkeypatch.setattr(loop, "cpu_count", lambda threads=threads: threads)
         parameters = network.initialize(3, 6)
-        runs.append(train(network, parameters, inputs, targets, learning_rate=0.05, steps=30, observe=weights))
+        runs.append(train(network, parameters, inputs, targets, learning_rate=0.05, steps=30, observe=everything))
     assert runs[0].identical(runs[1]) and runs[0].identical(runs[2])
 
 
@@ -398,7 +392,7 @@ def test_the_number_of_threads_does_not_matter(monkeypatch):
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_gpu_agrees_with_the_cpu_to_rounding(name):
     network, (inputs, targets) = NETWORKS[name], data(10)
-    settings = {"learning_rate": 0.03, "steps": 12, "observe": weights, "batch_size": 4}
+    settings = {"learning_rate": 0.03, "steps": 12, "observe": everything, "batch_size": 4}
     runs = []
     for device in ("cpu", "cuda"):
         parameters = network.initialize(3, 5, dtype=torch.float64, device=device)
@@ -417,7 +411,7 @@ GOOD = {
     "learning_rate": 0.1,
     "steps": 10,
 }
-RATE = "want one positive number, or one for each of 2 members"
+RATE = "want one number, or one for each of 2 members"
 RECORD = "record must be whole steps that ascend, from 0 to 10 at most"
 NAMES = "weight1, bias1, weight2, bias2"
 
@@ -451,19 +445,6 @@ def test_bad_input_gets_one_clear_error(change, message):
         train(NETWORK, **(GOOD | change))
 
 
-class Counter:
-    """A bar that counts."""
-
-    n = 0
-
-    def __enter__(self): ...
-
-    def __exit__(self, *error): ...
-
-    def update(self, count):
-        self.n += count
-
-
 @pytest.mark.parametrize(
     "network",
     [Dense((3, 6, 1), "elu"), Dense((3, 6, 1), "relu", bias=False), Dense((3, 6, 5, 1), "elu", dropout=0.3)],
@@ -472,13 +453,14 @@ class Counter:
 def test_chunks_and_members_that_leave_do_not_disturb_each_other(monkeypatch, network):
     inputs, targets = data(5)
     rates = [0.3, 0.2, 0.1, 1e9]  # the last one diverges
-    options = {"learning_rate": rates, "steps": 60, "record": [0, 7, 30, 60], "observe": weights}
+    options = {"learning_rate": rates, "steps": 60, "record": [0, 7, 30, 60], "observe": everything}
     free = train(network, network.initialize(0, 4), inputs, targets[:, :1], **options)
     bound = float(free.loss.sel(step=7)[:3].median()) + 1e-6
     options |= {"stop_when": lambda seen: seen["loss"] < bound}
-    counter = Counter()
-    monkeypatch.setattr(loop, "progress_bar", lambda *args, **kwargs: counter)
+    bar = MagicMock()
+    monkeypatch.setattr(loop, "progress_bar", lambda *args, **kwargs: bar)
     found = train(network, network.initialize(0, 4), inputs, targets[:, :1], **options)
-    assert counter.n == 4 * 60 and found.diverged[3] > 0 and 7 in found.stopped
+    assert sum(call.args[0] for call in bar.update.call_args_list) == 4 * 60
+    assert found.diverged[3] > 0 and 7 in found.stopped
     monkeypatch.setattr(loop._Pace, "advance", lambda pace, stack, steps: stack.advance(steps))
     assert found.identical(train(network, network.initialize(0, 4), inputs, targets[:, :1], **options))

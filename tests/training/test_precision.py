@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from observing import everything
 
 from lib.kernels import kernel_distance, ntk
 from lib.networks import Committee, Dense
@@ -47,12 +48,8 @@ def trained(name, start, dtype):
     """Return the parameters after `STEPS` steps from a start."""
     network, data, options = WORKLOADS[name]
     parameters = {key: value.to(dtype) for key, value in start.items()}
-    found = train(network, parameters, *data, steps=STEPS, record=[STEPS], observe=_parameters, **options)
+    found = train(network, parameters, *data, steps=STEPS, record=[STEPS], observe=everything, **options)
     return {key: torch.tensor(found[key].values[:, 0]) for key in start}
-
-
-def _parameters(parameters, outputs, hidden):
-    return {name: (tuple(f"{name}{i}" for i in range(value.ndim - 1)), value) for name, value in parameters.items()}
 
 
 def length(parameters):
@@ -91,21 +88,3 @@ def test_training_refuses_what_would_stay_at_zero():
     zero = {key: torch.zeros_like(value) for key, value in start.items()}
     train(network, zero, *data, steps=1, **options)
     train(network, {key: value.double() for key, value in start.items()}, *data, steps=1, **options)
-
-
-def test_kernel_distances_of_single_precision_have_a_floor_of_rounding_squared():
-    """The same parameters in both precisions; then a change of known size."""
-    network = WORKLOADS["three layers of tanh"][0]
-    start, points = network.initialize(0, dtype=torch.float64), torch.tensor(INPUTS[:16])
-    near = {
-        name: value * (1 + 1e-5 * torch.randn(value.shape, generator=torch.Generator().manual_seed(1)))
-        for name, value in start.items()
-    }
-    double, moved = (ntk(network, parameters, points)[0] for parameters in (start, near))
-    single, moved_single = (
-        ntk(network, {name: value.float() for name, value in parameters.items()}, points)[0] for parameters in (start, near)
-    )
-    assert single.dtype == torch.float32
-    floor, apart = float(kernel_distance(double, single)), float(kernel_distance(double, moved))
-    assert 0 < floor < 1e-13 < 1e-12 < apart < 1e-9
-    np.testing.assert_allclose(float(kernel_distance(single, moved_single)), apart, rtol=3 * EPS / np.sqrt(apart))

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lib.networks import Dense
-from lib.training import half_squared_error, train, two_layer
+from lib.training import half_squared_error, train
 
 
 def plain_loop(parameters, inputs, targets, rate_w, rate_a, steps):
@@ -71,19 +71,3 @@ def test_a_neuron_at_its_kink_rests():
     assert found.a[0, 0, 2] == parameters["weight2"][0, 0, 2]
     w, _ = plain_loop({name: value[0] for name, value in parameters.items()}, inputs, targets, 0.1, 0.1, 5)
     np.testing.assert_allclose(found.w[0, 0], w, rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.parametrize("own", [False, True])
-def test_all_members_in_one_batched_program(own):
-    """As on a GPU, where one stack holds all members."""
-    network, parameters, inputs, targets = problem(3, 4, 30, 5, 8, own)
-    rates = {"weight1": np.full(4, 0.05), "weight2": np.full(4, 0.03)}
-    together = two_layer.Stack(parameters, inputs, targets, rates)
-    together._advance_batched(20)
-    loss, found, outputs, hidden = together.look((0,))
-    again = train(network, parameters, inputs, targets, learning_rate=rates, steps=20, record=[20], observe=final, layers=0)
-    np.testing.assert_allclose(found["weight1"], again.w[:, 0], rtol=1e-9)
-    np.testing.assert_allclose(loss, again.loss[:, 0], rtol=1e-9)
-    points = inputs if own else inputs.expand(4, *inputs.shape)
-    np.testing.assert_allclose(hidden[0], torch.relu(points @ found["weight1"].mT), rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(outputs, hidden[0] @ found["weight2"].mT, rtol=1e-9, atol=1e-12)
