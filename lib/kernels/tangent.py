@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lib.checks import numbers, optional, size, slope, squares, takes
+from lib.checks import numbers, slope, squares, takes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -31,20 +31,14 @@ def _tensors(name: str, value: Mapping[str, "Tensor"]) -> dict[str, "Tensor"]:
     return {key: _as_given(f"{name}[{key!r}]", part.detach()) for key, part in value.items()}
 
 
-@takes(parameters=_tensors, inputs=_as_given, block=optional(size))
-def ntk(
-    network: Callable,
-    parameters: Mapping[str, "Tensor"],
-    inputs: "ArrayLike | Tensor",
-    full: bool = False,
-    block: int | None = None,
-) -> "Tensor":
+@takes(parameters=_tensors, inputs=_as_given)
+def ntk(network: Callable, parameters: Mapping[str, "Tensor"], inputs: "ArrayLike | Tensor", full: bool = False) -> "Tensor":
     r"""Return each member's tangent kernel, :math:`K_{ij} = \sum_o \nabla_\theta f_o(x_i)^\top\,\nabla_\theta f_o(x_j)`.
 
     Each point passes through the network alone. A network of dense layers and convolutions of images, one that says that its
     `points_apart` do not see each other, is taken layer by layer (`lib.kernels.layers`), any other by its Jacobian. Memory holds
-    the kernels and the derivatives of two blocks of points. Training may bring neurons to rest at a kink of their nonlinearity;
-    there rounding decides their slopes, and the kernel with them.
+    the kernels and the derivatives of two blocks of points, 256 MiB each. Training may bring neurons to rest at a kink of their
+    nonlinearity; there rounding decides their slopes, and the kernel with them.
 
     Parameters
     ----------
@@ -53,7 +47,6 @@ def ntk(
     parameters : by name, (members, ...); the result has their device and precision
     inputs : (n, ...) for all members or (members, n, ...); `network.input_ndim` tells which (2 where it has none)
     full : give all pairs of outputs, points in the outer and outputs in the inner order, instead of the trace over outputs
-    block : points to a block; by default as many as fit into 256 MiB
 
     Returns
     -------
@@ -96,11 +89,12 @@ def ntk(
 
     each = [{name: value[m] for name, value in parameters.items()} for m in range(members)]
     written_out = getattr(network, "outputs", np.inf) * sum(value.nbytes for value in each[0].values())  # bytes of a point
-    if block is None and inputs.shape[1] * written_out > BLOCK_BYTES:
+    block = inputs.shape[1]
+    if block * written_out > BLOCK_BYTES:
         block = max(1, BLOCK_BYTES // sum(part.nbytes for factor in factors(each[0], inputs[0, :1]) for part in factor))
     kernels = []
     for one, points in zip(each, inputs, strict=True):
-        blocks = points.split(block or len(points))
+        blocks = points.split(block)
         tiles = [[None] * len(blocks) for _ in blocks]
         for i, these in enumerate(blocks):
             left = factors(one, these)
