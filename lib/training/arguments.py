@@ -34,14 +34,13 @@ def count_members(network: Network, parameters: Mapping[str, Tensor]) -> int:
     return members
 
 
-def test_points(network: Network, test: tuple | None, members: int, like: Tensor) -> Data | None:
+def test_points(network: Network, test: tuple | None, members: int, like: Tensor, loss: Loss) -> Data | None:
     """Return the points at which the members are tested, or None."""
     if test is None:
         return None
-    if not isinstance(test, tuple | list) or len(test) != 2:
-        raise ValueError(f"test is {type(test).__name__}: want inputs and targets, two arrays")
     try:
-        return points(network, *test, members, like)
+        inputs, targets = test
+        return points(network, inputs, targets, members, like, loss)
     except (TypeError, ValueError) as error:
         raise ValueError(f"test: {error}") from None
 
@@ -53,7 +52,9 @@ def _tensor(name: str, value: Tensor | np.ndarray, like: Tensor) -> Tensor:
         raise TypeError(f"{name} is of type {type(value).__name__}: want numbers, a tensor or an array") from None
 
 
-def points(network: Network, inputs: Tensor | np.ndarray, targets: Tensor | np.ndarray, members: int, like: Tensor) -> Data:
+def points(
+    network: Network, inputs: Tensor | np.ndarray, targets: Tensor | np.ndarray, members: int, like: Tensor, loss: Loss
+) -> Data:
     """Bring points and targets to the device of `like` and, unless they are tokens or labels, to its precision."""
     inputs, targets = _tensor("inputs", inputs, like), _tensor("targets", targets, like)
     point = network.point
@@ -71,6 +72,7 @@ def points(network: Network, inputs: Tensor | np.ndarray, targets: Tensor | np.n
     for name, data in (("inputs", inputs), ("targets", targets)):
         if not torch.isfinite(data).all():
             raise ValueError(f"{name} must be finite")
+    _check_targets(loss, targets, own, network.outputs)
     if network.tokens is None:
         return Data(inputs.to(like.dtype), targets, own)
     if inputs.is_floating_point() or inputs.min() < 0 or inputs.max() >= network.tokens:
@@ -78,19 +80,15 @@ def points(network: Network, inputs: Tensor | np.ndarray, targets: Tensor | np.n
     return Data(inputs.long(), targets, own)
 
 
-def check_targets(loss: Loss, data: Data | None, outputs: int) -> None:
+def _check_targets(loss: Loss, targets: Tensor, own: bool, outputs: int) -> None:
     """Refuse targets that the loss would take for something else."""
-    if data is None:
-        return
-    found, count = tuple(data.targets.shape[data.own :]), data.points
+    found = tuple(targets.shape[own:])
+    said, count = f"targets are {found} for each member", found[0]
     if loss is half_squared_error and found != (count, outputs):
-        raise ValueError(f"targets are {found} for each member: want ({count}, {outputs}), points and outputs")
-    if loss is cross_entropy:
-        labels = data.targets
-        if found != (count,) or labels.is_floating_point() or labels.min() < 0 or labels.max() >= outputs:
-            raise ValueError(
-                f"targets are {found} for each member: want ({count},) labels, whole numbers from 0 to {outputs - 1}"
-            )
+        raise ValueError(f"{said}: want ({count}, {outputs}), points and outputs")
+    labels = found == (count,) and not targets.is_floating_point() and targets.min() >= 0 and targets.max() < outputs
+    if loss is cross_entropy and not labels:
+        raise ValueError(f"{said}: want ({count},) labels, whole numbers from 0 to {outputs - 1}")
 
 
 def by_parameter(name: str, given: Rates, shapes: Mapping[str, tuple], members: int, check: Check) -> dict[str, np.ndarray]:

@@ -128,15 +128,13 @@ def train(
     members = arguments.count_members(network, parameters)
     parameters = {name: parameters[name].detach() for name in network.shapes()}
     like = next(iter(parameters.values()))
-    data = arguments.points(network, inputs, targets, members, like)
+    data = arguments.points(network, inputs, targets, members, like, loss)
     rates = arguments.by_parameter("learning_rate", learning_rate, network.shapes(), members, partial(positives, least=0))
     decays = arguments.by_parameter("weight_decay", weight_decay, network.shapes(), members, non_negatives)
     decays = decays if any(decay.any() for decay in decays.values()) else None
     method = Method(optimizer, momentum, nesterov, betas, schedule, batch_size, draw, loss, seed)
     method.check(members, data.points)
-    tests = arguments.test_points(network, test, members, like)
-    for each in (data, tests):
-        arguments.check_targets(loss, each, network.outputs)
+    tests = arguments.test_points(network, test, members, like, loss)
     record = np.arange(steps + 1) if record is None else record
     if np.any(record % 1) or record[0] < 0 or record[-1] > steps or np.any(np.diff(record) <= 0):
         raise ValueError(f"record must be whole steps that ascend, from 0 to {steps} at most: there is nothing beyond the run")
