@@ -73,7 +73,7 @@ def test_ntk_of_whole_numbers_and_of_a_parameter_that_is_one_number():
 
 
 @settings(max_examples=30)
-@given(seed=seeds, network=networks, members=st.integers(1, 3), n=st.integers(1, 5), room=st.sampled_from([1, 10**6]))
+@given(seed=seeds, network=networks, members=st.integers(1, 3), n=st.integers(1, 5), room=st.sampled_from([1, 400, 10**6]))
 def test_ntk_is_the_gram_matrix_of_plain_gradients(seed, network, members, n, room):
     rng = np.random.default_rng(seed)
     parameters, inputs = drawn(rng, network, members), torch.tensor(rng.normal(size=(n, 4)))
