@@ -17,11 +17,11 @@ CLAIM = Claim("products/rate", "it grows like $t^2$", "Eq. 7", 0.987654321, 0.95
 OTHER = replace(CLAIM, id="products/other")
 
 
-def render(*claims, mime_type="text/plain", inline=False):
+def render(*claims):
     """Render the outputs that claims leave in a notebook, once they have been through a file."""
     records = (json.loads(json.dumps(claim._repr_mimebundle_()[1])) for claim in claims)
-    datas = (MimeData(mime_type, "any text", output_metadata=record) for record in records)
-    return [box for data in datas for box in boxes.ClaimRenderer.handle_mime(None, data, inline) or [None]]
+    datas = (MimeData("text/plain", "any text", output_metadata=record) for record in records)
+    return [box for data in datas for box in boxes.ClaimRenderer.handle_mime(None, data, False)]
 
 
 def folded(*parts, page="book/products"):
@@ -60,11 +60,6 @@ def test_a_claim_says_why_it_does_not_hold_with_its_formulas_typeset_and_plain_w
     assert box["classes"] == ["claim", "claim-not-decided"]  # class names without a blank
     assert [part.astext() for part in box.findall(nodes.math)] == ["t^2", "n=1", r"\tau", r"\delta>0"]
     assert box["claim"] == "it grows like t²"
-
-
-def test_other_outputs_are_left_to_myst_nb():
-    assert render(CLAIM, mime_type="text/html") == render(CLAIM, inline=True) == [None]
-    assert boxes.ClaimRenderer.handle_mime(None, MimeData("text/plain", "any text"), False) is None
 
 
 def cell(*outputs, lines=3, mode="input", classes=()):

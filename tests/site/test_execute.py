@@ -15,9 +15,10 @@ import torch
 
 from lib import claims
 from lib.__main__ import main
-from lib.site import execute, ledger
+from lib.site import execute
 
 REPOSITORY = Path(__file__).parents[2]
+NOTEBOOKS = ("one", "evidence/one", "two")
 SETTINGS = ("--profile", "paper", "--device", "cpu", "--seed", "7")
 # the cells are 0 title, 1 parameters, 2 injected parameters, 3 claim, 4 print
 CELLS = (
@@ -33,8 +34,9 @@ __import__("atexit").register(print, "a kernel's last words", file=__import__("s
 
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory):
-    """A book of two chapters that have not been executed."""
-    return small_book.write(tmp_path_factory.mktemp("sources") / "book", *CELLS, pages=["what_replicates"])
+    """A book of two chapters, one with an evidence page, that have not been executed."""
+    root = small_book.write(tmp_path_factory.mktemp("sources") / "book", *CELLS, pages=["what_replicates"])
+    return small_book.add_evidence(root, "one", CELLS[0].replace("NAME/sum", "one/more"))
 
 
 def lib(root, *arguments):
@@ -59,7 +61,7 @@ def notebook(root, chapter):
 
 @pytest.fixture(scope="module")
 def executed(sources, tmp_path_factory):
-    """Both chapters, executed for the first time."""
+    """All notebooks, executed for the first time."""
     root = copy(sources, tmp_path_factory)
     return SimpleNamespace(root=root, result=lib(root, "run", *SETTINGS))
 
@@ -76,50 +78,38 @@ def test_run_executes_every_chapter_reads_the_sources_and_writes_the_ledger(exec
     assert [path.name for path in (executed.root / "_build").iterdir()] == ["claims.json"]
     records = json.loads((executed.root / "_build" / "claims.json").read_text())
     found = [[record[key] for key in ("id", "chapter", "profile", "measured", "verdict")] for record in records]
-    assert found == [[f"{name}/sum", name, "paper", 2, "reproduced"] for name in ("one", "two")]
+    assert found == [[name, name[:3], "paper", 2, "reproduced"] for name in ("one/sum", "one/more", "two/sum")]
 
 
 def test_run_sums_up_each_chapter_and_its_log_says_when_one_starts_and_ends_and_nothing_else(executed):
     head, *lines = executed.result.stdout.splitlines()
     assert head.split() == ["notebook", "seconds", "peak", "MiB", *" ".join(claims.VERDICTS).split()]
-    for name, line in zip(("one", "two"), lines, strict=True):
+    for name, line in zip(NOTEBOOKS, lines, strict=True):
         chapter, seconds, peak, *verdicts = line.split()
         assert (chapter, verdicts) == (name, ["1", "0", "0", "0", "0", "0"])
         assert 0.1 < float(seconds) < 60 and 10 < float(peak) < 4000
     said = sorted(re.sub(r"in \d+ s", "in N s", line) for line in executed.result.stderr.splitlines())
-    assert said == [f"{name}: {what}" for name in ("one", "two") for what in ("done in N s; 1 reproduced", "started")]
-
-
-def test_a_chapter_is_its_lesson_and_its_evidence_page(sources, tmp_path_factory):
-    root = small_book.add_evidence(copy(sources, tmp_path_factory), "one", CELLS[0].replace("NAME/sum", "one/more"))
-    assert lib(root, "run", "one", "--lesson").returncode == 0
-    assert [path.name for path in root.rglob("*.ipynb")] == ["one.ipynb"]
-    done = lib(root, "run", "one")
-    assert [line.split()[0] for line in done.stdout.splitlines()] == ["notebook", "one", "evidence/one"]
-    assert [(record["id"], record["chapter"]) for record in ledger.read(root)] == [("one/sum", "one"), ("one/more", "one")]
+    assert said == [f"{name}: {what}" for name in sorted(NOTEBOOKS) for what in ("done in N s; 1 reproduced", "started")]
 
 
 def test_a_failure_is_named_keeps_the_last_good_notebook_and_stops_no_other_chapter(executed, tmp_path_factory):
     root = copy(executed.root, tmp_path_factory)
-    small_book.add_evidence(root, "two", '__import__("os")._exit(1)')
-    for name, old, new in (("one", "measured=1 + 1", "measured=1 + 2"), ("two", "# Chapter two", "# A new title")):
+    changes = {
+        "one": ("1 + 1", "1 + 2"),
+        "evidence/one": ("from lib", '__import__("os")._exit(1)\nfrom lib'),
+        "two": ("# Chapter", "# New"),
+    }
+    for name, change in changes.items():
         path = root / "book" / f"{name}.md"
-        path.write_text(path.read_text().replace(old, new))
-    before, failing = notebook(root, "one"), lib(root, "run", *SETTINGS)
+        path.write_text(path.read_text().replace(*change))
+    before = [notebook(root, name) for name in NOTEBOOKS[:2]]
+    failing = lib(root, "run", *SETTINGS)
     assert failing.returncode == 1
     claim, kernel = [line for line in failing.stdout.splitlines() if line.startswith("failed:")]
     assert claim.startswith("failed: one, cell 3 (from lib import claims): ClaimChanged: claim one/sum is not reproduced")
-    assert kernel.startswith('failed: evidence/two, cell 3 (__import__("os")._exit(1)): the kernel died')
-    assert notebook(root, "one") == before and not list(root.rglob("evidence/*.ipynb"))
-    assert notebook(root, "two")["cells"][0]["source"] == ["# A new title"]
-
-
-def test_report_reads_another_folder(executed, tmp_path, tmp_path_factory, monkeypatch, capsys):
-    shutil.copy(executed.root / "book" / "two.ipynb", tmp_path)
-    monkeypatch.chdir(copy(executed.root, tmp_path_factory))
-    assert main(["report", "--notebooks", str(tmp_path)]) == 0
-    assert capsys.readouterr().out == "1 claims in _build/claims.json\n"
-    assert [record["id"] for record in json.loads(Path("_build/claims.json").read_text())] == ["two/sum"]
+    assert kernel.startswith('failed: evidence/one, cell 3 (__import__("os")._exit(1)): the kernel died')
+    assert [notebook(root, name) for name in NOTEBOOKS[:2]] == before
+    assert notebook(root, "two")["cells"][0]["source"] == ["# New two"]
 
 
 @pytest.mark.parametrize(
@@ -130,7 +120,7 @@ def test_report_reads_another_folder(executed, tmp_path, tmp_path_factory, monke
         (["run", "--output", "_toc.yml"], "_toc.yml is not a folder that files can be written to: File exists"),
         (["build"], "not executed yet: one, two; run `python -m lib run one two` first"),
         (["report", "--notebooks", "nowhere"], "nowhere"),
-        (["pdf"], "_build/html lacks 4 of 4 pages: run `python -m lib build` first"),
+        (["pdf"], "_build/html lacks 5 of 5 pages: run `python -m lib build` first"),
         (["pdf", "--slides"], "_build/html has no slides: run `python -m lib build` first"),
     ],
 )
@@ -157,7 +147,9 @@ def one_line(capsys):
     return said.err
 
 
-def test_chapters_are_selected_in_the_order_of_the_table_of_contents(tmp_path):
-    (tmp_path / "_toc.yml").write_text("root: book/index\nchapters:\n" + "".join(f"  - file: book/{n}.ipynb\n" for n in "bdac"))
-    assert execute.select(tmp_path, ["c", "b", "b"]) == ["b", "c"]
-    assert execute.select(tmp_path, []) == ["b", "d", "a", "c"]
+def test_chapters_are_selected_in_the_order_of_the_contents_with_their_evidence_pages_or_without(tmp_path):
+    files = "".join(f"  - file: book/{name}.ipynb\n" for name in ("b", "d", "a", "evidence/d"))
+    (tmp_path / "_toc.yml").write_text(f"root: book/index\nchapters:\n{files}")
+    assert execute.select(tmp_path, ["a", "b", "b"]) == ["b", "a"]
+    assert execute.select(tmp_path, []) == ["b", "d", "evidence/d", "a"]
+    assert execute.select(tmp_path, [], lesson=True) == ["b", "d", "a"]

@@ -1,7 +1,6 @@
 """Claims on their pages, in the ledger and on the front page."""
 
 import json
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from browsing import LAPTOP, PHONE, ROOT, rows
@@ -104,22 +103,6 @@ def test_the_ledger_is_sorted_and_has_pages(visit):
     assert page.locator(".ledger-pages output").inner_text().startswith("page 2 of") and first.inner_text() != names[0]
     head.get_by_role("button").click()
     assert head.get_attribute("aria-sort") == "descending" and first.inner_text() == names[-1]
-
-
-def test_what_the_ledger_shows_is_in_the_address(visit):
-    page = visit("book/what_replicates.html?verdict=not+reproduced")
-    chapter = f"1. {toc.title(ROOT, toc.chapters(ROOT)[0])}"
-    page.get_by_label("Verdict").select_option("corrected")
-    page.get_by_label("Chapter").select_option(chapter)
-    shown = rows(page).count()
-    assert 0 < shown < len(ledger.read(ROOT))
-    page.get_by_label("Filter", exact=True).fill("rate & ratio")
-    asked = parse_qs(urlsplit(page.evaluate("location.href")).query)
-    assert asked == {"verdict": ["corrected"], "chapter": [chapter], "words": ["rate & ratio"]}
-    page.get_by_label("Filter", exact=True).fill("")
-    page.goto(page.evaluate("location.href"))  # as who gets the link sees it
-    assert (page.get_by_label("Verdict").input_value(), page.get_by_label("Chapter").input_value()) == ("corrected", chapter)
-    assert rows(page).count() == shown
 
 
 def test_on_a_phone_a_row_of_the_ledger_shows_its_verdict(visit):

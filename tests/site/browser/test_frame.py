@@ -28,17 +28,6 @@ def test_the_cards_show_the_chapters_and_lead_there(visit, viewport):
     page.wait_for_url(f"**/{names[-1]}.html")
 
 
-def test_start_reading_and_the_findings_lead_into_the_chapters(visit):
-    page = visit("book/index.html")
-    page.locator(".front-findings li a").first.click()
-    page.wait_for_url("**#*")
-    box = page.locator(page.evaluate("location.hash"))
-    assert box.inner_text().startswith("Corrected")
-    page.go_back()
-    page.locator(".doors .sd-card").first.click()
-    page.wait_for_url("**/primer.html")
-
-
 def test_the_entry_of_a_chapter_is_copied(visit):
     page = visit(f"book/{toc.chapters(ROOT)[0]}.html", permissions=["clipboard-read", "clipboard-write"])
     fold = page.locator(".citing details.cite")
@@ -48,9 +37,3 @@ def test_the_entry_of_a_chapter_is_copied(visit):
     page.wait_for_function("navigator.clipboard.readText().then(text => text.startsWith('@misc{'))")
     copied = page.evaluate("navigator.clipboard.readText()")
     assert f"Version {citing.read(ROOT).version}" in copied and copied.endswith("}")
-
-
-@pytest.mark.parametrize("name", ["index", toc.chapters(ROOT)[0]])
-def test_each_page_ends_with_the_version(visit, name):
-    page = visit(f"book/{name}.html")
-    assert f"Version {citing.read(ROOT).version}" in page.locator(".citing").inner_text()

@@ -67,24 +67,14 @@ def test_a_page_loads_without_errors_and_asks_nobody_else(seen):
     assert (seen.errors, seen.outside, seen.missing) == ([], [], [])
 
 
-def test_every_formula_is_rendered(seen):
-    assert (seen.rendered, seen.misread) == (seen.formulas, 0)
+def test_every_formula_is_rendered_and_every_picture_described(seen):
+    assert (seen.rendered, seen.misread, seen.wordless) == (seen.formulas, 0, 0)
 
 
-def test_a_page_fits_a_phone(seen):
+def test_a_page_fits_a_phone_is_light_and_does_not_jump(seen):
     assert seen.width == PHONE["width"]
-
-
-def test_a_page_is_light(seen):
     assert 150_000 < seen.weight < MOST_BYTES
-
-
-def test_a_page_does_not_jump(seen):
     assert seen.jump < 0.05
-
-
-def test_every_picture_is_described(seen):
-    assert seen.wordless == 0
 
 
 def test_axe_finds_nothing_serious(seen):
@@ -123,14 +113,6 @@ def test_the_theme_switch_changes_the_theme_and_keeps_it(visit):
     assert page.evaluate(theme) == "dark"
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_theme_is_chosen_before_any_file_of_scripts(visit, theme):
-    page = visit("book/index.html", color_scheme=theme)
-    page.route("**/*.js*", lambda route: route.abort())
-    page.reload()
-    assert page.evaluate("document.documentElement.dataset.theme") == theme
-
-
 def test_without_javascript_everything_is_there(visit):
     page = visit("book/what_replicates.html", java_script_enabled=False)
     assert rows(page).count() == len(ledger.read(ROOT))
@@ -144,27 +126,3 @@ def test_without_javascript_everything_is_there(visit):
     fold = chapter.locator("details.behind").first
     fold.locator("summary").press("Enter")
     assert fold.locator("pre").is_visible()
-
-
-def code_points(name):
-    """Read what pyftsubset was given: U+41 or U+41-5A, between commas or lines."""
-    words = re.findall(r"U\+([0-9A-Fa-f]+)(?:-([0-9A-Fa-f]+))?", (ROOT / f"book/_static/fonts/{name}.txt").read_text())
-    return {point for first, last in words for point in range(int(first, 16), int(last or first, 16) + 1)}
-
-
-def test_formulas_and_icons_are_in_the_fonts(site):
-    signs, icons = code_points("signs"), code_points("icons")
-    codes = {}
-    for sheet in site.glob("_static/styles/*.css"):
-        words = sheet.read_text(encoding="utf-8")
-        for names, code in re.findall(r'((?:\.fa-[\w-]+(?::before)?,?)+)\{(?:--fa|content):"\\([0-9a-f]{4})"', words):
-            codes |= {name: int(code, 16) for name in re.findall(r"\.(fa-[\w-]+)", names)}
-    said, shown = set(), set()
-    for path in site.rglob("*.html"):
-        page = BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
-        said |= {sign for formula in page.find_all("math") for sign in formula.get_text()}
-        shown |= {name for icon in page.select(".fas, .fa-solid") for name in icon["class"] if name in codes}
-    assert len(said) > 100
-    assert not {sign for sign in said if ord(sign) not in signs and sign != "\n"}
-    assert len(shown) > 5
-    assert not {name for name in shown if codes[name] not in icons}

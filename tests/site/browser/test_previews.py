@@ -1,8 +1,5 @@
 """Previews: what a link leads to, in a card; by pointer, keyboard and touch."""
 
-import json
-import re
-
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from browsing import LAPTOP, PHONE, serious
@@ -97,27 +94,3 @@ def test_a_first_tap_shows_and_a_second_follows(visit, theme):
     card.wait_for(state="visible")
     link.tap()
     page.wait_for_url("**/references.html#id*")
-
-
-def test_a_tap_on_a_link_without_a_card_follows_it(visit):
-    page = visit("book/products.html", PHONE, has_touch=True)
-    page.evaluate("document.querySelectorAll('.claim details').forEach(part => part.open = true)")
-    link_to(page, "what_replicates.html#").tap()
-    page.wait_for_url("**/what_replicates.html#*")
-
-
-def test_every_link_to_a_target_with_a_card_finds_it(site):
-    scripts = {path.name.split(".")[0]: path.read_text(encoding="utf-8") for path in site.glob("book/*.preview.js")}
-    cards = {name: json.loads(text[len("var preview = ") : -2])["parts"] for name, text in scripts.items()}
-    found, missing = 0, set()
-    texts = {path.stem: path.read_text(encoding="utf-8") for path in site.glob("book/*.html")}
-    sections = {name for text in texts.values() for name in re.findall(r'<span id="([^"]+)"></span><h\d', text)}
-    for stem, text in texts.items():
-        article = re.search(r'<article class="bd-article".*?</article>', text, re.S)[0]
-        for page, name in re.findall(r'<a class="reference \w+" href="(?:(\w+)\.html)?#([^"]+)"', article):
-            if name in cards[page or stem]:
-                found += 1
-            elif name not in sections:
-                missing.add((page or stem, name.split("-")[0]))
-    assert missing <= {("what_replicates", "what_replicates")}  # rows that say what the claim's box says
-    assert found > 500

@@ -1,4 +1,4 @@
-"""A chapter as it is read: code, solutions, contents, formulas and numbers on a phone."""
+"""A chapter as it is read: code, figures to predict, solutions, and formulas on a phone."""
 
 import re
 
@@ -60,25 +60,6 @@ def test_folded_solutions_open(visit, name):
         button.press("Enter")
         inside.wait_for(state="visible")
         assert button.get_attribute("aria-expanded") == "true"
-
-
-@pytest.mark.parametrize("name", ["two_point", "localization"])
-def test_the_contents_follow_the_reader(visit, name):
-    page = visit(f"book/{name}.html")
-    links = page.locator(".page-toc a").evaluate_all("links => links.map(link => link.hash)")
-    assert len(links) > 8
-    for link in [*links, *reversed(links)]:
-        # a place well inside the section, where no heading is in sight
-        page.evaluate(
-            "at => scrollTo({top: scrollY + document.querySelector(at).getBoundingClientRect().top + 60, behavior: 'instant'})",
-            link,
-        )
-        page.wait_for_function(
-            "at => document.querySelector('.page-toc a.active')?.hash === at || "
-            "scrollY + innerHeight >= document.documentElement.scrollHeight - 2",
-            arg=link,
-        )
-    assert page.locator(".page-toc a.active").count() == page.locator(".page-toc a[aria-current]").count() == 1
 
 
 WIDE = """formulas => formulas.filter(box => box.clientWidth).map(box => [

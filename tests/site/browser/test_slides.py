@@ -62,18 +62,6 @@ def test_keys_turn_the_slides_and_the_address_follows(visit, name):
         assert slider.input_value() != before and page.evaluate("Reveal.getState().indexh") == 1
 
 
-def test_a_picture_waits_until_one_has_decided(visit, name):
-    page = deck(visit, name)
-    figure = page.locator("figure.fragment").first
-    if not figure.count():
-        pytest.skip("this deck asks on slides of their own")
-    number = figure.evaluate("figure => [...document.querySelectorAll('section')].indexOf(figure.closest('section'))")
-    page.evaluate(f"Reveal.slide({number})")
-    assert not figure.is_visible()
-    page.keyboard.press("ArrowRight")
-    figure.wait_for(state="visible")
-
-
 def test_on_a_phone_a_deck_is_a_page_with_legible_captions(visit, name):
     page = deck(visit, name, PHONE)
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
