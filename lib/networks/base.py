@@ -74,16 +74,12 @@ def check_labels(outputs: Tensor, labels: Tensor) -> None:
 class Network:
     """What all architectures share: parameters from named shapes, a nonlinearity by name, hidden layers that can be asked for."""
 
-    activation: str
+    activation: str  # of networks that take any
+    depth: int  # the number of hidden layers
     outputs: int
     tokens: int | None = None  # how many there are, if an input is made of tokens 0, 1, … instead of numbers
     broadcasts: ClassVar[bool] = False  # whether a call takes parameters and inputs of many members at once
     points_apart: ClassVar[bool] = True  # whether each point passes alone, and not with means over the points of a call
-
-    @property
-    def depth(self) -> int:
-        """The number of hidden layers."""
-        raise NotImplementedError
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Return the shape of each parameter of one member, by name; biases are vectors, weights start with (out, in)."""

@@ -25,7 +25,6 @@ class LeNet(Network):
 
     point: ClassVar[tuple[int, ...]] = (1, 28, 28)
     depth: ClassVar[int] = 4
-    activation: ClassVar[str] = "relu"
 
     outputs: int = 10
 
@@ -79,7 +78,6 @@ class SmallResNet(Network):
     Source: Kunin et al. (2024), appendix, Figure 5 (b), and the network for the DAWN benchmark that it builds on.
     """
 
-    activation: ClassVar[str] = "relu"
     points_apart: ClassVar[bool] = False
 
     channels: int = 64

@@ -36,7 +36,6 @@ class Transformer(Network):
     Source: Kunin et al. (2024), appendix, "Grokking", and the public code that it names.
     """
 
-    activation: ClassVar[str] = "gelu"
     broadcasts: ClassVar[bool] = True
     depth: ClassVar[int] = 1
 
