@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -83,8 +84,7 @@ def compute(
         return
     from distributed import KilledWorker, as_completed
 
-    if not client.scheduler_info()["workers"]:
-        print(f"waiting for a first worker of {client.scheduler.address}", file=sys.stderr)
+    _check_workers(client)
     numbers = {client.submit(_task, function, given, library(), pure=False): number for number, given in enumerate(tasks)}
     try:
         for future in (completed := as_completed(list(numbers))):
@@ -103,6 +103,26 @@ def compute(
             future.release()  # not in its __del__, which would swallow a Ctrl-C
     finally:
         client.cancel(list(numbers))
+
+
+def _check_workers(client: Any) -> None:
+    """Raise ComputationFailed unless all workers have the library as it is here; wait for a first worker.
+
+    One that has no library at all would end at its first task, and the client would wait for ever.
+    """
+
+    def probe() -> str:  # within this function, so that it travels whole to a worker that has no library
+        try:
+            return import_module("lib.runs.workers").library()
+        except Exception as problem:
+            return f"{type(problem).__name__}: {problem}"
+
+    if not client.scheduler_info()["workers"]:
+        print(f"waiting for a first worker of {client.scheduler.address}", file=sys.stderr)
+        client.wait_for_workers(1)
+    for address, found in client.run(probe, on_error="ignore").items():  # one that is dying has no answer
+        if found != library():
+            raise ComputationFailed(f"worker {address} has another library: {found}, not {library()}; {REMEDY}")
 
 
 def _task(function: Callable[..., xr.Dataset], arguments: Mapping[str, Any], expected: str) -> xr.Dataset | Exception:

@@ -57,13 +57,17 @@ def test_a_case_that_kills_its_workers_is_named_and_the_others_kept(address):
     assert count(load(small.plane(small.dies))) == "11 of 12"
 
 
-def test_a_worker_with_another_library_is_refused(tmp_path, capfd):
+@pytest.mark.parametrize("found", [r"lib [0-9a-f]{12}, .*", "ModuleNotFoundError: No module named 'lib.runs'.*"])
+def test_a_worker_with_another_library_or_none_is_refused(tmp_path, capfd, found):
     """It is a worker that finds the library on another path."""
-    shutil.copytree(HERE.parent / "lib", tmp_path / "lib")
-    (tmp_path / "lib" / "measures.py").write_text("# changed")
+    if found.startswith("lib"):
+        shutil.copytree(HERE.parent / "lib", tmp_path / "lib")
+        (tmp_path / "lib" / "measures.py").write_text("# changed")
+    else:
+        (tmp_path / "lib.py").touch()
     command = [sys.executable, "-m", "distributed.cli.dask_worker", "--no-nanny", "--nthreads=1", "--no-dashboard"]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, [tmp_path, HERE]))}
-    said = r"worker tcp://.*: lib [0-9a-f]{12}, .*, not lib [0-9a-f]{12}, .*; install this repository there, at the same commit"
+    said = rf"worker tcp://.* has another library: {found}, not lib [0-9a-f]{{12}}, .*; install this repository there"
     with LocalCluster(n_workers=0, **LOCAL) as local:
         process = subprocess.Popen([*command, local.scheduler_address], env=environment, cwd=tmp_path, stderr=subprocess.DEVNULL)
         try:
