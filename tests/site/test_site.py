@@ -38,7 +38,7 @@ def test_formulas_are_typeset_wherever_they_stand(site, name):
 
 
 def test_what_is_searched_has_plain_formulas_and_every_claim_equation_figure_and_exercise(site):
-    for name in NOTEBOOKS:
+    for name in CHAPTERS:
         html = (site / "book" / f"{name}.html").read_text(encoding="utf-8")
         found = BeautifulSoup(search.searched(html), "html.parser")
         assert not re.search(r"\$|\\[a-z]", found.get_text()), name
