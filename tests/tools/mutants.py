@@ -118,10 +118,16 @@ def drawn(module: str) -> dict[Change, str]:
 
 
 def of_formulas(was: object, now: object) -> bool:
-    """Tell whether a change is in a formula: not in text, and not a value or a positional argument that is None or gone."""
+    """Tell whether a change is in a formula.
+
+    It is not in text, in a check of shapes, and where a value or a positional argument is None or gone.
+    """
     import libcst as cst
+    from libcst import matchers
 
     if isinstance(was, cst.BaseString | cst.Assign | cst.AnnAssign | cst.Lambda):
+        return False
+    if matchers.matches(was, matchers.Call(func=matchers.Name("broadcastable") | matchers.Name("fit"))):
         return False
     positional = [[part for part in call.args if part.keyword is None] for call in (was, now) if isinstance(call, cst.Call)]
     return len(positional) < 2 or positional[0] == positional[1]
