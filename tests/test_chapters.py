@@ -18,7 +18,7 @@ from nbclient import NotebookClient
 from lib import claims
 from lib.experiments import RUNS
 from lib.site import coverage, execute, labs, myst, pages, problems, toc
-from lib.site.ledger import read
+from lib.site.ledger import of_notebook, read
 from lib.site.pages import margins
 from lib.site.toc import chapters
 
@@ -59,8 +59,9 @@ def outputs(chapter):
     return [output for cell in code_cells(chapter) for output in cell.outputs]
 
 
+@cache
 def ledger(chapter):
-    return list(claims.collect(notebook(chapter)))
+    return of_notebook(ROOT / "book" / f"{chapter}.ipynb")
 
 
 def label(record):
