@@ -1,5 +1,6 @@
 """Claims as lines: verdict, statement, measured number and bound; rivals, source and the code of the check folded below."""
 
+from pathlib import Path
 from typing import Any, ClassVar
 
 from docutils import nodes
@@ -9,6 +10,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from lib import claims
 from lib.markdown import FORMULA, sentence
+from lib.site import ledger
 
 FOLD = '<details class="claim-fold"><summary>details</summary>'
 
@@ -45,6 +47,16 @@ def box(record: dict) -> nodes.container:
     details["links"] = {"link to this claim": f"#{name}", "ledger": f"what_replicates.html#what_replicates-{name}"}
     whole += [line, nodes.raw("", FOLD, format="html"), details, nodes.raw("", "</details>", format="html")]
     return whole
+
+
+def mark(app: Sphinx, doctree: nodes.document) -> None:
+    """Say in the boxes of a page which bounds were set after looking."""
+    root = Path(app.srcdir)
+    labels = {name.replace("/", "-") for name in ledger.after_looking(root)}
+    app.env.note_dependency(str(root / ledger.AFTER_LOOKING))
+    for part in doctree.findall(nodes.inline):
+        if "claim-number" in part["classes"] and part.parent.parent["ids"][0] in labels:
+            part += nodes.Text(" (bound set after looking)")
 
 
 def details(claim: nodes.container) -> nodes.container:

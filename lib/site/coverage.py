@@ -1,7 +1,7 @@
 """Where each figure, theorem and statement of a document is in the book, at which scale, with which verdict, and how to rerun it.
 
-`book/coverage/DOCUMENT.yml` gives a document's `title`, what readers call it (`short`), the `chapters` that treat it, with the
-minutes that `lib run` takes for each, and its `items`. An item has
+`book/coverage/DOCUMENT.yml` gives a document's `title`, what readers call it (`short`: its name, then the part, if it is one),
+its `kind`, the `chapters` that treat it, with the minutes that `lib run` takes for each, and its `items`. An item has
 
     item      its name in the document: Figure 1(b), Theorem 2, Phase 1, third formula
     says      what it shows or states, in a line
@@ -62,6 +62,7 @@ class Document:
     name: str
     title: str
     short: str
+    kind: str
     minutes: dict[str, float]
     items: tuple[Item, ...]
 
@@ -83,7 +84,7 @@ def read(root: Path, name: str) -> Document:
         found = yaml.safe_load(path(root, name).read_text(encoding="utf-8"))
         first = next(iter(found["chapters"]))
         items = tuple(_item({"chapter": first} | item) for item in found["items"])
-        return Document(name, found["title"], found["short"], found["chapters"], items)
+        return Document(name, found["title"], found["short"], found["kind"], found["chapters"], items)
     except (OSError, yaml.YAMLError, LookupError, TypeError, ValueError) as problem:
         raise ValueError(f"{path(root, name)} cannot be read: {problem}") from problem
 

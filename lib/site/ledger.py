@@ -3,8 +3,12 @@
 import json
 from pathlib import Path
 
+import yaml
+
 from lib import claims, files
 from lib.site.toc import notebooks
+
+AFTER_LOOKING = Path("book") / "after_looking.yml"
 
 
 def read(root: Path, folder: Path | None = None) -> list[dict]:
@@ -54,3 +58,10 @@ def report(root: Path, folder: Path | None = None) -> list[dict]:
     records = read(root, folder)
     files.write(root / "_build" / "claims.json", json.dumps(records, indent=1, ensure_ascii=False) + "\n")
     return records
+
+
+def after_looking(root: Path) -> set[str]:
+    """Return the claims whose bound was set or changed after looking at the numbers."""
+    path = root / AFTER_LOOKING
+    found = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return {f"{chapter}/{name}" for chapter, lists in found.items() for name in lists["changed"]}

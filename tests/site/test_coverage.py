@@ -9,6 +9,7 @@ from lib.site import coverage
 FILE = """\
 title: A paper on one thing
 short: Paper
+kind: note
 chapters: {one: 2, two: 90}
 items:
   - {item: Figure 1(b), says: it grows, claims: [grows, two/stays, shrinks], ours: "8 networks", source: "1 network"}

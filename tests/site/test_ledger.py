@@ -1,14 +1,18 @@
 """The ledger judges every claim of a notebook again."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from lib import claims
 from lib.__main__ import main
+from lib.site import ledger, toc
 
-NOTEBOOK = Path(__file__).parents[2] / "book" / "products.ipynb"
+ROOT = Path(__file__).parents[2]
+NOTEBOOK = ROOT / "book" / "products.ipynb"
 
 
 @pytest.fixture
@@ -76,3 +80,17 @@ def test_a_changed_claim_is_refused_in_one_line(report, name, changes, said):
 def test_a_claim_that_lacks_a_field_is_refused(report, field):
     status, line = report("products/growth-quadratic", without=[field])
     assert status == 2 and f"claim products/growth-quadratic: missing a required argument: '{field}'" in line
+
+
+SECTION = r"^## Bounds that were set or changed after looking\n([\s\S]*?)(?=^```|\Z)"
+
+
+@pytest.mark.parametrize("chapter", toc.chapters(ROOT))
+def test_bounds_set_after_looking_are_those_of_the_evidence_page(chapter):
+    lists = yaml.safe_load((ROOT / ledger.AFTER_LOOKING).read_text(encoding="utf-8")).get(chapter, {})
+    changed, kept = (set(lists.get(name, [])) for name in ("changed", "kept"))
+    known = {record["id"].split("/")[1] for record in ledger.read(ROOT) if record["chapter"] == chapter}
+    told = re.findall(SECTION, toc.sources(ROOT, chapter), re.MULTILINE)
+    linked = set(re.findall(rf"\{{ref\}}`[^`]*<{chapter}-([\w-]+)>`", "".join(told)))
+    assert changed | kept <= known and not changed & kept
+    assert linked & known <= changed | kept and bool(told) == bool(changed)

@@ -12,6 +12,7 @@ import numpy as np
 from lib import markdown
 from lib.claims import NOT_DECIDED, NOT_REPRODUCED, Bound
 from lib.provenance import syntax
+from lib.site.ledger import after_looking
 from lib.site.toc import chapters, notebooks, source, title
 
 TABLE = Path("book") / "quality" / "seeds.jsonl"  # a claim in each line
@@ -19,7 +20,7 @@ CELL = re.compile(r"^```\{code-cell\}.*\n(?:---\n[\s\S]*?^---\n|(?::.*\n)*)([\s\
 CLOSEST = 15
 
 
-def margins(root: Path) -> dict[str, str]:
+def margins(root: Path, records: list[dict]) -> dict[str, str]:
     """Return the counts, the claims whose verdict hangs on the seed, those nearest to their bounds, and all of them by chapter.
 
     Raises
@@ -30,11 +31,13 @@ def margins(root: Path) -> dict[str, str]:
     rows = current(root)
     moving = [row for row in rows if len(set(row["measured"])) > 1]
     hanging = [row for row in rows if len(set(row["verdict"])) > 1 or passing(row)]
-    inside = [row for row in moving if row["verdict"][0] not in (NOT_REPRODUCED, NOT_DECIDED) and used(row) is not None]
+    inside = [row for row in rows if row["verdict"][0] not in (NOT_REPRODUCED, NOT_DECIDED) and used(row) is not None]
     closest = sorted(inside, key=used, reverse=True)[:CLOSEST]
     counts = sorted({len(row["measured"]) for row in rows})
     return {
         "claims": str(len(rows)),
+        "all": str(len(records)),
+        "looked": str(len(after_looking(root))),
         "seeds": " to ".join(map(str, counts[:1] + counts[1:][-1:])),
         "firm": str(len(rows) - len(hanging)),
         "still": str(len(rows) - len(moving)),

@@ -68,7 +68,10 @@ def root(tmp_path):
     files = [{"file": f"book/{name}.ipynb"} for name in ("one", "two", "three")]
     (tmp_path / "_toc.yml").write_text(yaml.safe_dump({"root": "book/index", "chapters": files}))
     (tmp_path / "CITATION.cff").write_text(CFF)
-    (tmp_path / "book").mkdir()
+    (tmp_path / "book" / "coverage").mkdir(parents=True)
+    for name, kind, chapter in (("a_note", "note", "two"), ("paper", "reviewed paper", "one")):
+        document = {"title": name, "short": f"{name}, part 1", "kind": kind, "chapters": {chapter: 1}, "items": []}
+        (tmp_path / "book" / "coverage" / f"{name}.yml").write_text(yaml.safe_dump(document))
     (tmp_path / "book" / "one.md").write_text(CHAPTER)
     for name in ("two", "three"):
         (tmp_path / "book" / f"{name}.md").write_text(f"# Chapter {name}\n")
@@ -131,6 +134,20 @@ def test_the_front_page_gets_numbers_and_cards_also_without_a_course(root):
     assert "::::{grid-item-card} 2. Chapter two\n:link: two\n:link-type: doc\nAbout two.\n::::" in words["cards"]
     (root / "book" / "course.yml").unlink()
     assert "1. Chapter one\n:link: one\n" in front.front(root, RECORDS)["cards"]
+
+
+def test_the_front_page_tells_papers_from_notes(root):
+    table = front.front(root, RECORDS)["by_document"].splitlines()
+    assert table[0].startswith("| document | kind | statements | reproduced | corrected | slip |")
+    assert table[2:] == ["| paper | reviewed paper | 4 | 1 | 2 | 1 | 0 | 0 |", "| a_note | note | 2 | 0 | 0 | 0 | 1 | 1 |"]
+
+
+def test_the_ledger_marks_bounds_set_after_looking(root):
+    (root / "book" / "after_looking.yml").write_text(yaml.safe_dump({"one": {"changed": ["right"], "kept": ["ours"]}}))
+    words = ledger.what_replicates(root, RECORDS)
+    rows = [line for line in words["claims"].splitlines() if "(bound set after looking)" in line]
+    assert words["looked"] == front.front(root, RECORDS)["looked"] == "1"
+    assert len(rows) == 1 and "<one-right>" in rows[0] and "at least 0.9 (bound set after looking). Rivals" in rows[0]
 
 
 def findings(root, name, text):
