@@ -10,7 +10,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from lib import claims
 from lib.markdown import FORMULA, sentence
-from lib.site import ledger
+from lib.site import ledger, names
 
 FOLD = '<details class="claim-fold"><summary>details</summary>'
 
@@ -50,13 +50,19 @@ def box(record: dict) -> nodes.container:
 
 
 def mark(app: Sphinx, doctree: nodes.document) -> None:
-    """Say in the boxes of a page which bounds were set after looking."""
+    """Say in the boxes of a page which bounds were set after looking, and lead links of former names to them."""
     root = Path(app.srcdir)
-    labels = {name.replace("/", "-") for name in ledger.after_looking(root)}
-    app.env.note_dependency(str(root / ledger.AFTER_LOOKING))
-    for part in doctree.findall(nodes.inline):
-        if "claim-number" in part["classes"] and part.parent.parent["ids"][0] in labels:
-            part += nodes.Text(" (bound set after looking)")
+    looked = ledger.after_looking(root)
+    for file in (ledger.AFTER_LOOKING, names.NAMES):
+        app.env.note_dependency(str(root / file))
+    for number in doctree.findall(nodes.inline):
+        if "claim-number" not in number["classes"]:
+            continue
+        whole = number.parent.parent
+        name = whole["ids"][0].replace("-", "/", 1)
+        whole["ids"] += [old.replace("/", "-") for old in names.former(root, name)]
+        if name in looked:
+            number += nodes.Text(" (bound set after looking)")
 
 
 def details(claim: nodes.container) -> nodes.container:

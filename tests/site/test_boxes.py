@@ -54,7 +54,9 @@ def test_a_bound_set_after_looking_has_a_word_in_its_box(tmp_path):
     page = new_document("page")
     page += render(CLAIM, OTHER)
     app = SimpleNamespace(srcdir=str(tmp_path), env=SimpleNamespace(note_dependency=lambda path: None))
+    (tmp_path / "book" / "names.txt").write_text("products/speed products/rate\n")
     boxes.mark(app, page)
+    assert [box["ids"] for box in page] == [["products-rate", "products-speed"], ["products-other"]]
     assert page[0][0].astext().endswith("expected ≥ 0.95 (bound set after looking) ")
     assert page[1][0].astext().endswith("expected ≥ 0.95 ")
 

@@ -16,11 +16,11 @@ FROM_CLAIMS: dict[str, Callable[[Path, list[dict]], Words]] = {
     "index": front.front,
     "what_replicates": ledger.what_replicates,
     "margins": margins.margins,
+    "cite": citing.cite,
 }
 FROM_FILES: dict[str, Callable[[Path], Words]] = {
     "course": course.course,
     "syllabus": course.syllabus,
-    "cite": citing.cite,
     "where": coverage.where,
     "tested": tested.tested,
 }

@@ -7,6 +7,7 @@ from lib import claims
 from lib.claims import NEW, VERDICTS
 from lib.markdown import table
 from lib.site.ledger import after_looking
+from lib.site.names import former
 from lib.site.pages import margins
 from lib.site.toc import chapters, title
 
@@ -21,11 +22,12 @@ def what_replicates(root: Path, records: list[dict]) -> dict[str, str]:
     rows = []
     for record in records:
         mark = "bound set after looking" if record["id"] in looked else ""
-        rows.append(_row(record, mark, seeds.get(record["id"], ""), names[record["chapter"]]))
+        labels = [record["id"], *former(root, record["id"])]
+        rows.append(_row(record, labels, mark, seeds.get(record["id"], ""), names[record["chapter"]]))
     return counts(records) | {"claims": table(HEADS, rows), "looked": str(len(looked))}
 
 
-def _row(record: dict, mark: str, seeds: str, title: str) -> list[str]:
+def _row(record: dict, labels: list[str], mark: str, seeds: str, title: str) -> list[str]:
     """Link the claim's name to its cell, colour the verdict, and say what was seen instead or what would decide."""
     chapter, name = record["id"].split("/")
     why = f". {record['verdict'].capitalize()}: {record['why']}" if record["why"] else ""
@@ -35,7 +37,8 @@ def _row(record: dict, mark: str, seeds: str, title: str) -> list[str]:
         numbers += f" ({mark})"
     if rivals:
         numbers += f". Rivals: {rivals}"
-    place = f'<span id="what_replicates-{chapter}-{name}"></span>{{ref}}`{name} <{chapter}-{name}>`'
+    anchors = [f'<span id="what_replicates-{label.replace("/", "-")}"></span>' for label in labels]
+    place = f"{''.join(anchors)}{{ref}}`{name} <{chapter}-{name}>`"
     return [place, statement, numbers, seeds, title, f"[{verdict}]{{.{verdict.replace(' ', '-')}}}"]
 
 

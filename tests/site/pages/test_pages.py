@@ -5,7 +5,7 @@ import json
 import pytest
 import yaml
 
-from lib.site import citing
+from lib.site import citing, names
 from lib.site.pages import course, front, ledger, margins
 
 CFF = """\
@@ -68,6 +68,7 @@ def root(tmp_path):
     files = [{"file": f"book/{name}.ipynb"} for name in ("one", "two", "three")]
     (tmp_path / "_toc.yml").write_text(yaml.safe_dump({"root": "book/index", "chapters": files}))
     (tmp_path / "CITATION.cff").write_text(CFF)
+    (tmp_path / "CHANGELOG.md").write_text("- one/typing is now one/typo.\n")
     (tmp_path / "book" / "coverage").mkdir(parents=True)
     for name, kind, chapter in (("a_note", "note", "two"), ("paper", "reviewed paper", "one")):
         document = {"title": name, "short": f"{name}, part 1", "kind": kind, "chapters": {chapter: 1}, "items": []}
@@ -122,10 +123,20 @@ def test_the_course_guide_leaves_out_what_is_not_in_the_book(root):
 
 
 def test_how_to_cite_is_the_citation_file_and_a_person_has_a_name_that_bibtex_can_sort(root):
-    words = citing.cite(root)
-    assert (words["version"], words["date"]) == ("1.2.3", "2026-05-04")
+    names.freeze(root, RECORDS)
+    words = citing.cite(root, RECORDS)
+    assert (words["version"], words["status"]) == ("1.2.3", "released on 2026-05-04")
     assert words["bibtex"].startswith("```bibtex\n@misc{executable_learning_dynamics,\nauthor = {Ada Lovelace and {Others}},")
+    assert "year = {2026},\nmonth = {05}" in words["bibtex"]
     assert words["apa"] == "```text\nAda Lovelace, Others (2026). A small book (version 1.2.3).\n```"
+
+
+def test_a_version_in_preparation_says_so_and_has_no_year(root):
+    (root / "CITATION.cff").write_text(CFF.replace('date-released: "2026-05-04"\n', ""))
+    words = citing.cite(root, RECORDS)
+    assert words["status"] == "in preparation; no version has been released yet"
+    assert "note = {Version 1.2.3, in preparation}" in words["bibtex"] and "year" not in words["bibtex"]
+    assert "Others (in preparation). A small book" in words["apa"]
 
 
 def test_the_front_page_gets_numbers_and_cards_also_without_a_course(root):
@@ -148,6 +159,12 @@ def test_the_ledger_marks_bounds_set_after_looking(root):
     rows = [line for line in words["claims"].splitlines() if "(bound set after looking)" in line]
     assert words["looked"] == front.front(root, RECORDS)["looked"] == "1"
     assert len(rows) == 1 and "<one-right>" in rows[0] and "at least 0.9 (bound set after looking). Rivals" in rows[0]
+
+
+def test_in_the_ledger_a_name_that_is_gone_leads_to_its_successor(root):
+    (root / "book" / "names.txt").write_text("one/typing one/typo\n")
+    (row,) = (line for line in ledger.what_replicates(root, RECORDS)["claims"].splitlines() if "<one-typo>" in line)
+    assert '<span id="what_replicates-one-typo"></span><span id="what_replicates-one-typing"></span>' in row
 
 
 def findings(root, name, text):
