@@ -41,17 +41,11 @@ def again(run: Run, device: str, *, client: Any = None, cases: int | None = None
     OutdatedResult
         If there is no result, or a number differs by more than the run's tolerance and the result is not replaced.
     """
-    if (stored := read(run)) is None:
-        raise OutdatedResult(f"there is no result of {run.name}: python -m lib store {run.name}")
-    before = flatten(run, stored)
-    chosen = before.case.values
-    if cases is not None and cases < len(chosen):
-        chosen = chosen[np.unique(np.linspace(0, len(chosen) - 1, cases).round().astype(int))]
-    progress = Progress(run, device, stored=False)
-    progress.compute(progress.collect(chosen.tolist()), client)
+    before, progress = recompute(run, device, client, cases)
     found = progress.joined()
     differences = compare(before.sel(case=found.case), found)
-    lines = [f"{run.name}, {len(chosen)} of {before.sizes['case']} stored cases with today's code:", *map(_line, differences)]
+    count = f"{found.sizes['case']} of {before.sizes['case']}"
+    lines = [f"{run.name}, {count} stored cases with today's code:", *map(_line, differences)]
     if replace:
         progress.save()
         return "\n".join([*lines, f"  replaced: {run.path}"])
@@ -61,9 +55,9 @@ def again(run: Run, device: str, *, client: Any = None, cases: int | None = None
         raise OutdatedResult("\n".join(lines))
     check = {
         "code": code(run.function),
-        "cases": [run.cases.label(case) for case in chosen],
+        "cases": [run.cases.label(case) for case in found.case.values],
         "of": before.sizes["case"],
-        "seconds": progress.seconds / len(chosen),
+        "seconds": progress.seconds / found.sizes["case"],
         "variable": worst.variable,
         "difference": worst.relative,
         "device": progress.device,
@@ -72,6 +66,19 @@ def again(run: Run, device: str, *, client: Any = None, cases: int | None = None
     }
     attach(run, verified=json.dumps(check))
     return "\n".join([*lines, f"  within {run.tolerance:g} of each variable's scale: recorded in {run.path}"])
+
+
+def recompute(run: Run, device: str, client: Any = None, cases: int | None = None) -> tuple[xr.Dataset, Progress]:
+    """Compute stored cases with today's code; return all that is stored, along `case`, and what is computed."""
+    if (stored := read(run)) is None:
+        raise OutdatedResult(f"there is no result of {run.name}: python -m lib store {run.name}")
+    before = flatten(run, stored)
+    chosen = before.case.values
+    if cases is not None and cases < len(chosen):
+        chosen = chosen[np.unique(np.linspace(0, len(chosen) - 1, cases).round().astype(int))]
+    progress = Progress(run, device, stored=False)
+    progress.compute(progress.collect(chosen.tolist()), client)
+    return before, progress
 
 
 def _line(one: Difference) -> str:
