@@ -1,7 +1,7 @@
 """The command line: `python -m lib run | build | pdf | course | report | store | seeds`.
 
-`store` needs torch, NumPy, SciPy, xarray, threadpoolctl, tqdm, Dask where it is given workers, and pooch to fetch data; what the
-others need is imported when they are called.
+`store` needs torch, NumPy, SciPy, numba, xarray, threadpoolctl, tqdm, Dask where it is given workers, and pooch to fetch data;
+what the others need is imported when they are called.
 """
 
 import argparse
@@ -102,7 +102,7 @@ def parser() -> argparse.ArgumentParser:
         "store",
         help="precompute what is too heavy for a laptop, into book/results/",
         description="Precompute the experiments that are too heavy for a laptop and keep their results in book/results/. Finished"
-        " cases are not computed again, and an interrupted run resumes. Cases that settle the most for their cost come first.",
+        " cases are not computed again, and an interrupted run resumes. A few experiments that settle much come first.",
         epilog="example: python -m lib store --plan; python -m lib store piecewise_linear --budget 2h --workers 2",
     )
     store.add_argument("experiments", nargs="*", metavar="EXPERIMENT", help="topic or topic/experiment (default: all)")

@@ -24,7 +24,8 @@ class Transformer(Network):
 
     .. math:: v = u + \mathrm{attention}(u), \quad h = v + \mathrm{MLP}(\mathrm{norm}(v)), \quad f = R\,\mathrm{norm}(h).
 
-    The normalization stands before the residual branches part, so that the function does not depend on the embeddings' scale.
+    The normalization stands before the residual branches part, so that the function hardly depends on the embeddings' scale, as
+    long as their variance is far above the 1e-5 that the normalization adds to it.
 
     Attributes
     ----------

@@ -1,0 +1,51 @@
+"""Numbers that README and the front matter state about the book, against what they count."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from lib.__main__ import parser
+from lib.site import toc
+
+ROOT = Path(__file__).parents[1]
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+OLDEST, BEYOND = map(int, re.findall(r"3\.(\d+)", SETTINGS["project"]["requires-python"]))
+PYTHON = f"Python 3.{OLDEST} to 3.{BEYOND - 1}"
+SEEDS = parser().parse_args(["seeds"]).count
+CHAPTERS = {9: "Nine"}[len(toc.chapters(ROOT))]
+
+STATED = [
+    ("README.md", PYTHON),
+    ("README.md", f"each chapter with {SEEDS} seeds"),
+    ("Makefile", f"each chapter with {SEEDS} seeds"),
+    ("Makefile", PYTHON.removeprefix("Python ")),
+    ("book/index.md", PYTHON),
+    ("book/index.md", f"{CHAPTERS} chapters"),
+    ("book/index.md", f"{CHAPTERS} lectures"),
+    ("book/rerun.md", PYTHON),
+    ("book/contribute.md", f"`python -m lib seeds my_topic` runs {SEEDS}"),
+]
+
+
+@pytest.mark.parametrize("page, words", STATED)
+def test_a_page_states_the_number_that_is_counted(page, words):
+    assert words in (ROOT / page).read_text(encoding="utf-8")
+
+
+def test_the_version_of_reveal_is_the_one_that_is_vendored():
+    script = (ROOT / "book" / "_static" / "vendor" / "reveal" / "reveal.js").read_text(encoding="utf-8")
+    stated = re.search(r"\(https://revealjs\.com\) ([\d.]+)", (ROOT / "README.md").read_text(encoding="utf-8"))[1]
+    assert f'"{stated}"' in script
+
+
+def test_the_layout_goes_down_the_layers():
+    layers = SETTINGS["tool"]["importlinter"]["contracts"][0]["layers"]
+    level = {name: number for number, layer in enumerate(layers) for name in layer.split(" | ")}
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`lib/.*?) \|", readme, re.MULTILINE)
+    named = [re.findall(r"`(?:lib/)?(\w+)(?:/|\.py)`", row) for row in rows]
+    levels = [level[name] for row in named for name in row]
+    assert len(levels) >= 10
+    assert levels == sorted(levels)
