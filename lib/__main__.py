@@ -102,8 +102,10 @@ def parser() -> argparse.ArgumentParser:
         "store",
         help="precompute what is too heavy for a laptop, into book/results/",
         description="Precompute the experiments that are too heavy for a laptop and keep their results in book/results/. Finished"
-        " cases are not computed again, and an interrupted run resumes. A few experiments that settle much come first.",
-        epilog="example: python -m lib store --plan; python -m lib store piecewise_linear --budget 2h --workers 2",
+        " cases are not computed again, and an interrupted run resumes. With --again, stored cases are computed anew with today's"
+        " code and compared with the result.",
+        epilog="example: python -m lib store --plan; python -m lib store piecewise_linear --budget 2h --workers 2;"
+        " python -m lib store --again localization/pulses --cases 1",
     )
     store.add_argument("experiments", nargs="*", metavar="EXPERIMENT", help="topic or topic/experiment (default: all)")
     store.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="auto uses a GPU if there is one")
@@ -112,7 +114,12 @@ def parser() -> argparse.ArgumentParser:
     where.add_argument("--scheduler", metavar="ADDRESS", help="compute on a running Dask cluster, e.g. tcp://10.0.0.1:8786")
     store.add_argument("--plan", action="store_true", help="compute nothing; say what is done, what is missing, and how long")
     store.add_argument("--budget", type=duration, metavar="TIME", help="stop after this time, e.g. 2h, 30m or 90s")
-    store.add_argument("--batch", type=integer, metavar="N", help="cases per call (default: 1; more on a GPU)")
+    store.add_argument(
+        "--batch", type=integer, metavar="N", help="cases in a call, where a run takes several (default: 1; more on a GPU)"
+    )
+    store.add_argument("--again", action="store_true", help="compute stored cases anew, compare, and record that they agree")
+    store.add_argument("--cases", type=integer, metavar="K", help="with --again: so many cases, spread over the stored ones")
+    store.add_argument("--replace", action="store_true", help="with --again: put all cases in the place of the result")
     store.add_argument(
         "--case-range",
         type=portion,
@@ -220,7 +227,8 @@ def store_runs(options: argparse.Namespace) -> None:
     from lib.experiments import FIRST, RUNS
     from lib.provenance import resolve_device
     from lib.runs import OutdatedResult
-    from lib.runs.precompute import plan, precompute
+    from lib.runs.again import again
+    from lib.runs.precompute import plan, precompute, refuse_batch
     from lib.runs.workers import ComputationFailed, cluster
 
     names, known = options.experiments, {run.name: run for run in RUNS}
@@ -229,6 +237,8 @@ def store_runs(options: argparse.Namespace) -> None:
     unknown = sorted(set(names) - set(known) - {name.split("/")[0] for name in known})
     if unknown:
         raise ValueError(f"no such experiment: {', '.join(unknown)}; there are {', '.join(known)}")
+    refuse_options(options)
+    refuse_batch(chosen, options.batch)
     device, failed = resolve_device(options.device), []
     if options.plan:
         print(plan(chosen, device))
@@ -236,12 +246,25 @@ def store_runs(options: argparse.Namespace) -> None:
     with cluster(options.workers, options.scheduler) as client, limit(options.budget):
         for run in chosen:
             try:
+                if options.again:
+                    print(again(run, device, client=client, cases=options.cases, replace=options.replace), flush=True)
+                    continue
                 precompute(run, device, client=client, batch=options.batch, part=options.case_range)
                 print(run.path, flush=True)
             except (ComputationFailed, OutdatedResult) as problem:  # the others may be computed all the same
                 failed.append(str(problem))
     if failed:
         raise ComputationFailed("\n".join(failed))
+
+
+def refuse_options(options: argparse.Namespace) -> None:
+    """Raise a ValueError where options of `store` do not go together."""
+    if not options.again and (options.cases or options.replace):
+        raise ValueError("--cases and --replace go with --again")
+    if options.again and (options.plan or options.batch or options.case_range):
+        raise ValueError("--again goes with none of --plan, --batch and --case-range")
+    if options.cases and options.replace:
+        raise ValueError("--replace takes all cases: leave --cases out")
 
 
 def run_seeds(options: argparse.Namespace) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from lib.__main__ import parser
+from lib.provenance import PACKAGES
 from lib.site import toc
 
 ROOT = Path(__file__).parents[1]
@@ -32,6 +33,17 @@ STATED = [
 @pytest.mark.parametrize("page, words", STATED)
 def test_a_page_states_the_number_that_is_counted(page, words):
     assert words in (ROOT / page).read_text(encoding="utf-8")
+
+
+LISTS = [("pyproject.toml", "`python -m lib store` runs on"), ("lib/__main__.py", "`store` needs")]
+LISTS += [("book/rerun.md", "A machine that only precomputes needs")]
+
+
+@pytest.mark.parametrize("page, beginning", LISTS)
+def test_a_page_lists_the_packages_that_store_needs(page, beginning):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    listed = text.split(beginning)[1][:200].lower()
+    assert [name for name in (*PACKAGES, "threadpoolctl", "tqdm") if name not in listed] == []
 
 
 def test_the_version_of_reveal_is_the_one_that_is_vendored():

@@ -33,6 +33,7 @@ from sphinx.util.docutils import SphinxDirective
 from lib import markdown
 from lib.claims import VERDICTS
 from lib.markdown import escape
+from lib.runs.freshness import freshness
 from lib.site import ledger, public_code, toc
 
 # How a place is written, by the beginning of its label; others are sections, exercises and claims.
@@ -166,14 +167,17 @@ def _verdict(verdict: str, claims: list[str]) -> str:
 
 
 def _commands(root: Path, document: Document, item: Item) -> str:
-    """Write the commands that recompute an item, each with its time."""
+    """Write the commands that recompute an item, each with its time and the state of the result."""
     if not item.runs:
         return f"`python -m lib run {item.chapter}`, {_time(60 * document.minutes[item.chapter])}"
-    said = []
-    for run in item.runs:
-        with xr.open_dataset(root / "book" / "results" / f"{run}.nc") as found:
-            said.append(f"`python -m lib store {run}`, {_time(found.attrs['seconds'])}, {found.attrs['device']}")
-    return "; ".join(said)
+    return "; ".join(recomputed(root, run) for run in item.runs)
+
+
+def recomputed(root: Path, run: str) -> str:
+    """Write the command that recomputes a run, its time, and whether the result is of today's code."""
+    with xr.open_dataset(root / "book" / "results" / f"{run}.nc") as found:
+        known = found.attrs
+    return f"`python -m lib store --again {run}`, {_time(known['seconds'])}, {known['device']}; {freshness(known)}"
 
 
 def _time(seconds: float) -> str:

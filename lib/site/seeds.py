@@ -19,7 +19,8 @@ from nbformat.v4 import new_code_cell
 from tqdm import tqdm
 
 from lib import claims, files
-from lib.provenance import syntax, versions
+from lib.fingerprint import syntax
+from lib.provenance import versions
 from lib.runs.workers import ComputationFailed
 from lib.site import execute
 from lib.site.kernel import HOME, Kernel

@@ -11,7 +11,7 @@ import numpy as np
 
 from lib import markdown
 from lib.claims import NOT_DECIDED, NOT_REPRODUCED, Bound
-from lib.provenance import syntax
+from lib.fingerprint import syntax
 from lib.site.toc import chapters, notebooks, source, title
 
 TABLE = Path("book") / "quality" / "seeds.jsonl"  # a claim in each line
