@@ -4,6 +4,7 @@ import pytest
 import xarray as xr
 
 from lib.claims import CORRECTED, REPRODUCED
+from lib.fingerprint import code
 from lib.site import coverage
 
 FILE = """\
@@ -33,7 +34,9 @@ def root(tmp_path):
         (tmp_path / "book" / folder).mkdir(parents=True)
     coverage.path(tmp_path, "paper").write_text(FILE)
     (tmp_path / "book" / "repositories.yml").write_text(REPOSITORIES)
-    run = xr.Dataset({"x": 1.0}, attrs={"seconds": 9000.0, "device": "a GPU"})
+    settings = '{"function": "lib.measures.two_points"}'
+    known = {"seconds": 9000.0, "device": "a GPU", "settings": settings, "code": code("lib.measures.two_points")}
+    run = xr.Dataset({"x": 1.0}, attrs=known)
     run.to_netcdf(tmp_path / "book" / "results" / "one" / "fields.nc")
     return tmp_path
 
@@ -55,7 +58,7 @@ def test_an_item_has_its_place_scale_verdicts_command_and_time(root):
     assert "$a\\|b$" in theorem[0] and theorem[1] == "Eq.&nbsp;{eq}`eq-one-two`"
     assert theorem[-1] == "`python -m lib run two`, 90 min"
     assert field[1] == "{numref}`fig-one-field`" and "no claim" in field
-    assert field[-1] == "`python -m lib store one/fields`, 2.5 h, a GPU"
+    assert field[-1] == "`python -m lib store --again one/fields`, 2.5 h, a GPU; current"
     assert "missing: too dear" in rest
 
 
