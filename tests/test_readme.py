@@ -1,6 +1,8 @@
 """Numbers that README and the front matter state about the book, against what they count."""
 
+import ast
 import re
+import sys
 import tomllib
 from pathlib import Path
 
@@ -8,7 +10,7 @@ import pytest
 
 from lib.__main__ import parser
 from lib.provenance import PACKAGES
-from lib.site import toc
+from lib.site import labs, problems, toc
 
 ROOT = Path(__file__).parents[1]
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -50,6 +52,25 @@ def test_the_version_of_reveal_is_the_one_that_is_vendored():
     script = (ROOT / "book" / "_static" / "vendor" / "reveal" / "reveal.js").read_text(encoding="utf-8")
     stated = re.search(r"\(https://revealjs\.com\) ([\d.]+)", (ROOT / "README.md").read_text(encoding="utf-8"))[1]
     assert f'"{stated}"' in script
+
+
+def test_theory_needs_no_other_packages_than_stated():
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "lib" / "theory").glob("*.py")]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    imported = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    imported |= {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
+    packages = {name.split(".")[0] for name in imported} - sys.stdlib_module_names - {"lib"}
+    assert packages == {"numpy", "scipy", "xarray"}
+    for page in ("README.md", "book/contribute.md", "lib/theory/__init__.py"):
+        assert "NumPy, SciPy and xarray only" in (ROOT / page).read_text(encoding="utf-8"), page
+
+
+def test_each_chapter_has_what_the_syllabus_offers():
+    chapters = toc.chapters(ROOT)
+    assert list(toc.beside(ROOT, "course")) == chapters
+    assert list(toc.beside(ROOT, "slides")) == chapters
+    assert list(labs.labs(ROOT)) == chapters
+    assert problems.sets(ROOT) == chapters
 
 
 def test_the_layout_goes_down_the_layers():
