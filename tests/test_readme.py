@@ -73,6 +73,23 @@ def test_each_chapter_has_what_the_syllabus_offers():
     assert problems.sets(ROOT) == chapters
 
 
+def test_each_lecture_takes_90_minutes():
+    for chapter, path in toc.beside(ROOT, "course").items():
+        plan = path.read_text(encoding="utf-8").split("## The 90 minutes")[1].split("\n## ")[0]
+        assert sum(map(int, re.findall(r"^\| (\d+) \|", plan, re.MULTILINE))) == 90, chapter
+
+
+def test_the_licence_of_the_code_is_the_words_of_mit_alone():
+    words = (ROOT / "LICENSE").read_text(encoding="utf-8").split("\n\n")
+    assert [text[:20] for text in words] == [
+        "MIT License",
+        "Copyright (c) 2026 T",
+        "Permission is hereby",
+        "The above copyright ",
+        "THE SOFTWARE IS PROV",
+    ]
+
+
 def test_the_layout_goes_down_the_layers():
     layers = SETTINGS["tool"]["importlinter"]["contracts"][0]["layers"]
     level = {name: number for number, layer in enumerate(layers) for name in layer.split(" | ")}

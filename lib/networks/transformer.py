@@ -34,7 +34,7 @@ class Transformer(Network):
     width : of embeddings, split between the heads; the MLP is four times as wide, with GELU
     heads : how many
 
-    Source: Kunin et al. (2024), appendix, "Grokking", and the public code that it names.
+    Source: Kunin et al. (2024), appendix, "Grokking", and the code that it names, teddykoker/grokking.
     """
 
     broadcasts: ClassVar[bool] = True

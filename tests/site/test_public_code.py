@@ -57,6 +57,13 @@ def test_a_claim_from_code_names_its_repository(notebook):
             assert any(name in source for name in NAMES), source
 
 
+def test_a_module_that_follows_code_names_its_repository():
+    for path in (ROOT / "lib").rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        if public_code.MENTION.search(text) and "site" not in path.parts:
+            assert any(name in text for name in NAMES), path
+
+
 @pytest.mark.parametrize("document", coverage.documents(ROOT), ids=lambda document: document.name)
 def test_each_item_follows_the_text_or_listed_code(document):
     for item in document.items:
