@@ -1,21 +1,16 @@
 """How far every claim stays from its bound, over many seeds; the table comes from `python -m lib seeds`."""
 
-import ast
-import hashlib
 import json
-import re
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 
 from lib import markdown
 from lib.claims import NOT_DECIDED, NOT_REPRODUCED, Bound
-from lib.fingerprint import syntax
-from lib.site.toc import chapters, notebooks, source, title
+from lib.site.digests import digest
+from lib.site.toc import chapters, notebooks, title
 
 TABLE = Path("book") / "quality" / "seeds.jsonl"  # a claim in each line
-CELL = re.compile(r"^```\{code-cell\}.*\n(?:---\n[\s\S]*?^---\n|(?::.*\n)*)([\s\S]*?)^```$", re.MULTILINE)  # its options left out
 CLOSEST = 15
 
 
@@ -83,26 +78,6 @@ def _numbers(row: dict) -> dict:
     """Turn numbers that are stored as text, since JSON cannot write them, into floats."""
     lists = {name: list(map(float, row[name])) for name in ("measured", "low", "high")}
     return row | lists | {"rivals": {name: list(map(float, scores)) for name, scores in row["rivals"].items()}}
-
-
-def digest(root: Path, chapter: str) -> str:
-    """Name the code of a chapter: other words, also of claims, layout or imports give the same digest, other code a new one."""
-    cells = CELL.findall(source(root, chapter))
-    return hashlib.sha256("\0".join(map(_code, cells)).encode()).hexdigest()[:16]
-
-
-@cache
-def _code(cell: str) -> str:
-    """Write what a cell does, without the words of its claims; one that is no Python stays as it is."""
-    try:
-        tree = ast.parse(cell)
-    except SyntaxError:
-        return cell
-    for call in ast.walk(tree):
-        if isinstance(call, ast.Call) and ast.unparse(call.func) == "claims.check":
-            del call.args[1:2]  # the statement
-            call.keywords = [word for word in call.keywords if word.arg not in ("source", "why")]
-    return syntax(tree)
 
 
 def used(row: dict) -> float | None:
