@@ -1,7 +1,7 @@
 """The command line: `python -m lib run | build | pdf | course | report | store | seeds`.
 
-`store` needs torch, NumPy, SciPy, xarray, threadpoolctl, tqdm, Dask where it is given workers, and pooch to fetch data; what the
-others need is imported when they are called.
+`store` needs torch, NumPy, SciPy, numba, xarray, threadpoolctl, tqdm, Dask where it is given workers, and pooch to fetch data;
+what the others need is imported when they are called.
 """
 
 import argparse

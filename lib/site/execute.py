@@ -1,7 +1,7 @@
 """Execute the chapters with papermill: the lesson `book/NAME.md` and the evidence page `book/evidence/NAME.md`.
 
 Papermill executes each source into its pair, `NAME.ipynb` beside it, which is committed and published.
-Every function takes the book's root, the folder that holds `_toc.yml`.
+`root` is the folder that holds `_toc.yml`.
 """
 
 import base64
