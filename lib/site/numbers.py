@@ -1,0 +1,326 @@
+"""The decimals of the text, and where each comes from.
+
+`book/quality/numbers/CHAPTER.yml` has a line for every decimal that is typed into the chapter's pages, in their order:
+
+    - 0.63: claim two_point/eq6-encoder     a number of this claim: measured, as printed, of a rival, a bound, its statement
+    - 0.84: printed 0.838                   a cell of the lesson or of its evidence page prints this
+    - 0.05: setting                         the code of the chapter, or of its stored runs, has this number
+    - 1.15: formula log(10) / 2             follows from an equation of the text
+    - 3.3: document Section 3.3             stands in the document that is replicated
+    - 0.7: note measured once, by hand      anything else, with the reason
+
+`check` holds the lines against the text and against the executed notebooks. A changed digit no longer has its line; a
+changed result no longer rounds to what is typed. `record` writes the lines of new decimals that it finds in the notebooks.
+"""
+
+import ast
+import json
+import math
+import operator
+import re
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+from itertools import zip_longest
+from pathlib import Path
+from typing import NamedTuple
+
+import yaml
+
+from lib import files
+from lib.site import toc
+
+FOLDERS = ("", "evidence/", "slides/", "course/", "labs/", "problems/", "quiz/")
+LINES = Path("book", "quality", "numbers")
+UNKNOWN = "unknown"
+Row = tuple[str, str]  # a decimal as it is typed, and where it comes from
+
+DECIMAL = re.compile(r"(?<![\w./])\d+(?:,\d{3})*\.\d+(?![\w/]|\.\d)")
+PERCENT = re.compile(r"\s*\\?(?:%|per cent)")
+POWER = re.compile(r"\s*\\(?:times|cdot)\s*10\^\{?(-?\d+)")
+NUMBER = re.compile(r"(?<![\w.])\d[\d_]*(?:\.\d*)?(?:e[-+]?\d+)?(?![\w.]*\d)")
+
+HEADER = re.compile(r"\A---\n.*?^---$", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(r"^(`{3,})(?:\{code-cell\}|\w).*?^\1$", re.DOTALL | re.MULTILINE)
+SPOKEN = re.compile(r"^    (?:caption|alt): .*$", re.MULTILINE)  # what a code cell says of its figure
+LINK = re.compile(r"\{[\w:]+\}`([^`<\n]*)<[^`\n]*`|\]\([^()\n]*\)|`[^`\n]*`")
+TAG = re.compile(r"</?\w+(?: [\w-]+=\"[^\"]*\")*\s*/?>")
+LABEL = re.compile(r"[\w]+(?:-[\w]+)+")
+
+OPERATORS = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+}
+
+
+class Decimal(NamedTuple):
+    """A decimal in the text: its line, how it is typed, what it may stand for, and what stands around it."""
+
+    line: int
+    text: str
+    scales: tuple[float, ...]
+    section: str
+    paragraph: str
+    before: str
+
+    def rounds(self, number: float) -> bool:
+        """Say whether a number, without its sign, is this decimal when rounded to as many places."""
+        digits = self.text.replace(",", "")
+        half = 0.5 * 10.0 ** -len(digits.split(".")[1])
+        shifts = [abs(abs(number) / scale - float(digits)) for scale in self.scales]
+        return min(shifts) <= half * (1 + 1e-9)
+
+
+class Known(NamedTuple):
+    """A number of the notebooks, and where it is."""
+
+    value: float
+    source: str
+    page: str
+    section: str
+    label: str
+
+
+def decimals(text: str) -> list[Decimal]:
+    """Find the decimals in the source of a page, but not in code, in addresses and in drawings."""
+    text = HEADER.sub(_blank, text)
+    text = FENCE.sub(_spoken, text)
+    paragraphs = text.split("\n")
+    text = TAG.sub(_blank, LINK.sub(_words, text))
+    found = []
+    section = ""
+    for line, words in enumerate(text.split("\n")):
+        if words.startswith("## "):
+            section = words
+        for match in DECIMAL.finditer(words):
+            scales = (1.0,)
+            if PERCENT.match(words, match.end()):
+                scales = (0.01, 1.0)  # printed as a share or as per cent
+            elif power := POWER.match(words, match.end()):
+                scales = (10.0 ** int(power[1]),)
+            before = words[: match.start()]
+            found.append(Decimal(line + 1, match[0], scales, section, paragraphs[line], before))
+    return found
+
+
+def _blank(match: re.Match) -> str:
+    """Keep the lines of a text, and nothing else."""
+    return "\n" * match[0].count("\n")
+
+
+def _spoken(match: re.Match) -> str:
+    """Keep the caption and the alt text of a code cell, each in its line."""
+    lines = match[0].split("\n")
+    return "\n".join(line if SPOKEN.match(line) else "" for line in lines)
+
+
+def _words(match: re.Match) -> str:
+    """Keep the words of a link."""
+    return f" {match[1] or ''} "
+
+
+def known(root: Path, chapter: str) -> list[Known]:
+    """Collect the numbers of a chapter: those of claims, those that cells print, and those of the code."""
+    found = []
+    for page in toc.notebooks(root, [chapter]):
+        path = root / "book" / f"{page}.ipynb"
+        found += _executed(json.loads(path.read_text(encoding="utf-8")), page)
+    for page in (f"labs/{chapter}", f"problems/{chapter}"):
+        path = root / "book" / f"{page}.md"
+        if path.is_file():
+            for fence in FENCE.finditer(path.read_text(encoding="utf-8")):
+                found += _numbers(fence[0], "setting", page)
+    for path in sorted(root.glob("lib/experiments/*.py")):
+        found += _numbers(path.read_text(encoding="utf-8"), "setting", "")
+    return found
+
+
+def _executed(notebook: dict, page: str) -> Iterator[Known]:
+    section = label = before = ""
+    for cell in notebook["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            for line in source.split("\n"):
+                if line.startswith("## "):
+                    section = line
+                    label = before.strip("()=")
+                before = line
+            continue
+        yield from _numbers(source, "setting", page, section)
+        figure = cell["metadata"].get("mystnb", {}).get("figure", {}).get("name", label)
+        for output in cell["outputs"]:
+            if record := output.get("metadata", {}).get("claim"):
+                yield from _claim(record, page, section)
+                continue
+            texts = (output.get("text", ""), output.get("data", {}).get("text/plain", ""))
+            for text in texts:
+                yield from _numbers("".join(text), "printed", page, section, figure)
+
+
+def _claim(record: dict, page: str, section: str) -> Iterator[Known]:
+    name = record["id"]
+    label = name.replace("/", "-")
+    values = [record["measured"], record["printed"], record["low"], record["high"]]
+    for value in (*values, *record["rivals"].values()):
+        if value is not None and math.isfinite(float(value)):
+            yield Known(float(value), f"claim {name}", page, section, label)
+    for match in NUMBER.finditer(record["statement"]):
+        yield Known(float(match[0]), f"claim {name}", page, section, label)
+
+
+def _numbers(text: str, kind: str, page: str, section: str = "", label: str = "") -> Iterator[Known]:
+    for match in NUMBER.finditer(text):
+        source = kind if kind == "setting" else f"{kind} {match[0]}"
+        yield Known(float(match[0].replace("_", "")), source, page, section, label)
+
+
+def evaluate(formula: str) -> float:
+    """Compute a formula of numbers and of functions of `math`.
+
+    >>> round(evaluate("log(10) / 2"), 2)
+    1.15
+    """
+    return _value(ast.parse(formula, mode="eval").body)
+
+
+def _value(node: ast.expr) -> float:
+    match node:
+        case ast.Constant(value=value):
+            return value
+        case ast.Name(id=name):
+            return getattr(math, name)
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_value(operand)
+        case ast.BinOp(left=left, op=sign, right=right):
+            return OPERATORS[type(sign)](_value(left), _value(right))
+        case ast.Call(func=ast.Name(id=name), args=[argument]):
+            return getattr(math, name)(_value(argument))
+    raise ValueError(f"{ast.unparse(node)} is no formula of numbers: use + - * / ** and functions of math")
+
+
+def fits(decimal: Decimal, one: Known) -> bool:
+    """Say whether a decimal may come from a number: a result may be rounded, a setting is typed as it is."""
+    if one.source == "setting":
+        digits = float(decimal.text.replace(",", ""))
+        return any(math.isclose(one.value, digits * scale) for scale in decimal.scales)
+    return decimal.rounds(one.value)
+
+
+def holds(decimal: Decimal, source: str, pool: list[Known]) -> bool:
+    """Say whether a decimal comes from where its line says."""
+    kind, _, rest = source.partition(" ")
+    if kind == "formula":
+        return decimal.rounds(evaluate(rest))
+    if kind in ("document", "note"):
+        return bool(rest)
+    if kind == "printed":  # another machine prints other last digits
+        near = [one for one in pool if math.isclose(one.value, float(rest), rel_tol=1e-2)]
+        return any(one.source.startswith(kind) and decimal.rounds(one.value) for one in near)
+    return any(one.source == source and fits(decimal, one) for one in pool)
+
+
+def search(decimal: Decimal, page: str, pool: list[Known]) -> str:
+    """Say where a decimal comes from, most likely: from what its paragraph links to, its section, its page, its chapter."""
+    linked = set(LABEL.findall(decimal.paragraph))
+    assigned = decimal.before.endswith("=")
+
+    def distance(one: Known) -> tuple[bool, ...]:
+        there = one.page == page.removesuffix(".md")
+        likely = (one.source == "setting") == assigned
+        return one.label not in linked, not (there and one.section == decimal.section), not there, not likely
+
+    found = [one for one in pool if fits(decimal, one)]
+    return min(found, key=distance).source if found else UNKNOWN
+
+
+def pairs(typed: list[Decimal], rows: list[Row]) -> Iterator[tuple[Decimal | None, Row | None]]:
+    """Pair the decimals of a page with its lines, in order."""
+    matcher = SequenceMatcher(None, [one.text for one in typed], [row[0] for row in rows], autojunk=False)
+    for _, start, stop, first, last in matcher.get_opcodes():
+        yield from zip_longest(typed[start:stop], rows[first:last])
+
+
+def compare(page: str, text: str, rows: list[Row], pool: list[Known]) -> Iterator[str]:
+    """Say what is wrong with the decimals of a page, each in a line."""
+    for decimal, row in pairs(decimals(text), rows):
+        if decimal is None:
+            yield f"book/{page}: {row[0]} ({row[1]}) is no longer in the text"
+            continue
+        if row is None:
+            said = "has no line"
+        elif row[0] != decimal.text:
+            said = f"stands where {row[0]} ({row[1]}) was"
+        elif holds(decimal, row[1], pool):
+            continue
+        else:
+            said = f"does not come from: {row[1]}"
+        yield f"book/{page}:{decimal.line}: {decimal.text} {said}; {_nearest(decimal, pool)}"
+
+
+def _nearest(decimal: Decimal, pool: list[Known]) -> str:
+    digits = float(decimal.text.replace(",", "")) * decimal.scales[0]
+    results = [one for one in pool if one.source != "setting"]
+    if not results:
+        return "the notebooks have no numbers"
+    one = min(results, key=lambda one: abs(abs(one.value) - digits))
+    return f"the nearest number of the notebooks is {one.value:.4g} ({one.source.split()[0]})"
+
+
+def chapters(root: Path) -> Iterator[tuple[str, list[str], list[Known]]]:
+    """Yield each chapter's name, pages and numbers, then those of the front matter, which takes from all."""
+    everything = []
+    for name in toc.chapters(root):
+        pool = known(root, name)
+        everything += pool
+        yield name, [f"{folder}{name}.md" for folder in FOLDERS], pool
+    notebooks = {f"book/{name}" for name in toc.notebooks(root)}
+    front = [f"{page.removeprefix('book/')}.md" for page in toc.pages(root) if page not in notebooks]
+    yield "front", [*front, "findings.yml"], everything
+
+
+def read(path: Path) -> dict[str, list[Row]]:
+    """Read the lines of a chapter, by page."""
+    if not path.is_file():
+        return {}
+    written = yaml.load(path.read_text(encoding="utf-8"), yaml.BaseLoader)
+    return {page: [next(iter(row.items())) for row in rows] for page, rows in written.items()}
+
+
+def check(root: Path) -> None:
+    """Hold every decimal of the text against its line and against the executed notebooks.
+
+    Raises
+    ------
+    ValueError
+        Naming each decimal that is wrong, with its file and line and the nearest number of the notebooks.
+    """
+    problems = []
+    for name, pages, pool in chapters(root):
+        lines = read(root / LINES / f"{name}.yml")
+        for page in pages:
+            path = root / "book" / page
+            if path.is_file():
+                problems += compare(page, path.read_text(encoding="utf-8"), lines.get(page, []), pool)
+    if problems:
+        remedy = "mend the text, or run `python -m lib report --numbers` and read what it writes"
+        raise ValueError("\n".join([*problems, remedy]))
+
+
+def record(root: Path) -> None:
+    """Write the lines of decimals that have none, or none that holds, as far as the notebooks have the numbers."""
+    for name, pages, pool in chapters(root):
+        path = root / LINES / f"{name}.yml"
+        lines = read(path)
+        written = []
+        for page in pages:
+            source = root / "book" / page
+            typed = decimals(source.read_text(encoding="utf-8")) if source.is_file() else []
+            written += [f"{page}:\n"] * bool(typed)
+            for decimal, row in pairs(typed, lines.get(page, [])):
+                if decimal is None:
+                    continue
+                kept = row is not None and row[0] == decimal.text and holds(decimal, row[1], pool)
+                written.append(f"- {decimal.text}: {row[1] if kept else search(decimal, page, pool)}\n")
+        files.write(path, "".join(written))
