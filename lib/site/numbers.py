@@ -148,15 +148,17 @@ def _executed(notebook: dict, page: str) -> Iterator[Known]:
                     label = before.strip("()=")
                 before = line
             continue
+        if "claims.table()" in source or "provenance.stamp(" in source:
+            continue  # says again what the claims say, and where the notebook was run
         yield from _numbers(source, "setting", page, section)
         figure = cell["metadata"].get("mystnb", {}).get("figure", {}).get("name", label)
         for output in cell["outputs"]:
             if record := output.get("metadata", {}).get("claim"):
                 yield from _claim(record, page, section)
                 continue
-            texts = (output.get("text", ""), output.get("data", {}).get("text/plain", ""))
-            for text in texts:
-                yield from _numbers("".join(text), "printed", page, section, figure)
+            data = output.get("data", {})
+            text = output.get("text") or data.get("text/markdown") or data.get("text/plain", "")
+            yield from _numbers("".join(text), "printed", page, section, figure)
 
 
 def _claim(record: dict, page: str, section: str) -> Iterator[Known]:
