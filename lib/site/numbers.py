@@ -63,14 +63,13 @@ class Decimal(NamedTuple):
     scales: tuple[float, ...]
     section: str
     paragraph: str
-    before: str
 
-    def rounds(self, number: float) -> bool:
-        """Say whether a number, without its sign, is this decimal when rounded to as many places."""
+    def fits(self, number: float, exact: bool = False) -> bool:
+        """Say whether a number, without its sign and rounded to as many places unless it is exact, is this decimal."""
         digits = self.text.replace(",", "")
         half = 0.5 * 10.0 ** -len(digits.split(".")[1])
-        shifts = [abs(abs(number) / scale - float(digits)) for scale in self.scales]
-        return min(shifts) <= half * (1 + 1e-9)
+        error = min(abs(abs(number) / scale - float(digits)) for scale in self.scales)
+        return error <= half * (1e-6 if exact else 1 + 1e-9)
 
 
 class Known(NamedTuple):
@@ -81,6 +80,7 @@ class Known(NamedTuple):
     page: str
     section: str
     label: str
+    exact: bool  # typed as it is, like a setting; a result may be rounded
 
 
 def decimals(text: str) -> list[Decimal]:
@@ -100,8 +100,7 @@ def decimals(text: str) -> list[Decimal]:
                 scales = (0.01, 1.0)  # printed as a share or as per cent
             elif power := POWER.match(words, match.end()):
                 scales = (10.0 ** int(power[1]),)
-            before = words[: match.start()]
-            found.append(Decimal(line + 1, match[0], scales, section, paragraphs[line], before))
+            found.append(Decimal(line + 1, match[0], scales, section, paragraphs[line]))
     return found
 
 
@@ -162,20 +161,20 @@ def _executed(notebook: dict, page: str) -> Iterator[Known]:
 
 
 def _claim(record: dict, page: str, section: str) -> Iterator[Known]:
-    name = record["id"]
-    label = name.replace("/", "-")
-    values = [record["measured"], record["printed"], record["low"], record["high"]]
-    for value in (*values, *record["rivals"].values()):
-        if value is not None and math.isfinite(float(value)):
-            yield Known(float(value), f"claim {name}", page, section, label)
-    for match in NUMBER.finditer(record["statement"]):
-        yield Known(float(match[0]), f"claim {name}", page, section, label)
+    source = f"claim {record['id']}"
+    place = (source, page, section, record["id"].replace("/", "-"))
+    for value in (record["measured"], record["printed"], *record["rivals"].values()):
+        if value is not None:
+            yield Known(float(value), *place, exact=False)
+    for value in (record["low"], record["high"], *NUMBER.findall(record["statement"])):
+        yield Known(float(value), *place, exact=True)
 
 
 def _numbers(text: str, kind: str, page: str, section: str = "", label: str = "") -> Iterator[Known]:
-    for match in NUMBER.finditer(text):
-        source = kind if kind == "setting" else f"{kind} {match[0]}"
-        yield Known(float(match[0].replace("_", "")), source, page, section, label)
+    for number in NUMBER.findall(text):
+        exact = kind == "setting"
+        source = kind if exact else f"{kind} {number}"
+        yield Known(float(number.replace("_", "")), source, page, section, label, exact)
 
 
 def evaluate(formula: str) -> float:
@@ -202,38 +201,29 @@ def _value(node: ast.expr) -> float:
     raise ValueError(f"{ast.unparse(node)} is no formula of numbers: use + - * / ** and functions of math")
 
 
-def fits(decimal: Decimal, one: Known) -> bool:
-    """Say whether a decimal may come from a number: a result may be rounded, a setting is typed as it is."""
-    if one.source == "setting":
-        digits = float(decimal.text.replace(",", ""))
-        return any(math.isclose(one.value, digits * scale) for scale in decimal.scales)
-    return decimal.rounds(one.value)
-
-
 def holds(decimal: Decimal, source: str, pool: list[Known]) -> bool:
     """Say whether a decimal comes from where its line says."""
     kind, _, rest = source.partition(" ")
     if kind == "formula":
-        return decimal.rounds(evaluate(rest))
+        return decimal.fits(evaluate(rest))
     if kind in ("document", "note"):
         return bool(rest)
     if kind == "printed":  # another machine prints other last digits
         near = [one for one in pool if math.isclose(one.value, float(rest), rel_tol=1e-2)]
-        return any(one.source.startswith(kind) and decimal.rounds(one.value) for one in near)
-    return any(one.source == source and fits(decimal, one) for one in pool)
+        return any(one.source.startswith(kind) and decimal.fits(one.value) for one in near)
+    return any(one.source == source and decimal.fits(one.value, one.exact) for one in pool)
 
 
 def search(decimal: Decimal, page: str, pool: list[Known]) -> str:
     """Say where a decimal comes from, most likely: from what its paragraph links to, its section, its page, its chapter."""
     linked = set(LABEL.findall(decimal.paragraph))
-    assigned = decimal.before.endswith("=")
 
     def distance(one: Known) -> tuple[bool, ...]:
         there = one.page == page.removesuffix(".md")
-        likely = (one.source == "setting") == assigned
-        return one.label not in linked, not (there and one.section == decimal.section), not there, not likely
+        near = there and one.section == decimal.section
+        return one.label not in linked, not near, not decimal.fits(one.value, exact=True), not there
 
-    found = [one for one in pool if fits(decimal, one)]
+    found = [one for one in pool if decimal.fits(one.value, one.exact)]
     return min(found, key=distance).source if found else UNKNOWN
 
 
@@ -277,9 +267,10 @@ def chapters(root: Path) -> Iterator[tuple[str, list[str], list[Known]]]:
         pool = known(root, name)
         everything += pool
         yield name, [f"{folder}{name}.md" for folder in FOLDERS], pool
-    notebooks = {f"book/{name}" for name in toc.notebooks(root)}
-    front = [f"{page.removeprefix('book/')}.md" for page in toc.pages(root) if page not in notebooks]
-    yield "front", [*front, "findings.yml"], everything
+    folders = tuple(f"book/{folder}" for folder in FOLDERS if folder)
+    names = {f"book/{name}" for name in toc.chapters(root)}
+    front = [page for page in toc.pages(root) if page not in names and not page.startswith(folders)]
+    yield "front", [*(f"{page.removeprefix('book/')}.md" for page in front), "findings.yml"], everything
 
 
 def read(path: Path) -> dict[str, list[Row]]:
