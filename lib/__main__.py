@@ -92,11 +92,14 @@ def parser() -> argparse.ArgumentParser:
 
     report = commands.add_parser(
         "report",
-        help="collect the claims into _build/claims.json",
-        description="Collect the claims of the executed notebooks into _build/claims.json.",
+        help="collect the claims into _build/claims.json, and check the decimals of the text",
+        description="Collect the claims of the executed notebooks into _build/claims.json, and see that every decimal of the"
+        " text comes from where book/quality/numbers/ says.",
         epilog="example: python -m lib report --notebooks executed",
     )
-    report.add_argument("--notebooks", type=Path, metavar="DIR", help="read executed notebooks from DIR")
+    which = report.add_mutually_exclusive_group()
+    which.add_argument("--notebooks", type=Path, metavar="DIR", help="read executed notebooks from DIR, and check no text")
+    which.add_argument("--numbers", action="store_true", help="write down where new decimals of the text come from")
 
     store = commands.add_parser(
         "store",
@@ -190,10 +193,14 @@ def write_course(options: argparse.Namespace) -> None:
 
 
 def report_claims(options: argparse.Namespace) -> None:
-    """Collect the claims."""
-    from lib.site import ledger
+    """Collect the claims, and check the decimals of the text."""
+    from lib.site import ledger, numbers
 
     print(f"{len(ledger.report(Path.cwd(), options.notebooks))} claims in _build/claims.json")
+    if options.numbers:
+        print("\n".join(numbers.record(Path.cwd())))
+    if options.notebooks is None:
+        print(f"{numbers.check(Path.cwd())} decimals of the text checked")
 
 
 class OutOfTime(KeyboardInterrupt):

@@ -9,8 +9,11 @@
     - 3.3: document Section 3.3             stands in the document that is replicated
     - 0.7: note measured once, by hand      anything else, with the reason
 
-`check` holds the lines against the text and against the executed notebooks. A changed digit no longer has its line; a
-changed result no longer rounds to what is typed. `record` writes the lines of new decimals that it finds in the notebooks.
+`check` holds the lines against the text and against the executed notebooks. A digit that changes no longer has its line, and
+a result that changes no longer rounds to what is typed. `record` writes the lines: it looks for a decimal in what its
+paragraph links to, in its section, on its page and in its chapter; one that is nowhere is `unknown`, which fails.
+
+Numbers of two digits are too many for a search alone: of those that it finds, a third would also be found with another digit.
 """
 
 import ast
@@ -30,13 +33,12 @@ from lib import files
 from lib.site import toc
 
 FOLDERS = ("", "evidence/", "slides/", "course/", "labs/", "problems/", "quiz/")
-LINES = Path("book", "quality", "numbers")
 UNKNOWN = "unknown"
 Row = tuple[str, str]  # a decimal as it is typed, and where it comes from
 
-DECIMAL = re.compile(r"(?<![\w./])\d+(?:,\d{3})*\.\d+(?![\w/]|\.\d)")
+DECIMAL = re.compile(r"(?<![\d.])\d+(?:,\d{3})*\.\d+(?!\d|\.\d)")
 PERCENT = re.compile(r"\s*\\?(?:%|per cent)")
-POWER = re.compile(r"\s*\\(?:times|cdot)\s*10\^\{?(-?\d+)")
+POWER = re.compile(r"(?:\s*\\(?:times|cdot)\s*10\^\{?|e)(-?\d+)")
 NUMBER = re.compile(r"(?<![\w.])\d[\d_]*(?:\.\d*)?(?:e[-+]?\d+)?(?![\w.]*\d)")
 
 HEADER = re.compile(r"\A---\n.*?^---$", re.DOTALL | re.MULTILINE)
@@ -120,17 +122,14 @@ def _words(match: re.Match) -> str:
     return f" {match[1] or ''} "
 
 
-def known(root: Path, chapter: str) -> list[Known]:
+def known(root: Path, chapter: str, notebooks: dict[str, dict]) -> list[Known]:
     """Collect the numbers of a chapter: those of claims, those that cells print, and those of the code."""
     found = []
-    for page in toc.notebooks(root, [chapter]):
-        path = root / "book" / f"{page}.ipynb"
-        found += _executed(json.loads(path.read_text(encoding="utf-8")), page)
-    for page in (f"labs/{chapter}", f"problems/{chapter}"):
-        path = root / "book" / f"{page}.md"
-        if path.is_file():
-            for fence in FENCE.finditer(path.read_text(encoding="utf-8")):
-                found += _numbers(fence[0], "setting", page)
+    for page, notebook in notebooks.items():
+        found += _executed(notebook, page)
+    for page, text in _texts(root, [f"labs/{chapter}.md", f"problems/{chapter}.md"]).items():
+        for fence in FENCE.finditer(text):
+            found += _numbers(fence[0], "setting", page)
     for path in sorted(root.glob("lib/experiments/*.py")):
         found += _numbers(path.read_text(encoding="utf-8"), "setting", "")
     return found
@@ -255,65 +254,95 @@ def _nearest(decimal: Decimal, pool: list[Known]) -> str:
     digits = float(decimal.text.replace(",", "")) * decimal.scales[0]
     results = [one for one in pool if one.source != "setting"]
     if not results:
-        return "the notebooks have no numbers"
+        return "the notebooks have no number"
     one = min(results, key=lambda one: abs(abs(one.value) - digits))
-    return f"the nearest number of the notebooks is {one.value:.4g} ({one.source.split()[0]})"
+    return f"the nearest number of the notebooks is {one.value:.4g} ({one.source})"
 
 
-def chapters(root: Path) -> Iterator[tuple[str, list[str], list[Known]]]:
-    """Yield each chapter's name, pages and numbers, then those of the front matter, which takes from all."""
+class Chapter(NamedTuple):
+    """A chapter: where its lines are, the texts and the lines of its pages, and its numbers."""
+
+    path: Path
+    texts: dict[str, str]
+    lines: dict[str, list[Row]]
+    pool: list[Known]
+
+
+def chapters(root: Path) -> Iterator[Chapter]:
+    """Yield the chapters, then the front matter, whose numbers may come from all of them.
+
+    A notebook that was run with another profile or seed is not the one that the text describes: its chapter is left out.
+    """
     everything = []
+    described = True
     for name in toc.chapters(root):
-        pool = known(root, name)
+        paths = {page: root / "book" / f"{page}.ipynb" for page in toc.notebooks(root, [name])}
+        notebooks = {page: json.loads(path.read_text(encoding="utf-8")) for page, path in paths.items() if path.is_file()}
+        runs = [notebook["metadata"].get("run", {}) for notebook in notebooks.values()]
+        if any(run.get("profile") != "quick" or run.get("seed") != 0 for run in runs):
+            described = False
+            continue
+        pool = known(root, name, notebooks)
         everything += pool
-        yield name, [f"{folder}{name}.md" for folder in FOLDERS], pool
-    folders = tuple(f"book/{folder}" for folder in FOLDERS if folder)
-    names = {f"book/{name}" for name in toc.chapters(root)}
-    front = [page for page in toc.pages(root) if page not in names and not page.startswith(folders)]
-    yield "front", [*(f"{page.removeprefix('book/')}.md" for page in front), "findings.yml"], everything
+        yield _chapter(root, name, [f"{folder}{name}.md" for folder in FOLDERS], pool)
+    if described:
+        folders = tuple(f"book/{folder}" for folder in FOLDERS if folder)
+        names = {f"book/{name}" for name in toc.chapters(root)}
+        front = [page for page in toc.pages(root) if page not in names and not page.startswith(folders)]
+        yield _chapter(root, "front", [f"{page.removeprefix('book/')}.md" for page in front] + ["findings.yml"], everything)
 
 
-def read(path: Path) -> dict[str, list[Row]]:
-    """Read the lines of a chapter, by page."""
-    if not path.is_file():
-        return {}
-    written = yaml.load(path.read_text(encoding="utf-8"), yaml.BaseLoader)
-    return {page: [next(iter(row.items())) for row in rows] for page, rows in written.items()}
+def _chapter(root: Path, name: str, pages: list[str], pool: list[Known]) -> Chapter:
+    path = root / "book" / "quality" / "numbers" / f"{name}.yml"
+    lines = {}
+    if path.is_file():
+        for page, rows in yaml.load(path.read_text(encoding="utf-8"), yaml.BaseLoader).items():
+            lines[page] = [next(iter(row.items())) for row in rows]
+    return Chapter(path, _texts(root, pages), lines, pool)
 
 
-def check(root: Path) -> None:
-    """Hold every decimal of the text against its line and against the executed notebooks.
+def _texts(root: Path, pages: list[str]) -> dict[str, str]:
+    paths = {page: root / "book" / page for page in pages}
+    return {page: path.read_text(encoding="utf-8") for page, path in paths.items() if path.is_file()}
+
+
+def check(root: Path) -> int:
+    """Hold every decimal of the text against its line and against the executed notebooks; return how many there are.
 
     Raises
     ------
     ValueError
         Naming each decimal that is wrong, with its file and line and the nearest number of the notebooks.
     """
+    count = 0
     problems = []
-    for name, pages, pool in chapters(root):
-        lines = read(root / LINES / f"{name}.yml")
-        for page in pages:
-            path = root / "book" / page
-            if path.is_file():
-                problems += compare(page, path.read_text(encoding="utf-8"), lines.get(page, []), pool)
+    for chapter in chapters(root):
+        for page, text in chapter.texts.items():
+            count += len(decimals(text))
+            problems += compare(page, text, chapter.lines.get(page, []), chapter.pool)
     if problems:
-        remedy = "mend the text, or run `python -m lib report --numbers` and read what it writes"
-        raise ValueError("\n".join([*problems, remedy]))
+        problems.append("mend the text, or run `python -m lib report --numbers` and read what it writes")
+        raise ValueError("\n".join(problems))
+    return count
 
 
-def record(root: Path) -> None:
-    """Write the lines of decimals that have none, or none that holds, as far as the notebooks have the numbers."""
-    for name, pages, pool in chapters(root):
-        path = root / LINES / f"{name}.yml"
-        lines = read(path)
+def record(root: Path) -> list[str]:
+    """Write the lines of decimals that have none, or none that holds; return where each is and where it may come from."""
+    news = []
+    for chapter in chapters(root):
         written = []
-        for page in pages:
-            source = root / "book" / page
-            typed = decimals(source.read_text(encoding="utf-8")) if source.is_file() else []
-            written += [f"{page}:\n"] * bool(typed)
-            for decimal, row in pairs(typed, lines.get(page, [])):
+        for page, text in chapter.texts.items():
+            typed = decimals(text)
+            written += [f"{page}:"] * bool(typed)
+            for decimal, row in pairs(typed, chapter.lines.get(page, [])):
                 if decimal is None:
                     continue
-                kept = row is not None and row[0] == decimal.text and holds(decimal, row[1], pool)
-                written.append(f"- {decimal.text}: {row[1] if kept else search(decimal, page, pool)}\n")
-        files.write(path, "".join(written))
+                if row and row[0] == decimal.text and holds(decimal, row[1], chapter.pool):
+                    source = row[1]
+                else:
+                    source = search(decimal, page, chapter.pool)
+                    news.append(f"book/{page}:{decimal.line}: {decimal.text}: {source}")
+                written.append(f"- {decimal.text}: {source}")
+        if written:
+            files.write(chapter.path, "\n".join(written) + "\n")
+    return news
