@@ -93,13 +93,15 @@ def parser() -> argparse.ArgumentParser:
     report = commands.add_parser(
         "report",
         help="collect the claims into _build/claims.json, and check the decimals of the text",
-        description="Collect the claims of the executed notebooks into _build/claims.json, and see that every decimal of the"
-        " text comes from where book/quality/numbers/ says.",
+        description="Collect the claims of the executed notebooks into _build/claims.json, and see"
+        " that each decimal of the text comes from where book/quality/numbers/ says.",
         epilog="example: python -m lib report --notebooks executed",
     )
     which = report.add_mutually_exclusive_group()
-    which.add_argument("--notebooks", type=Path, metavar="DIR", help="read executed notebooks from DIR, and check no text")
-    which.add_argument("--numbers", action="store_true", help="write down where new decimals of the text come from")
+    elsewhere = "read executed notebooks from DIR, and check no text"
+    which.add_argument("--notebooks", type=Path, metavar="DIR", help=elsewhere)
+    propose = "first write lines for new decimals there, and print them"
+    which.add_argument("--numbers", action="store_true", help=propose)
 
     store = commands.add_parser(
         "store",
@@ -197,8 +199,8 @@ def report_claims(options: argparse.Namespace) -> None:
     from lib.site import ledger, numbers
 
     print(f"{len(ledger.report(Path.cwd(), options.notebooks))} claims in _build/claims.json")
-    if options.numbers:
-        print("\n".join(numbers.record(Path.cwd())))
+    for line in numbers.record(Path.cwd()) if options.numbers else []:
+        print(line)
     if options.notebooks is None:
         print(f"{numbers.check(Path.cwd())} decimals of the text checked")
 

@@ -21,8 +21,9 @@ def build(root: Path, output: Path | None = None) -> None:
     Raises
     ------
     ValueError
-        If a chapter has not been executed yet, its notebook or the table of a page is not whole, a decimal of the text is not
-        what the notebooks have, the output is not a folder, or if Jupyter Book reports a warning or an error.
+        If a chapter has not been executed yet, its notebook or the table of a page is not whole, a decimal of
+        the text is not what the notebooks have, the output is not a folder, or if Jupyter Book reports a
+        warning or an error.
     """
     lacking = [Path(name).name for name in notebooks(root) if not (root / "book" / f"{name}.ipynb").is_file()]
     if missing := list(dict.fromkeys(lacking)):

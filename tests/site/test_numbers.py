@@ -10,6 +10,7 @@ import small_book
 
 from lib.__main__ import main
 from lib.site import numbers
+from lib.site.decimals import decimals
 
 ROOT = Path(__file__).parents[2]
 LINES = """\
@@ -78,12 +79,16 @@ def test_report_names_a_changed_digit_and_the_nearest_number(root, capsys, typed
     write(root, TEXT.replace(typed, wrong, 1))
     assert main(["report"]) == 2
     said = capsys.readouterr().err
-    assert re.search(rf"book/one\.md:\d+: {wrong} stands where {typed} .* was; the nearest number .* is", said)
+    place = r"book/one\.md:\d+"
+    assert re.search(rf"{place}: {wrong} stands where {typed} .* was; the nearest number", said)
 
 
 def test_a_changed_result_no_longer_passes(root):
     (root / "book" / "one.ipynb").write_text(json.dumps(executed(measured=0.6412)))
-    with pytest.raises(ValueError, match=r"0\.63 does not come from: claim one/share; .* is 0\.6412 \(claim one/share\)"):
+    with pytest.raises(
+        ValueError,
+        match=r"0\.63 does not come from: claim one/share; .* is 0\.6412 \(claim one/share\)",
+    ):
         numbers.check(root)
 
 
@@ -97,22 +102,30 @@ def test_a_decimal_without_a_line_and_a_line_without_its_decimal_fail(root):
 
 
 @pytest.mark.parametrize(
-    "said", ["`rate=0.77`", "[a paper](https://example.org/abs/2406.06158)", '<line x1="0.77"/>', "version 0.9.6"]
+    "said",
+    [
+        "`rate=0.77`",
+        "[a paper](https://example.org/abs/2406.06158)",
+        '<line x1="0.77"/>',
+        "version 0.9.6",
+    ],
 )
 def test_code_addresses_drawings_and_versions_are_no_decimals_of_the_text(said):
-    assert not numbers.decimals(said)
+    assert not decimals(said)
 
 
 def test_captions_are_text():
-    found = numbers.decimals("```{code-cell}\n---\nmystnb:\n  figure:\n    caption: 'at 0.25'\n---\nx = 0.5\n```\n")
+    header = "---\nmystnb:\n  figure:\n    caption: 'at 0.25'\n---"
+    found = decimals(f"```{{code-cell}}\n{header}\nx = 0.5\n```\n")
     assert [(one.line, one.text) for one in found] == [(5, "0.25")]
 
 
 @pytest.mark.parametrize(
-    ("text", "number"), [("1.4 times", 1.38), ("5.1 %", 0.0512), (r"$3.9\times10^{-3}$", 3.91e-3), ("2.6e-3", 0.00262)]
+    ("text", "number"),
+    [("1.4 times", 1.38), ("5.1 %", 0.0512), (r"$3.9\times10^{-3}$", 3.91e-3), ("2.6e-3", 0.00262)],
 )
 def test_a_decimal_may_be_rounded_a_share_or_have_a_power(text, number):
-    (decimal,) = numbers.decimals(text)
+    (decimal,) = decimals(text)
     assert decimal.fits(number)
     assert not decimal.fits(1.1 * number)
 
@@ -135,8 +148,15 @@ def test_a_chapter_that_was_run_otherwise_is_not_compared(root):
 
 def test_a_formula_computes_numbers_and_nothing_else():
     assert numbers.evaluate("-sqrt(4) + 2**3 / (3 - 1)") == 2
-    with pytest.raises(ValueError, match="no formula of numbers"):
-        numbers.evaluate("[1, 2]")
+    for wrong in ("[1, 2]", "open(1)", "1 << 2"):
+        with pytest.raises(ValueError, match="want numbers"):
+            numbers.evaluate(wrong)
+
+
+def test_a_file_of_lines_that_is_spoilt_is_named(root):
+    lines(root).write_text("one.md:\n- 0.63\n")
+    with pytest.raises(ValueError, match=r"one\.yml is no list of decimals by page"):
+        numbers.check(root)
 
 
 def test_the_book_passes_and_a_changed_digit_does_not():
@@ -144,8 +164,8 @@ def test_the_book_passes_and_a_changed_digit_does_not():
     places = []
     for chapter in chapters:
         for page, text in chapter.texts.items():
-            assert not list(numbers.compare(page, text, chapter.lines.get(page, []), chapter.pool))
-            places += [(chapter, page, decimal) for decimal in numbers.decimals(text)]
+            assert not list(numbers.compare(chapter, page, text))
+            places += [(chapter, page, decimal) for decimal in decimals(text)]
     rng = random.Random(58)
     caught = 0
     for chapter, page, decimal in rng.sample(places, 100):
@@ -154,6 +174,7 @@ def test_the_book_passes_and_a_changed_digit_does_not():
         wrong = decimal.text[:at] + digit + decimal.text[at + 1 :]
         text = chapter.texts[page].split("\n")
         text[decimal.line - 1] = text[decimal.line - 1].replace(decimal.text, wrong, 1)
-        problems = numbers.compare(page, "\n".join(text), chapter.lines[page], chapter.pool)
-        caught += any(problem.startswith(f"book/{page}:{decimal.line}: {wrong} ") for problem in problems)
+        problems = numbers.compare(chapter, page, "\n".join(text))
+        place = f"book/{page}:{decimal.line}: {wrong} "
+        caught += any(problem.startswith(place) for problem in problems)
     assert caught >= 90
