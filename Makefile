@@ -32,7 +32,7 @@ test: setup  ## style, architecture, theory, pipeline, and the lessons' outputs 
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python $(BIN)/lint-imports  # the script's first line may name a folder that was moved
-	$(BIN)/python -m pytest -n 2 --dist loadfile --nbval-lax -m "not slow" book tests
+	$(BIN)/python -m pytest -n 2 --dist loadfile --nbval -m "not slow" book tests
 
 chapter: named setup  ## execute one chapter: make chapter NAME=products
 	$(BIN)/python -m lib run $(NAME)

@@ -102,13 +102,16 @@ def parser() -> argparse.ArgumentParser:
     which.add_argument("--notebooks", type=Path, metavar="DIR", help=elsewhere)
     propose = "first write lines for new decimals there, and print them"
     which.add_argument("--numbers", action="store_true", help=propose)
+    report.add_argument("--freeze", action="store_true", help="list the claims' names in book/names.txt, for a release")
 
     store = commands.add_parser(
         "store",
         help="precompute what is too heavy for a laptop, into book/results/",
         description="Precompute the experiments that are too heavy for a laptop and keep their results in book/results/. Finished"
-        " cases are not computed again, and an interrupted run resumes. Cases that settle the most for their cost come first.",
-        epilog="example: python -m lib store --plan; python -m lib store piecewise_linear --budget 2h --workers 2",
+        " cases are not computed again, and an interrupted run resumes. With --again, stored cases are computed anew with today's"
+        " code and compared with the result.",
+        epilog="example: python -m lib store --plan; python -m lib store piecewise_linear --budget 2h --workers 2;"
+        " python -m lib store --again localization/pulses --cases 1",
     )
     store.add_argument("experiments", nargs="*", metavar="EXPERIMENT", help="topic or topic/experiment (default: all)")
     store.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="auto uses a GPU if there is one")
@@ -117,7 +120,12 @@ def parser() -> argparse.ArgumentParser:
     where.add_argument("--scheduler", metavar="ADDRESS", help="compute on a running Dask cluster, e.g. tcp://10.0.0.1:8786")
     store.add_argument("--plan", action="store_true", help="compute nothing; say what is done, what is missing, and how long")
     store.add_argument("--budget", type=duration, metavar="TIME", help="stop after this time, e.g. 2h, 30m or 90s")
-    store.add_argument("--batch", type=integer, metavar="N", help="cases per call (default: 1; more on a GPU)")
+    store.add_argument(
+        "--batch", type=integer, metavar="N", help="cases in a call, where a run takes several (default: 1; more on a GPU)"
+    )
+    store.add_argument("--again", action="store_true", help="compute stored cases anew, compare, and record that they agree")
+    store.add_argument("--cases", type=integer, metavar="K", help="with --again: so many cases, spread over the stored ones")
+    store.add_argument("--replace", action="store_true", help="with --again: put all cases in the place of the result")
     store.add_argument(
         "--case-range",
         type=portion,
@@ -129,7 +137,7 @@ def parser() -> argparse.ArgumentParser:
         "seeds",
         help="check every claim with many seeds",
         description="Run chapters with the seeds 0, 1, ..., with the quick profile, and keep what each claim measured in"
-        " book/quality/seeds.jsonl. Runs already made with the same code cells are not repeated.",
+        " book/quality/seeds.jsonl. The table goes on from the seeds that it has, unless what the claims depend on has changed.",
         epilog="example: python -m lib seeds synthesis --count 20",
     )
     seeds.add_argument("chapters", nargs="*", metavar="CHAPTER", help="a chapter's name, as in _toc.yml (default: all)")
@@ -196,9 +204,12 @@ def write_course(options: argparse.Namespace) -> None:
 
 def report_claims(options: argparse.Namespace) -> None:
     """Collect the claims, and check the decimals of the text."""
-    from lib.site import ledger, numbers
+    from lib.site import ledger, names, numbers
 
-    print(f"{len(ledger.report(Path.cwd(), options.notebooks))} claims in _build/claims.json")
+    records = ledger.report(Path.cwd(), options.notebooks)
+    if options.freeze:
+        names.freeze(Path.cwd(), records)
+    print(f"{len(records)} claims in _build/claims.json")
     for line in numbers.record(Path.cwd()) if options.numbers else []:
         print(line)
     if options.notebooks is None:
@@ -229,7 +240,8 @@ def store_runs(options: argparse.Namespace) -> None:
     from lib.experiments import FIRST, RUNS
     from lib.provenance import resolve_device
     from lib.runs import OutdatedResult
-    from lib.runs.precompute import plan, precompute
+    from lib.runs.again import again
+    from lib.runs.precompute import plan, precompute, refuse_batch
     from lib.runs.workers import ComputationFailed, cluster
 
     names, known = options.experiments, {run.name: run for run in RUNS}
@@ -238,6 +250,8 @@ def store_runs(options: argparse.Namespace) -> None:
     unknown = sorted(set(names) - set(known) - {name.split("/")[0] for name in known})
     if unknown:
         raise ValueError(f"no such experiment: {', '.join(unknown)}; there are {', '.join(known)}")
+    refuse_options(options)
+    refuse_batch(chosen, options.batch)
     device, failed = resolve_device(options.device), []
     if options.plan:
         print(plan(chosen, device))
@@ -245,12 +259,25 @@ def store_runs(options: argparse.Namespace) -> None:
     with cluster(options.workers, options.scheduler) as client, limit(options.budget):
         for run in chosen:
             try:
+                if options.again:
+                    print(again(run, device, client=client, cases=options.cases, replace=options.replace), flush=True)
+                    continue
                 precompute(run, device, client=client, batch=options.batch, part=options.case_range)
                 print(run.path, flush=True)
             except (ComputationFailed, OutdatedResult) as problem:  # the others may be computed all the same
                 failed.append(str(problem))
     if failed:
         raise ComputationFailed("\n".join(failed))
+
+
+def refuse_options(options: argparse.Namespace) -> None:
+    """Raise a ValueError where options of `store` do not go together."""
+    if not options.again and (options.cases or options.replace):
+        raise ValueError("--cases and --replace go with --again")
+    if options.again and (options.plan or options.batch or options.case_range):
+        raise ValueError("--again goes with none of --plan, --batch and --case-range")
+    if options.cases and options.replace:
+        raise ValueError("--replace takes all cases: leave --cases out")
 
 
 def run_seeds(options: argparse.Namespace) -> None:

@@ -10,7 +10,7 @@ spelled "inf", "-inf" and "nan", which `float` reads.
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -167,6 +167,20 @@ def _spelled(value: Any) -> Any:
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def _read(value: Any) -> Any:
+    """Undo `_spelled`."""
+    if isinstance(value, dict):
+        return {name: _read(part) for name, part in value.items()}
+    return float(value) if value in ("inf", "-inf", "nan") else value
+
+
+def _name(name: str, value: str) -> str:
+    """Return the name of a claim."""
+    if not re.fullmatch(r"[a-z_]+/[a-z0-9-]+", words(name, value)):
+        raise ValueError(f"claim id {value!r}: want chapter/name, as in products/growth-quadratic")
+    return value
+
+
 def _rivals(name: str, value: Mapping[str, float]) -> dict[str, float]:
     """Return rivals with plain numbers, which may be infinite but not NaN: such a rival was not computed."""
     instance(Mapping)(name, value)
@@ -174,15 +188,99 @@ def _rivals(name: str, value: Mapping[str, float]) -> dict[str, float]:
 
 
 @takes(
-    id=words,
+    id=_name,
     statement=words,
     source=words,
     measured=real,
-    expected=instance(Bound),
-    rivals=optional(_rivals),
+    low=limit,
+    high=limit,
+    verdict=words,
+    rivals=_rivals,
     printed=optional(real),
     why=instance(str),
 )
+def _claim(
+    id: str,
+    statement: str,
+    source: str,
+    measured: float,
+    low: float,
+    high: float,
+    verdict: str,
+    rivals: Mapping[str, float],
+    printed: float | None,
+    why: str,
+) -> Claim:
+    """Return a claim whose fields are whole, of the right kind, and go with each other; its numbers are not judged yet."""
+    Bound(low, high)
+    if verdict not in VERDICTS:
+        raise ValueError(f"claim {id}: verdict {verdict!r} is none of {', '.join(VERDICTS)}")
+    if (verdict in _OUTSIDE) != bool(why):
+        raise ValueError(f"claim {id}: `why` goes with the verdicts {' and '.join(_OUTSIDE)}, and only with them")
+    if (verdict in _MENDED) != (printed is not None):
+        raise ValueError(f"claim {id}: `printed` goes with the verdicts {' and '.join(_MENDED)}, and only with them")
+    return Claim(id, statement, source, measured, low, high, verdict, rivals, printed, why)
+
+
+def verdict_of(claim: Claim) -> str:
+    """Return the verdict that a claim's numbers give: the declared one if they leave it to choose from.
+
+    >>> verdict_of(Claim("a/b", "it grows", "Eq. 7", 77, -np.inf, 0.001, "reproduced"))
+    'not reproduced'
+    """
+    expected = Bound(claim.low, claim.high)
+    if not expected.holds(claim.measured):
+        possible = _OUTSIDE
+    elif claim.printed is None or expected.holds(claim.printed):
+        possible = _INSIDE
+    else:
+        possible = _MENDED
+    return claim.verdict if claim.verdict in possible else possible[0]
+
+
+def judge(claim: Claim) -> None:
+    """Insist on the declared verdict and on rivals that fail.
+
+    Raises
+    ------
+    ClaimChanged
+        If the numbers contradict the declared verdict.
+    RivalPasses
+        If a rival lies in the bound.
+    """
+    expected = Bound(claim.low, claim.high)
+    found = verdict_of(claim)
+    if found != claim.verdict:
+        measured = f"measured {expected.shown(claim.measured)}"
+        if claim.printed is not None:
+            measured += f", printed statement gives {expected.shown(claim.printed)}"
+        raise ClaimChanged(f"claim {claim.id} is {found!r}, not {claim.verdict!r}: {measured}, expected {expected}")
+    for name, score in claim.rivals.items():
+        if expected.holds(score):
+            passes = f"the rival {name!r} passes with {expected.shown(score)}, expected {expected}"
+            raise RivalPasses(f"claim {claim.id}: {passes}")
+
+
+def judged(record: dict) -> Claim:
+    """Return the claim of a record that an executed notebook holds, judged again.
+
+    Raises
+    ------
+    ValueError
+        If a field is missing or of the wrong kind, or if the numbers contradict the verdict.
+    """
+    try:
+        claim = _claim(**_read(record))
+        judge(claim)
+    except (ClaimChanged, RivalPasses) as problem:
+        raise ValueError(str(problem)) from problem
+    except (TypeError, ValueError) as problem:
+        said = str(problem)
+        raise ValueError(said if said.startswith("claim ") else f"claim {record.get('id')}: {said}") from problem
+    return claim
+
+
+@takes(expected=instance(Bound))
 def check(
     id: str,
     statement: str,
@@ -219,36 +317,25 @@ def check(
     RivalPasses
         If a rival lies in the bound.
     """
-    if not re.fullmatch(r"[a-z_]+/[a-z0-9-]+", id):
-        raise ValueError(f"claim id {id!r}: want chapter/name, as in products/growth-quadratic")
-    if verdict not in VERDICTS:
-        raise ValueError(f"claim {id}: verdict {verdict!r} is none of {', '.join(VERDICTS)}")
-    if (verdict in _OUTSIDE) != bool(why):
-        raise ValueError(f"claim {id}: `why` goes with the verdicts {' and '.join(_OUTSIDE)}, and only with them")
-    if (verdict in _MENDED) != (printed is not None):
-        raise ValueError(f"claim {id}: `printed` goes with the verdicts {' and '.join(_MENDED)}, and only with them")
-
-    if not expected.holds(measured):
-        possible = _OUTSIDE
-    elif printed is None or expected.holds(printed):
-        possible = _INSIDE
-    else:
-        possible = _MENDED
-    found = verdict if verdict in possible else possible[0]
-    claim = Claim(id, statement, source, measured, expected.low, expected.high, found, rivals or {}, printed, why)
-    _checked[id] = claim
+    claim = _claim(
+        id=id,
+        statement=statement,
+        source=source,
+        measured=measured,
+        low=expected.low,
+        high=expected.high,
+        verdict=verdict,
+        rivals=rivals or {},
+        printed=printed,
+        why=why,
+    )
+    shown = replace(claim, verdict=verdict_of(claim))
+    _checked[id] = shown
     from IPython.display import display
 
-    display(claim)
-    if not insist:
-        return
-    if found != verdict:
-        beside = "" if printed is None else f", printed statement gives {expected.shown(printed)}"
-        numbers = f"measured {expected.shown(measured)}{beside}, expected {expected}"
-        raise ClaimChanged(f"claim {id} is {found}, not {verdict}: {numbers}")
-    for name, score in claim.rivals.items():
-        if expected.holds(score):
-            raise RivalPasses(f"claim {id}: the rival {name!r} passes with {expected.shown(score)}, expected {expected}")
+    display(shown)
+    if insist:
+        judge(claim)
 
 
 @takes(share=number, stretch=number, times=optional(numbers))

@@ -1,17 +1,14 @@
-"""Where a result comes from: profile, device, seed, the versions of packages, and hashes of our own sources."""
+"""Where a result comes from: profile, device, seed, and the versions of packages."""
 
-import ast
 import ctypes
-import hashlib
-import inspect
 import os
 import platform
 import sys
 import warnings
-from collections.abc import Callable
 from functools import cache, partial
 from importlib.metadata import version
-from pathlib import Path
+
+from threadpoolctl import threadpool_info
 
 from lib.checks import one_of, seed, takes
 
@@ -75,45 +72,13 @@ def device_name(device: str) -> str:
     return torch.cuda.get_device_name()
 
 
+@cache
 def versions(*packages: str) -> str:
     """Name packages, by default those whose version a line of a chapter ends with, and their versions."""
     return ", ".join(f"{package} {version(package)}" for package in packages or PACKAGES[:3])
 
 
-def syntax(tree: ast.Module) -> str:
-    """Write what parsed source does: its syntax without docstrings and imports, the same under every Python."""
-    for node in ast.walk(tree):
-        documented = isinstance(node, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-        if documented and ast.get_docstring(node) is not None:
-            del node.body[0]
-    tree.body = [node for node in tree.body if not isinstance(node, ast.Import | ast.ImportFrom)]
-    return repr(_written(tree))
-
-
-def _written(node: object) -> object:
-    """Write a tree as lists without its empty fields, of which `ast.dump` shows more or fewer from one Python to the next."""
-    if isinstance(node, list):
-        return [_written(part) for part in node]
-    if not isinstance(node, ast.AST):
-        return node
-    return [type(node).__name__, *([name, _written(part)] for name, part in ast.iter_fields(node) if part not in (None, []))]
-
-
-@cache
-def code(function: Callable) -> str:
-    """Hash what a function's module does, and the modules of ours that it imports, directly or not.
-
-    Docstrings, comments and imports do not count. Of a function in a notebook only its own source is known.
-    """
-    found, waiting = {}, [function.__module__]
-    while waiting:
-        name = waiting.pop()
-        path = getattr(sys.modules.get(name), "__file__", None)
-        if path is None or name in found:
-            continue
-        tree = ast.parse(Path(path).read_bytes())
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith("lib."):
-                waiting += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        found[name] = syntax(tree)
-    return hashlib.sha256(repr(sorted(found.items()) or inspect.getsource(function)).encode()).hexdigest()[:16]
+def blas() -> str:
+    """Name the libraries that compute matrix products here, and the kind of processor that each takes this one for."""
+    libraries = [one for one in threadpool_info() if "architecture" in one]
+    return ", ".join(sorted({f"{one['internal_api']} {one['version']} ({one['architecture']})" for one in libraries}))

@@ -1,10 +1,7 @@
 """The ledger of claims: bounds, verdicts, rivals, what is displayed and recorded, what is read back, and runs that have ended."""
 
-import configparser
 import json
-import re
 from dataclasses import asdict
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -89,21 +86,21 @@ def test_the_verdict_follows_from_the_numbers(shown, changes):
 @pytest.mark.parametrize(
     "changes, message",
     [
-        ({"measured": 0.5}, "is not reproduced, not reproduced: measured 0.5, expected at least 0.95"),
-        ({"measured": np.nan}, "is not reproduced, not reproduced: measured nan"),
-        (CORRECTED | {"printed": 0.96}, "is reproduced, not corrected: .* printed statement gives 0.96"),
-        (CORRECTED | {"measured": 0.5}, "is not reproduced, not corrected"),
-        (NOT_REPRODUCED | {"measured": MEASURED}, "is reproduced, not not reproduced"),
-        (NOT_DECIDED | {"measured": MEASURED}, "is reproduced, not not decided"),
-        (NEW | {"measured": 0.5}, "is not reproduced, not new"),
-        (SLIP | {"printed": 0.96}, "is reproduced, not slip"),
-        (SLIP | {"measured": 0.5}, "is not reproduced, not slip"),
+        ({"measured": 0.5}, "is 'not reproduced', not 'reproduced': measured 0.5, expected at least 0.95"),
+        ({"measured": np.nan}, "is 'not reproduced', not 'reproduced': measured nan"),
+        (CORRECTED | {"printed": 0.96}, "is 'reproduced', not 'corrected': .* printed statement gives 0.96"),
+        (CORRECTED | {"measured": 0.5}, "is 'not reproduced', not 'corrected'"),
+        (NOT_REPRODUCED | {"measured": MEASURED}, "is 'reproduced', not 'not reproduced'"),
+        (NOT_DECIDED | {"measured": MEASURED}, "is 'reproduced', not 'not decided'"),
+        (NEW | {"measured": 0.5}, "is 'not reproduced', not 'new'"),
+        (SLIP | {"printed": 0.96}, "is 'reproduced', not 'slip'"),
+        (SLIP | {"measured": 0.5}, "is 'not reproduced', not 'slip'"),
     ],
 )
 def test_another_verdict_than_the_declared_one_is_an_error(shown, changes, message):
     with pytest.raises(ClaimChanged, match=f"products/rate {message}"):
         check(**changes)
-    assert [claim.verdict for claim in shown] == [message.split("is ")[1].split(",")[0]]  # what was found is shown all the same
+    assert [claim.verdict for claim in shown] == [message.split("'")[1]]  # what was found is shown all the same
 
 
 @pytest.mark.parametrize(("changes", "rival"), [*zip(EVERY_VERDICT, 3 * [0.95, np.inf], strict=True)])
@@ -148,29 +145,6 @@ def test_in_the_line_formulas_are_plain_words_and_in_the_table_they_stay(shown):
     )
     row = claims.as_table([asdict(shown[0])]).splitlines()[-1]
     assert row.startswith(r"| rate | $\delta \ge 0$ it\_is *(§2, $\tau \to 0$)* |") and r"$\lVert w\rVert$ alone: 0.5" in row
-
-
-def test_nbval_compares_the_line_but_for_the_numbers_that_differ_between_machines(shown):
-    """The notebooks are compared after the substitutions of tests/nbval.cfg."""
-    rules = configparser.ConfigParser()
-    rules.read(Path(__file__).with_name("nbval.cfg"))
-
-    def sanitized(**changes):
-        check(**changes)
-        text = repr(shown[-1])
-        for rule in rules.values():
-            text = re.sub(rule["regex"], rule["replace"], text) if "regex" in rule else text
-        return text
-
-    rivals = {"chance": 0.123456789, "none": -np.inf}
-    for kind in EVERY_VERDICT:
-        number = {name: kind[name] * (1 + 1e-3) for name in ("measured", "printed") if name in kind}
-        other = {"measured": MEASURED * (1 + 1e-3)} | kind | number | {"rivals": {"chance": 0.124, "none": 0.2}}
-        text = sanitized(**kind, rivals=rivals)
-        assert text == sanitized(**other)
-        assert text != sanitized(**kind, rivals=rivals, expected=at_least(0.94))
-        assert text != sanitized(**kind)
-    assert len({sanitized(**kind) for kind in EVERY_VERDICT}) == len(EVERY_VERDICT)
 
 
 def test_collect_reads_the_exact_records_back_in_order_also_numbers_that_json_lacks(shown):

@@ -10,7 +10,8 @@ from lib.site import toc
 
 ROOT = Path(__file__).parents[1]
 MODULES = {path: path.read_text(encoding="utf-8") for path in sorted((ROOT / "lib").rglob("*.py"))}
-BY_OTHERS = {"setup", "__getattr__", "ClaimRenderer", "BlockingKernel"}  # Sphinx, Python, myst-nb, and nbval through conftest.py
+BY_OTHERS = {"setup", "__getattr__", "ClaimRenderer"}  # Sphinx, Python, myst-nb
+BY_OTHERS |= {"BlockingKernel", "differences", "tolerances"}  # nbval through conftest.py
 
 
 def called(source, exports=False):

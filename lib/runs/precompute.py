@@ -13,8 +13,9 @@ import xarray as xr
 
 from lib import files
 from lib.progress import bar, duration
-from lib.provenance import code, device_name
-from lib.runs.results import OutdatedResult, current, flatten, read, save
+from lib.provenance import device_name
+from lib.runs.freshness import freshness
+from lib.runs.results import OutdatedResult, flatten, matching, read, save
 from lib.runs.run import Run
 from lib.runs.workers import ComputationFailed, compute
 
@@ -44,46 +45,60 @@ def precompute(
     ComputationFailed
         If the function raised or returned something unfit for some cases; the others are computed first.
     """
+    refuse_batch([run], batch)
     progress = Progress(run, device)
     known = len(progress.parts)
     todo = progress.collect(progress.missing[part[0] - 1 :: part[1]] if part else progress.missing)
-    size = batch or (run.batch if device == "cuda" else 1)
-    calls = [todo[start : start + size] for start in range(0, len(todo), size)]
-    tasks = [{**run.fixed, **run.arguments(call), "device": device} for call in calls]
-    work, failed = compute(run.function, tasks, client), []
     try:
-        with bar(len(run.cases), run.name, "case", initial=len(run.cases) - len(todo)) as shown, closing(work):
-            for number, found in work:
-                call = calls[number]
-                try:
-                    progress.keep(call, found)
-                except ValueError as problem:
-                    failed.append(f"{run.name}, {' to '.join(dict.fromkeys(map(run.cases.label, call)))}: {problem}")
-                shown.update(len(call))
+        progress.compute(todo, client, batch)
     finally:
         if part is None and len(progress.parts) > known:
             progress.save()
-    if failed:
-        raise ComputationFailed("\n  ".join([f"{len(failed)} of {len(calls)} failed, the others are kept:", *failed]))
+
+
+def refuse_batch(runs: Sequence[Run], batch: int | None) -> None:
+    """Raise a ValueError if a run takes one case in a call, but a batch of several is wanted."""
+    if single := [run.name for run in runs if run.batch == 1 and batch is not None and batch > 1]:
+        raise ValueError(f"--batch {batch}: {', '.join(single)} take one case in a call; name others, or leave --batch out")
 
 
 class Progress:
     """How far a run is on a device: the finished cases, from its result and from their own files."""
 
-    def __init__(self, run: Run, device: str) -> None:
-        self.run, self.device = run, device_name(device)
+    def __init__(self, run: Run, device: str, stored: bool = True) -> None:
+        self.run, self.kind, self.device = run, device, device_name(device)
         self.parts: list[xr.Dataset] = []  # each along `case`
         self.done, self.seconds, self.origin = 0, 0.0, {name: set() for name in ORIGIN}
         try:
-            found = read(run)
+            found = read(run) if stored else None
         except OutdatedResult:
             found = None
-        same = found if found is None else current(run, found)
+        same = found if found is None else matching(run, found)
+        self.freshness = "" if found is None else str(freshness(found.attrs))
         self.outdated = found is not None and same.sizes != found.sizes
         if same is not None and same.done.any():
             self._add(flatten(run, same))
         done = {*self.parts[0].case.values.tolist()} if self.parts else {}
         self.missing = [case for case in range(len(run.cases)) if case not in done]
+
+    def compute(self, todo: Sequence[int], client: Any = None, batch: int | None = None) -> None:
+        """Compute cases and keep each; those that fail are named in a ComputationFailed at the end."""
+        size = batch or (self.run.batch if self.kind == "cuda" else 1)
+        calls = [todo[start : start + size] for start in range(0, len(todo), size)]
+        tasks = [{**self.run.fixed, **self.run.arguments(call), "device": self.kind} for call in calls]
+        total = len(self.run.cases)
+        work, failed = compute(self.run.function, tasks, client), []
+        with bar(total, self.run.name, "case", initial=total - len(todo)) as shown, closing(work):
+            for number, found in work:
+                call = calls[number]
+                try:
+                    self.keep(call, found)
+                except ValueError as problem:
+                    labels = dict.fromkeys(map(self.run.cases.label, call))
+                    failed.append(f"{self.run.name}, {' to '.join(labels)}: {problem}")
+                shown.update(len(call))
+        if failed:
+            raise ComputationFailed("\n  ".join([f"{len(failed)} of {len(calls)} failed, the others are kept:", *failed]))
 
     def _add(self, found: xr.Dataset) -> None:
         """Take in finished cases."""
@@ -123,11 +138,15 @@ class Progress:
             self._add(result.expand_dims(case=[case]))  # which refuses what does not fit
             files.write(self.run.file_of(case), data + hashlib.sha256(data).digest())
 
-    def save(self) -> None:
-        """Write the result."""
+    def joined(self) -> xr.Dataset:
+        """Return the finished cases along `case`, and where they come from."""
         found = xr.concat(self.parts, "case", data_vars="all", join="outer", combine_attrs="override")
         origin = {name: "; ".join(sorted(known)) for name, known in self.origin.items()}
-        save(self.run, found.assign_attrs(seconds=self.seconds, **origin))
+        return found.assign_attrs(seconds=self.seconds, **origin)
+
+    def save(self) -> None:
+        """Write the result."""
+        save(self.run, self.joined())
 
     def seconds_each(self) -> float | None:
         """Return the seconds of a case, if all were computed on this device."""
@@ -137,10 +156,9 @@ class Progress:
         """Say how far the run is, as a row of `plan`."""
         total, each = len(self.run.cases), self.seconds_each()
         left = "" if self.done == total else "?" if each is None else duration((total - self.done) * each)
-        state = "outdated" if self.outdated else "done" if self.done == total else "part" if self.done else "missing"
-        older = ", older code" if self.origin["code"] - {code(self.run.function), ""} else ""
+        state = "other arguments" if self.outdated else "done" if self.done == total else "part" if self.done else "missing"
         done = f"{self.done:,} of {total:,} cases"
-        return self.run.name, state + older, done, duration(self.seconds), left, self.run.scale(self.done)
+        return self.run.name, state, self.freshness, done, duration(self.seconds), left, self.run.scale(self.done)
 
 
 def _decode(data: bytes) -> xr.Dataset:
@@ -152,12 +170,12 @@ def _decode(data: bytes) -> xr.Dataset:
 
 def plan(runs: Sequence[Run], device: str = "cpu") -> str:
     """Lay out what is there of each run and what is missing, the time taken and left on this device, and the scale."""
-    rows, left = [("run", "state", "done", "taken", "left here", "scale / the source's")], 0.0
+    rows, left = [("run", "state", "code", "done", "taken", "left here", "scale / the source's")], 0.0
     for run in runs:
         progress = Progress(run, device)
         left += len(progress.collect(progress.missing)) * (progress.seconds_each() or 0)
         rows.append(progress.row())
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    more = ", and what is unknown (?)" if any(row[4] == "?" for row in rows) else ""
+    more = ", and what is unknown (?)" if any(row[5] == "?" for row in rows) else ""
     return "\n".join([*lines, f"left on this device, {device_name(device)}: {duration(left)}{more}"])

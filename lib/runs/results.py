@@ -2,10 +2,12 @@
 
 import json
 from importlib import import_module
+from io import BytesIO
 
 import numpy as np
 import pandas as pd
 import xarray as xr
+from scipy.io import netcdf_file
 
 from lib import files
 from lib.progress import duration
@@ -28,13 +30,15 @@ def load(run: Run | str) -> xr.Dataset:
     Raises
     ------
     OutdatedResult
-        If it is not there, cannot be read, or was computed with other arguments than the run has now.
+        If it is not there, cannot be read, or has cases or arguments that the run has no longer.
     """
     run = run if isinstance(run, Run) else _find(run)
     if (found := read(run)) is None:
         raise OutdatedResult(f"there is no result of {run.name}; {_remedy(run)}")
-    if current(run, found).sizes != found.sizes:
+    if matching(run, found).sizes != found.sizes:
         raise OutdatedResult(f"the result of {run.name} was computed with other arguments than the run has now; {_remedy(run)}")
+    for name in run.cases.coordinates:
+        _places(run, name, found[name].values)
     if not found.done.all():
         whole = {name: one.astype(float) for name, one in found.items() if name != "done" and one.dtype.kind in "biu"}
         found = found.assign({name: one.where(found.done) for name, one in whole.items()})
@@ -65,7 +69,7 @@ def read(run: Run) -> xr.Dataset | None:
         raise OutdatedResult(f"{run.path} cannot be read ({reason}); delete it and {_remedy(run)}") from problem
 
 
-def current(run: Run, found: xr.Dataset) -> xr.Dataset:
+def matching(run: Run, found: xr.Dataset) -> xr.Dataset:
     """Return the part of a result that was computed with the arguments that the run has now; named cases may have changed."""
     theirs, ours = json.loads(found.attrs["settings"]), run.settings()
     (dimension, *_) = run.cases.coordinates
@@ -91,6 +95,16 @@ def save(run: Run, found: xr.Dataset) -> None:
     found.attrs = {"settings": json.dumps(settings, separators=(",", ":")), **origin}
     found = found.drop_vars("done") if found.done.all() else found
     files.write(run.path, bytes(found.drop_encoding().to_netcdf(engine="scipy")))
+
+
+def attach(run: Run, **attributes: str) -> None:
+    """Set attributes of a result; its numbers stay as they are, bit for bit."""
+    content = BytesIO(run.path.read_bytes())
+    with netcdf_file(content, "a") as found:
+        for name, value in attributes.items():
+            setattr(found, name, value)
+        found.flush()
+        files.write(run.path, content.getvalue())
 
 
 def flatten(run: Run, found: xr.Dataset) -> xr.Dataset:
@@ -123,4 +137,5 @@ def count(found: xr.Dataset) -> str:
 def describe(found: xr.Dataset) -> str:
     """Say in a line how a result that `load` has read was computed, and how to compute it again."""
     known = found.attrs
-    return f"{known['device']}, {duration(known['seconds'])}; {known['versions']}; again: python -m lib store {known['run']}"
+    command = f"python -m lib store --again {known['run']}"
+    return f"{known['device']}, {duration(known['seconds'])}; {known['versions']}; again: {command}"

@@ -15,7 +15,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from lib.checks import kind
-from lib.provenance import code
+from lib.fingerprint import code
 
 ROOT = Path(__file__).parents[2]
 
@@ -89,6 +89,7 @@ class Run:
     source : the scale of the source: numbers by argument, of a list its length; and `networks`, the number of cases
     batch : how many cases a GPU computes in one call. If more than one, the function takes arrays in place of a case's arguments
         and returns its results along a dimension `member`; on a CPU these arrays have one entry
+    tolerance : how far a variable may lie from what today's code computes elsewhere, over its largest size
     """
 
     name: str
@@ -97,6 +98,7 @@ class Run:
     fixed: Mapping[str, Any] = field(default_factory=dict)
     source: Mapping[str, float] = field(default_factory=dict)
     batch: int = 1
+    tolerance: float = 1e-3
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"\w+/\w+", str(self.name)):

@@ -15,7 +15,8 @@ from typing import Any
 import xarray as xr
 from threadpoolctl import threadpool_limits
 
-from lib.provenance import PACKAGES, code, device_name, versions
+from lib.fingerprint import code
+from lib.provenance import PACKAGES, device_name, versions
 
 PATIENCE = 8  # seconds to wait for a scheduler's answer
 # Dask asks malloc to give freed memory back at once; then each training step would wait for fresh pages. In bytes.

@@ -1,5 +1,6 @@
 """Claims as lines: verdict, statement, measured number and bound; rivals, source and the code of the check folded below."""
 
+from pathlib import Path
 from typing import Any, ClassVar
 
 from docutils import nodes
@@ -9,6 +10,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from lib import claims
 from lib.markdown import FORMULA, sentence
+from lib.site import ledger, names
 
 FOLD = '<details class="claim-fold"><summary>details</summary>'
 
@@ -45,6 +47,22 @@ def box(record: dict) -> nodes.container:
     details["links"] = {"link to this claim": f"#{name}", "ledger": f"what_replicates.html#what_replicates-{name}"}
     whole += [line, nodes.raw("", FOLD, format="html"), details, nodes.raw("", "</details>", format="html")]
     return whole
+
+
+def mark(app: Sphinx, doctree: nodes.document) -> None:
+    """Say in the boxes of a page which bounds were set after looking, and lead links of former names to them."""
+    root = Path(app.srcdir)
+    looked = ledger.after_looking(root)
+    for file in (ledger.AFTER_LOOKING, names.NAMES):
+        app.env.note_dependency(str(root / file))
+    for number in doctree.findall(nodes.inline):
+        if "claim-number" not in number["classes"]:
+            continue
+        whole = number.parent.parent
+        name = whole["ids"][0].replace("-", "/", 1)
+        whole["ids"] += [old.replace("/", "-") for old in names.former(root, name)]
+        if name in looked:
+            number += nodes.Text(" (bound set after looking)")
 
 
 def details(claim: nodes.container) -> nodes.container:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import yaml
 
+from lib.site.names import refuse_broken
 from lib.site.toc import chapters
 
 NAME = "executable_learning_dynamics"  # of the entries
@@ -18,7 +19,7 @@ class Citation:
 
     Attributes
     ----------
-    title, version, date : of the book; the date as YYYY-MM-DD
+    title, version, date : of the book; the date of its release as YYYY-MM-DD, or "" while it is in preparation
     authors : as they are shown
     sorted_authors : as BibTeX can sort them: a name that is no person's is in braces
     repository : its web address, https://github.com/OWNER/NAME, or "" while there is none
@@ -33,15 +34,16 @@ class Citation:
 
     def bibtex(self, title: str = "", note: str = "", key: str = "") -> str:
         """Write the entry of the book, or of a part of it with a title, a note and a key of its own, which TeX can typeset."""
-        year, month, _ = self.date.split("-")
-        version = f"Version {self.version}"
+        version = f"Version {self.version}" + ("" if self.date else ", in preparation")
         fields = {
             "author": " and ".join(self.sorted_authors),
-            "month": month,
             "title": (title or self.title).replace("_", r"\_"),
             "note": (f"{note}. In: {self.title}. {version}" if note else version).replace("_", r"\_"),
-            "year": year,
-        } | ({"url": self.repository} if self.repository else {})
+        }
+        if self.date:
+            fields["year"], fields["month"], _ = self.date.split("-")
+        if self.repository:
+            fields["url"] = self.repository
         lines = ",\n".join(f"{name} = {{{value}}}" for name, value in fields.items())
         return f"@misc{{{NAME}{key},\n{lines}\n}}"
 
@@ -59,13 +61,14 @@ def read(root: Path) -> Citation:
         facts = yaml.safe_load(path.read_text(encoding="utf-8"))
         names = [one.get("name") or f"{one['given-names']} {one['family-names']}" for one in facts["authors"]]
         braced = [f"{{{name}}}" if "name" in one else name for name, one in zip(names, facts["authors"], strict=True)]
-        texts = [str(facts[name]) for name in ("title", "version", "date-released")]
+        texts = [str(facts[name]) for name in ("title", "version")]
+        date = str(facts.get("date-released", ""))
         repository = facts.get("repository-code", "")
     except (OSError, yaml.YAMLError, LookupError, TypeError, AttributeError) as problem:
-        raise ValueError(f"{path} cannot be read ({problem}): it needs title, version, date-released and authors") from problem
+        raise ValueError(f"{path} cannot be read ({problem}): it needs title, version and authors") from problem
     if repository and not re.fullmatch(r"https://github\.com/[\w.-]+/[\w.-]+", repository):
         raise ValueError(f"{path}: repository-code is {repository}, want https://github.com/OWNER/NAME, or no such line")
-    return Citation(*texts, tuple(names), tuple(braced), repository)
+    return Citation(*texts, date, tuple(names), tuple(braced), repository)
 
 
 def end(root: Path, page: str, title: str, how: str) -> str:
@@ -74,7 +77,7 @@ def end(root: Path, page: str, title: str, how: str) -> str:
     The copy button comes from the code highlighting.
     """
     citation, name = read(root), page.removeprefix("book/")
-    said = f'<p>Version {citation.version}, {citation.date} · <a href="{how}">how to cite</a></p>'
+    said = f'<p>Version {citation.version}, {citation.date or "in preparation"} · <a href="{how}">how to cite</a></p>'
     if name in chapters(root):
         entry = citation.bibtex(re.sub(r"<[^>]*>|\d+\. ", "", title), f"Chapter {name}", f"_{name}")
         code = f'<div class="highlight"><pre>{escape(entry)}</pre></div>'
@@ -82,13 +85,21 @@ def end(root: Path, page: str, title: str, how: str) -> str:
     return f'<aside class="citing" aria-label="Version and citation">{said}</aside>'
 
 
-def cite(root: Path) -> dict[str, str]:
-    """Return what the page on citing takes: version and date, and the citation as BibTeX and in the style of APA."""
+def cite(root: Path, records: list[dict]) -> dict[str, str]:
+    """Return what the page on citing takes: version and date, and the citation as BibTeX and in the style of APA.
+
+    Raises
+    ------
+    ValueError
+        If a claim's name that was released is gone, and its link leads nowhere.
+    """
     citation = read(root)
-    apa = f"{', '.join(citation.authors)} ({citation.date[:4]}). {citation.title} (version {citation.version})."
+    refuse_broken(root, records, released=bool(citation.date))
+    year = citation.date[:4] or "in preparation"
+    apa = f"{', '.join(citation.authors)} ({year}). {citation.title} (version {citation.version})."
     return {
         "version": citation.version,
-        "date": citation.date,
+        "status": f"released on {citation.date}" if citation.date else "in preparation; no version has been released yet",
         "bibtex": f"```bibtex\n{citation.bibtex()}\n```",
         "apa": f"```text\n{apa}\n```",
     }

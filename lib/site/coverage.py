@@ -1,7 +1,7 @@
 """Where each figure, theorem and statement of a document is in the book, at which scale, with which verdict, and how to rerun it.
 
-`book/coverage/DOCUMENT.yml` gives a document's `title`, what readers call it (`short`), the `chapters` that treat it, with the
-minutes that `lib run` takes for each, and its `items`. An item has
+`book/coverage/DOCUMENT.yml` gives a document's `title`, what readers call it (`short`: its name, then the part, if it is one),
+its `kind`, the `chapters` that treat it, with the minutes that `lib run` takes for each, and its `items`. An item has
 
     item      its name in the document: Figure 1(b), Theorem 2, Phase 1, third formula
     says      what it shows or states, in a line
@@ -30,6 +30,7 @@ from sphinx.util.docutils import SphinxDirective
 from lib import markdown
 from lib.claims import VERDICTS
 from lib.markdown import escape
+from lib.runs.freshness import freshness
 from lib.site import ledger, toc
 
 # How a place is written, by the beginning of its label; others are sections, exercises and claims.
@@ -62,6 +63,7 @@ class Document:
     name: str
     title: str
     short: str
+    kind: str
     minutes: dict[str, float]
     items: tuple[Item, ...]
 
@@ -83,7 +85,7 @@ def read(root: Path, name: str) -> Document:
         found = yaml.safe_load(path(root, name).read_text(encoding="utf-8"))
         first = next(iter(found["chapters"]))
         items = tuple(_item({"chapter": first} | item) for item in found["items"])
-        return Document(name, found["title"], found["short"], found["chapters"], items)
+        return Document(name, found["title"], found["short"], found["kind"], found["chapters"], items)
     except (OSError, yaml.YAMLError, LookupError, TypeError, ValueError) as problem:
         raise ValueError(f"{path(root, name)} cannot be read: {problem}") from problem
 
@@ -149,14 +151,17 @@ def _verdict(verdict: str, claims: list[str]) -> str:
 
 
 def _commands(root: Path, document: Document, item: Item) -> str:
-    """Write the commands that recompute an item, each with its time."""
+    """Write the commands that recompute an item, each with its time and the state of the result."""
     if not item.runs:
         return f"`python -m lib run {item.chapter}`, {_time(60 * document.minutes[item.chapter])}"
-    said = []
-    for run in item.runs:
-        with xr.open_dataset(root / "book" / "results" / f"{run}.nc") as found:
-            said.append(f"`python -m lib store {run}`, {_time(found.attrs['seconds'])}, {found.attrs['device']}")
-    return "; ".join(said)
+    return "; ".join(recomputed(root, run) for run in item.runs)
+
+
+def recomputed(root: Path, run: str) -> str:
+    """Write the command that recomputes a run, its time, and whether the result is of today's code."""
+    with xr.open_dataset(root / "book" / "results" / f"{run}.nc") as found:
+        known = found.attrs
+    return f"`python -m lib store --again {run}`, {_time(known['seconds'])}, {known['device']}; {freshness(known)}"
 
 
 def _time(seconds: float) -> str:

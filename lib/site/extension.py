@@ -84,6 +84,7 @@ def setup(app: Sphinx) -> dict:
     app.connect("config-inited", fill)
     app.connect("builder-inited", replace_search)
     app.connect("doctree-read", boxes.register)
+    app.connect("doctree-read", boxes.mark)
     app.connect("doctree-read", reading.mark_problems)
     app.connect("html-page-context", finish_page)
     app.connect("build-finished", finish_site)

@@ -1,14 +1,11 @@
 """Every claim over many seeds, so that no verdict hangs on a lucky one.
 
 Each chapter runs once for each seed, from its source to its last claim, without its figures and without stopping where a claim
-fails. What a seed gave is kept under `_build/seeds/`, with the modules of lib and the stored results that the run used: it serves
-until one of these changes. All of it goes into `book/quality/seeds.jsonl`.
+fails. What a seed gave is kept under `_build/seeds/`, and all of it goes into `book/quality/seeds.jsonl`. Both serve until
+something that the claims depend on changes (`lib.site.digests`), and the table goes on from the seeds that it has.
 """
 
-import ast
-import hashlib
 import json
-import os
 from datetime import UTC, datetime
 from itertools import chain, product
 from pathlib import Path
@@ -19,28 +16,17 @@ from nbformat.v4 import new_code_cell
 from tqdm import tqdm
 
 from lib import claims, files
-from lib.provenance import syntax, versions
+from lib.provenance import versions
 from lib.runs.workers import ComputationFailed
 from lib.site import execute
-from lib.site.kernel import HOME, Kernel
-from lib.site.pages.margins import TABLE, digest
+from lib.site.digests import digest
+from lib.site.kernel import Kernel
+from lib.site.pages.margins import TABLE
 from lib.site.processes import at_once, log, side_by_side
 from lib.site.toc import chapters, notebooks
 
 ENVIRONMENT = {"MPLBACKEND": "agg", "OMP_NUM_THREADS": "1"}  # of the kernels: no figures, and one core each
-BEFORE = """\
-def _watch(opened, path):
-    import sys
-    sys.addaudithook(lambda event, given: event == "open" and opened.add(path(str(given[0]))))
-    return opened
-import os
-_opened = _watch(set(), os.path.abspath)  # a name that no chapter uses
-from lib import claims
-claims.insist = False"""
-AFTER = """\
-import json, sys
-_modules = {module.__file__ for name, module in sys.modules.items() if name.split(".")[0] == "lib"}
-print(json.dumps(sorted(_modules | {path for path in _opened if path.endswith(".nc")})))"""
+BEFORE = "from lib import claims\nclaims.insist = False"
 
 
 def run(root: Path, names: list[str], seeds: int = 20, jobs: int | None = None) -> Path:
@@ -60,11 +46,13 @@ def run(root: Path, names: list[str], seeds: int = 20, jobs: int | None = None) 
     """
     selected = execute.select(root, names)
     codes = {name: digest(root, name) for name in selected}  # all seeds run the code that is there now
-    drafts = {name: execute.draft(root, name) for name in selected}
-    kept, sources = root / "_build" / "seeds", _sources()
+    kept = root / "_build" / "seeds"
+    before = {name: [row for row in _table(root) if row["code"] == codes[name]] for name in selected}
+    known = {name: min((len(row["measured"]) for row in rows), default=0) for name, rows in before.items()}
     calls = {
-        (name, seed): (root, name, drafts[name], seed, sources, kept / f"{name}-{codes[name]}-{seed}.json")
+        (name, seed): (root, name, execute.draft(root, name), seed, kept / f"{name}-{codes[name]}-{seed}.json")
         for seed, name in product(range(seeds), selected)
+        if seed >= known[name]
     }
     done = {}
     with (
@@ -75,26 +63,21 @@ def run(root: Path, names: list[str], seeds: int = 20, jobs: int | None = None) 
             done[name, seed] = task
             log(f"{name}, seed {seed}: {'failed' if task.exception() else 'done'}")
             bar.update()
-    _renew(root, {name: _rows(codes[name], [done[name, seed].result() for seed in range(seeds)]) for name in selected})
+    for name in selected:
+        found = [done[name, seed].result() for seed in range(known[name], seeds)]
+        before[name] = _joined(before[name], _rows(codes[name], found)) if found else before[name]
+    _renew(root, before)
     return root / TABLE
 
 
-def _sources() -> dict[str, str]:
-    """Name what a run can use: what each module of lib does, what each stored result holds."""
-    modules = {path: syntax(ast.parse(path.read_bytes())).encode() for path in HOME.glob("lib/**/*.py")}
-    stored = {path: path.read_bytes() for path in HOME.glob("book/results/**/*.nc")}
-    return {str(path.relative_to(HOME)): hashlib.sha256(held).hexdigest()[:16] for path, held in (modules | stored).items()}
-
-
-def _one(root: Path, chapter: str, notebook: NotebookNode, seed: int, sources: dict[str, str], path: Path) -> list[dict]:
+def _one(root: Path, chapter: str, notebook: NotebookNode, seed: int, path: Path) -> list[dict]:
     """Return the records of one run of a chapter's draft, computed now or before."""
-    before = files.kept(path, json.loads)
-    if before is not None and all(sources.get(name) == digest for name, digest in before["used"].items()):
-        return before["records"]
+    if (before := files.kept(path, json.loads)) is not None:
+        return before
     parameters = next(cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", []))
     parameters.source += f"\nseed = {seed}"
     last = max((number for number, cell in enumerate(notebook.cells) if "claims.check(" in cell.source), default=-1)
-    notebook.cells = [new_code_cell(BEFORE), *notebook.cells[: last + 1], new_code_cell(AFTER)]  # no solutions of exercises
+    notebook.cells = [new_code_cell(BEFORE), *notebook.cells[: last + 1]]  # no solutions of exercises
     folder = {"metadata": {"path": str(root / "book")}}
     client = NotebookClient(
         notebook,
@@ -109,21 +92,36 @@ def _one(root: Path, chapter: str, notebook: NotebookNode, seed: int, sources: d
         for output in cell.get("outputs", []):
             if output.output_type == "error":
                 raise ComputationFailed(f"{chapter}, seed {seed}: {output.ename}: {output.evalue}")
-    names = [os.path.relpath(used, HOME) for used in json.loads(notebook.cells[-1].outputs[0].text)]
     records = list(claims.collect(notebook))
-    files.write(path, json.dumps({"used": {name: sources[name] for name in names if name in sources}, "records": records}))
+    files.write(path, json.dumps(records))
     return records
 
 
 def _renew(root: Path, rows: dict[str, list[dict]]) -> None:
     """Replace the rows of the chapters whose notebooks were run; drop those of chapters that are no more."""
-    path = root / TABLE
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    kept = {name: [line for line in lines if json.loads(line)["id"].split("/")[0] == name] for name in chapters(root)}
+    kept = {name: [row for row in _table(root) if row["id"].split("/")[0] == name] for name in chapters(root)}
     for name in kept.keys() & rows.keys():
-        found = chain(*(rows[notebook] for notebook in notebooks(root, [name])))
-        kept[name] = [json.dumps(row, ensure_ascii=False) for row in found]
-    files.write(path, "\n".join(chain(*kept.values())) + "\n")
+        kept[name] = [row for notebook in notebooks(root, [name]) for row in rows[notebook]]
+    lines = [json.dumps(row, ensure_ascii=False) for row in chain(*kept.values())]
+    files.write(root / TABLE, "\n".join(lines) + "\n")
+
+
+def _table(root: Path) -> list[dict]:
+    """Read the table as it is written: numbers that JSON does not know are texts."""
+    path = root / TABLE
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+
+
+def _joined(before: list[dict], after: list[dict]) -> list[dict]:
+    """Put the numbers of further seeds behind those that rows of the table have."""
+    return [_longer(*pair) for pair in zip(before, after, strict=True)] if before else after
+
+
+def _longer(first: dict, more: dict) -> dict:
+    row = {name: first[name] + more[name] for name in ("measured", "low", "high", "printed", "verdict")}
+    rivals = {name: first["rivals"][name] + more["rivals"][name] for name in first["rivals"]}
+    versions = "; ".join(dict.fromkeys([*first["versions"].split("; "), more["versions"]]))
+    return first | row | {"rivals": rivals, "date": more["date"], "versions": versions}
 
 
 def _rows(code: str, runs: list[list[dict]]) -> list[dict]:

@@ -219,7 +219,7 @@ def test_the_plan_says_what_is_there_and_how_large(root, log, monkeypatch):
     run = small.plane(source={"networks": 48, "steps": 6}, log=str(log), steps=3)
     other = Run("topic/named", small.ragged, named("row", {"a": {"size": 2}, "b": {"size": 4000}}), source={"size": 3})
     head, first, second, last = plan([run, other]).splitlines()
-    assert head.split()[:3] == ["run", "state", "done"] and last.endswith(": 0 s, and what is unknown (?)")
+    assert head.split()[:4] == ["run", "state", "code", "done"] and last.endswith(": 0 s, and what is unknown (?)")
     assert first.split()[:5] == ["topic/plane", "missing", "0", "of", "12"] and "?" in first
     assert first.endswith("networks 0 / 48 (0 %); steps 3 / 6 (50 %)")
     assert second.endswith("size 2–4,000 / 3 (66.7–133,000 %)")
@@ -230,9 +230,10 @@ def test_the_plan_says_what_is_there_and_how_large(root, log, monkeypatch):
         elsewhere.setattr("lib.runs.precompute.device_name", lambda device: "another")
         assert "part" in plan([run]) and "?" in plan([run])  # what a case takes there is not known
     precompute(run)
-    assert "done" in plan([run]) and "?" not in plan([run]) and "outdated" in plan([small.plane()])
-    monkeypatch.setattr("lib.runs.precompute.code", lambda function: "another")
-    assert "done, older code" in plan([run])
+    assert plan([run]).splitlines()[1].split()[1:3] == ["done", "current"]
+    assert "?" not in plan([run]) and "other arguments" in plan([small.plane()])
+    monkeypatch.setattr("lib.runs.freshness.code", lambda function: "another")
+    assert "outdated" in plan([run])
 
 
 def test_a_budget_ends_in_time_and_keeps_what_is_finished(tmp_path, listed, capsys):

@@ -26,7 +26,7 @@ def test_a_result_is_what_a_loop_finds():
     assert found.height.attrs == {"units": "m"} and found.label.values.tolist() == ["first", "", "ü"]
     assert [found[name].dtype.str for name in ("height", "short", "number", "high")] == ["<f8", "<f4", "<i4", "|b1"]
     assert found.done.all() and count(found) == "12 of 12"
-    assert describe(found).startswith("CPU (") and describe(found).endswith("again: python -m lib store topic/plane")
+    assert describe(found).startswith("CPU (") and describe(found).endswith("again: python -m lib store --again topic/plane")
 
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=32) | st.integers(-(2**31), 2**31 - 1)
@@ -100,6 +100,13 @@ def test_other_arguments_are_refused_and_computed_anew(log):
         load(other).height.sel(tau=0.3, delta=2.0, seed=0).values[0]
         != load(other).height.sel(tau=0.3, delta=1.0, seed=0).values[0]
     )
+
+
+@pytest.mark.parametrize("seeds", [[0], [0, 2], [5, 6]])
+def test_a_result_over_another_grid_is_refused(seeds):
+    precompute(small.plane())
+    with pytest.raises(OutdatedResult, match=r"has cases that topic/plane has no longer, seed .*: put them back, or delete"):
+        load(small.plane(values=small.GRID | {"seed": seeds}))
 
 
 def test_what_is_missing_or_unknown_says_what_to_do(listed):

@@ -48,6 +48,19 @@ def test_a_claim_is_a_line_with_its_details_folded_and_leads_to_the_ledger(page,
     ]
 
 
+def test_a_bound_set_after_looking_has_a_word_in_its_box(tmp_path):
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book" / "after_looking.yml").write_text("products: {changed: [rate], kept: [other]}")
+    page = new_document("page")
+    page += render(CLAIM, OTHER)
+    app = SimpleNamespace(srcdir=str(tmp_path), env=SimpleNamespace(note_dependency=lambda path: None))
+    (tmp_path / "book" / "names.txt").write_text("products/speed products/rate\n")
+    boxes.mark(app, page)
+    assert [box["ids"] for box in page] == [["products-rate", "products-speed"], ["products-other"]]
+    assert page[0][0].astext().endswith("expected ≥ 0.95 (bound set after looking) ")
+    assert page[1][0].astext().endswith("expected ≥ 0.95 ")
+
+
 @pytest.mark.parametrize("printed, shown", [(0.51234, "0.512"), (-math.inf, "-inf"), (math.nan, "nan")])
 def test_a_mended_claim_shows_what_the_printed_statement_gives(printed, shown):
     (box,) = render(replace(CLAIM, verdict="corrected", printed=printed))

@@ -4,11 +4,13 @@ import pytest
 import xarray as xr
 
 from lib.claims import CORRECTED, REPRODUCED
+from lib.fingerprint import code
 from lib.site import coverage
 
 FILE = """\
 title: A paper on one thing
 short: Paper
+kind: note
 chapters: {one: 2, two: 90}
 items:
   - {item: Figure 1(b), says: it grows, claims: [grows, two/stays, shrinks], ours: "8 networks", source: "1 network"}
@@ -28,7 +30,9 @@ def root(tmp_path):
     for folder in ("coverage", "results/one"):
         (tmp_path / "book" / folder).mkdir(parents=True)
     coverage.path(tmp_path, "paper").write_text(FILE)
-    run = xr.Dataset({"x": 1.0}, attrs={"seconds": 9000.0, "device": "a GPU"})
+    settings = '{"function": "lib.measures.two_points"}'
+    known = {"seconds": 9000.0, "device": "a GPU", "settings": settings, "code": code("lib.measures.two_points")}
+    run = xr.Dataset({"x": 1.0}, attrs=known)
     run.to_netcdf(tmp_path / "book" / "results" / "one" / "fields.nc")
     return tmp_path
 
@@ -50,7 +54,7 @@ def test_an_item_has_its_place_scale_verdicts_command_and_time(root):
     assert "$a\\|b$" in theorem[0] and theorem[1] == "Eq.&nbsp;{eq}`eq-one-two`"
     assert theorem[-1] == "`python -m lib run two`, 90 min"
     assert field[1] == "{numref}`fig-one-field`" and "no claim" in field
-    assert field[-1] == "`python -m lib store one/fields`, 2.5 h, a GPU"
+    assert field[-1] == "`python -m lib store --again one/fields`, 2.5 h, a GPU; current"
     assert "missing: too dear" in rest
 
 

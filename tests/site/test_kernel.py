@@ -73,7 +73,7 @@ def book(tmp_path_factory):
     with (root / "lib" / "__init__.py").open("a") as file:
         file.write('\nWHO = "the copy"\n')
     (root / "tests").mkdir()
-    for name in ("pyproject.toml", "conftest.py", "tests/nbval.cfg"):
+    for name in ("pyproject.toml", "conftest.py"):
         shutil.copy(REPOSITORY / name, root / name)
     done = run(root, tmp_path_factory.mktemp("home"), "-m", "lib", "run", "one")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -101,7 +101,7 @@ def test_a_readers_settings_change_no_byte_of_a_notebook(book, hostile, tmp_path
 
 @pytest.mark.slow
 def test_a_readers_settings_change_nothing_in_nbval(book, hostile, tmp_path):
-    done = run(book, tmp_path, "-m", "pytest", "-p", "no:cacheprovider", "--nbval-lax", "book", **hostile)
+    done = run(book, tmp_path, "-m", "pytest", "-p", "no:cacheprovider", "--nbval", "book", **hostile)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -1,11 +1,13 @@
 """Claims over seeds, on a small throw-away book of two chapters."""
 
+import shutil
+
 import numpy as np
 import pytest
 import small_book
 
 from lib.__main__ import main
-from lib.site import seeds
+from lib.site import digests, seeds
 from lib.site.pages import margins
 
 CELLS = (
@@ -36,8 +38,8 @@ def test_every_claim_has_the_numbers_and_verdicts_of_every_seed_also_behind_one_
     rows = margins.table(root)
     names = [f"{name}/{claim}" for name in ("one", "two") for claim in ("seed", "end", "sum")]
     assert [row["id"] for row in rows] == [*names, "two/more"]
-    assert [row["code"] for row in rows[5:]] == [margins.digest(root, name) for name in ("two", "evidence/two")]
-    assert "more" in margins.margins(root)["chapters"]
+    assert [row["code"] for row in rows[5:]] == [digests.digest(root, name) for name in ("two", "evidence/two")]
+    assert "more" in margins.margins(root, [])["chapters"]
     first, end, second = rows[:3]
     assert [first[name] for name in ("measured", "low", "high")] == [[0, 1, 2], [-np.inf] * 3, [1] * 3]
     assert first["verdict"] == ["reproduced", "reproduced", "not reproduced"]
@@ -59,6 +61,19 @@ def test_what_ran_before_with_the_same_code_is_not_run_again(root):
 
 def stored(root):
     return {path: path.stat().st_mtime_ns for path in (root / "_build" / "seeds").rglob("*.json")}
+
+
+def test_a_fresh_clone_goes_on_from_the_table_and_never_shortens_it(root, tmp_path):
+    clone = tmp_path / "clone"
+    shutil.copytree(root, clone, ignore=shutil.ignore_patterns("_build"))
+    before = margins.table(root)
+    assert main_in(clone, "seeds", "one", "--count", "2") == 0
+    assert not stored(clone) and repr(margins.table(clone)) == repr(before)
+    assert main_in(clone, "seeds", "one", "--count", "4") == 0
+    assert len(stored(clone)) == 1 and repr(margins.table(clone)[3:]) == repr(before[3:])
+    first, end, _ = margins.table(clone)[:3]
+    assert first["measured"] == [0, 1, 2, 3] and first["rivals"] == {"two less": [3, 2, 1, 0]}
+    assert len(end["verdict"]) == 4
 
 
 def test_one_chapter_is_renewed_alone(root):

@@ -15,13 +15,13 @@ Words = dict[str, str]
 FROM_CLAIMS: dict[str, Callable[[Path, list[dict]], Words]] = {
     "index": front.front,
     "what_replicates": ledger.what_replicates,
+    "margins": margins.margins,
+    "cite": citing.cite,
 }
 FROM_FILES: dict[str, Callable[[Path], Words]] = {
     "course": course.course,
     "syllabus": course.syllabus,
-    "cite": citing.cite,
     "where": coverage.where,
-    "margins": margins.margins,
     "tested": tested.tested,
 }
 

@@ -1,9 +1,14 @@
 """What the front page takes: counts and findings from the claims, and a card for each chapter."""
 
+from collections import Counter
 from pathlib import Path
 
 import yaml
 
+from lib.claims import NEW, VERDICTS
+from lib.markdown import table
+from lib.site import documents
+from lib.site.ledger import after_looking
 from lib.site.pages.ledger import counts
 from lib.site.toc import chapters, title
 
@@ -30,7 +35,21 @@ def front(root: Path, records: list[dict]) -> dict[str, str]:
         about = entries.get(name, {}).get("about", "").strip()
         cards.append(CARD.format(number=number, title=title(root, name).split(":")[0], name=name, about=about))
     grid = ":::::{grid} 1 2 3 3\n:gutter: 2\n:class-container: chapter-cards\n\n" + "\n\n".join(cards) + "\n:::::"
-    return counts(records) | {"findings": findings(root, records), "cards": grid}
+    words = {"findings": findings(root, records), "cards": grid, "by_document": by_document(root, records)}
+    words["looked"] = str(len(after_looking(root)))
+    return counts(records) | words
+
+
+def by_document(root: Path, records: list[dict]) -> str:
+    """Return a table of the documents, each with its kind and how many of its statements have each verdict."""
+    made_by = documents.by_claim(root, records)
+    verdicts = [verdict for verdict in VERDICTS if verdict != NEW]
+    count = Counter((made_by.get(record["id"]), record["verdict"]) for record in records)
+    rows = []
+    for name, kind in documents.kinds(root).items():
+        numbers = [count[name, verdict] for verdict in verdicts]
+        rows.append([name, kind, sum(numbers), *numbers])
+    return table(["document", "kind", "statements", *verdicts], rows)
 
 
 def findings(root: Path, records: list[dict]) -> str:

@@ -1,25 +1,21 @@
 """How far every claim stays from its bound, over many seeds; the table comes from `python -m lib seeds`."""
 
-import ast
-import hashlib
 import json
-import re
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 
 from lib import markdown
 from lib.claims import NOT_DECIDED, NOT_REPRODUCED, Bound
-from lib.provenance import syntax
-from lib.site.toc import chapters, notebooks, source, title
+from lib.site.digests import digest
+from lib.site.ledger import after_looking
+from lib.site.toc import chapters, notebooks, title
 
 TABLE = Path("book") / "quality" / "seeds.jsonl"  # a claim in each line
-CELL = re.compile(r"^```\{code-cell\}.*\n(?:---\n[\s\S]*?^---\n|(?::.*\n)*)([\s\S]*?)^```$", re.MULTILINE)  # its options left out
 CLOSEST = 15
 
 
-def margins(root: Path) -> dict[str, str]:
+def margins(root: Path, records: list[dict]) -> dict[str, str]:
     """Return the counts, the claims whose verdict hangs on the seed, those nearest to their bounds, and all of them by chapter.
 
     Raises
@@ -30,11 +26,13 @@ def margins(root: Path) -> dict[str, str]:
     rows = current(root)
     moving = [row for row in rows if len(set(row["measured"])) > 1]
     hanging = [row for row in rows if len(set(row["verdict"])) > 1 or passing(row)]
-    inside = [row for row in moving if row["verdict"][0] not in (NOT_REPRODUCED, NOT_DECIDED) and used(row) is not None]
+    inside = [row for row in rows if row["verdict"][0] not in (NOT_REPRODUCED, NOT_DECIDED) and used(row) is not None]
     closest = sorted(inside, key=used, reverse=True)[:CLOSEST]
     counts = sorted({len(row["measured"]) for row in rows})
     return {
         "claims": str(len(rows)),
+        "all": str(len(records)),
+        "looked": str(len(after_looking(root))),
         "seeds": " to ".join(map(str, counts[:1] + counts[1:][-1:])),
         "firm": str(len(rows) - len(hanging)),
         "still": str(len(rows) - len(moving)),
@@ -83,26 +81,6 @@ def _numbers(row: dict) -> dict:
     """Turn numbers that are stored as text, since JSON cannot write them, into floats."""
     lists = {name: list(map(float, row[name])) for name in ("measured", "low", "high")}
     return row | lists | {"rivals": {name: list(map(float, scores)) for name, scores in row["rivals"].items()}}
-
-
-def digest(root: Path, chapter: str) -> str:
-    """Name the code of a chapter: other words, also of claims, layout or imports give the same digest, other code a new one."""
-    cells = CELL.findall(source(root, chapter))
-    return hashlib.sha256("\0".join(map(_code, cells)).encode()).hexdigest()[:16]
-
-
-@cache
-def _code(cell: str) -> str:
-    """Write what a cell does, without the words of its claims; one that is no Python stays as it is."""
-    try:
-        tree = ast.parse(cell)
-    except SyntaxError:
-        return cell
-    for call in ast.walk(tree):
-        if isinstance(call, ast.Call) and ast.unparse(call.func) == "claims.check":
-            del call.args[1:2]  # the statement
-            call.keywords = [word for word in call.keywords if word.arg not in ("source", "why")]
-    return syntax(tree)
 
 
 def used(row: dict) -> float | None:

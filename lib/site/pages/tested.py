@@ -1,9 +1,10 @@
-"""How the book is tested: changed formulas against the tests (`make mutate`), and the engine's speed (`make bench`)."""
+"""How the book is tested: comparison of numbers, changed formulas (`make mutate`), and the speed (`make bench`)."""
 
 from collections import Counter
 from pathlib import Path
 
 from lib import markdown
+from lib.site import comparison
 from lib.site.pages.tables import read
 
 CAUGHT = ("caught", "timed out")
@@ -22,9 +23,27 @@ def tested(root: Path) -> dict[str, str]:
     made = speed["provenance"]
     machine = ", ".join(filter(None, [made["processor"], made["gpu"]]))
     tables = [_speed(speed[device]) for device in ("cpu", "cuda") if device in speed]
-    return _mutants(mutants) | {
-        "speed": "\n\n".join(tables),
-        "speed_origin": f"{made['date']}, {machine}, {made['threads']} thread of {made['cores']} cores; {made['versions']}",
+    return (
+        _mutants(mutants)
+        | _compared(root)
+        | {
+            "speed": "\n\n".join(tables),
+            "speed_origin": f"{made['date']}, {machine}, {made['threads']} thread of {made['cores']} cores; {made['versions']}",
+        }
+    )
+
+
+def _compared(root: Path) -> dict[str, str]:
+    """Return the common tolerances, and the list of what is compared loosely."""
+    rows = []
+    for entry in comparison.loosely_compared(root):
+        kind = "relative" if "relative" in entry else "absolute"
+        rows.append([f"`{entry['what']}`", f"{entry[kind]:g}, {kind}", entry["reason"]])
+    return {
+        "tolerance": f"{comparison.TOLERANCE:g}",
+        "rounding": f"{comparison.ROUNDING:g}",
+        "share": f"{comparison.SHARE:g}",
+        "loose": markdown.table(["what", "tolerance", "reason"], rows),
     }
 
 

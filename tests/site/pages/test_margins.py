@@ -52,8 +52,8 @@ def test_the_page_shows_what_hangs_on_the_seed_and_counts_the_rest(tmp_path):
     ]
     spelled = json.dumps(rows).replace("-Infinity", '"-inf"').replace("Infinity", '"inf"')
     (tmp_path / margins.TABLE).write_text("\n".join(map(json.dumps, json.loads(spelled))))
-    words = margins.margins(tmp_path)
-    assert [words[name] for name in ("claims", "seeds", "firm", "still")] == ["4", "3", "2", "2"]
+    words = margins.margins(tmp_path, [{}] * 9)
+    assert [words[name] for name in ("claims", "all", "seeds", "firm", "still")] == ["4", "9", "3", "2", "2"]
     assert "{ref}`one: hangs <one-hangs>` | reproduced with 2 of 3 | ≤ 2 | 1 | 1.9 | 2.1 | 105% |" in words["hanging"]
     deviations = abs(np.mean([0.1, -0.2, 0.15]) - 1) / np.std([0.1, -0.2, 0.15])
     assert "older" not in "".join(words.values())
@@ -61,7 +61,12 @@ def test_the_page_shows_what_hangs_on_the_seed_and_counts_the_rest(tmp_path):
     assert "{ref}`one: rival <one-rival>` | reproduced; “chance” passes with 1 of 3 | ≥ 1 |" in words["hanging"]
     assert "zero" not in words["hanging"]
     assert "{ref}`still <one-still>` | reproduced | ≤ 2 | 1 | 1 | 1 | 50% | – |" in words["chapters"]
-    assert "one: still" not in words["closest"]
+    assert [line.split("`")[1] for line in words["closest"].splitlines()[2:]] == [
+        "one: hangs <one-hangs>",
+        "one: still <one-still>",
+        "one: rival <one-rival>",
+        "one: firm <one-firm>",
+    ]
 
 
 CODE = """\

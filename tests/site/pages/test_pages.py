@@ -5,7 +5,7 @@ import json
 import pytest
 import yaml
 
-from lib.site import citing
+from lib.site import citing, names
 from lib.site.pages import course, front, ledger, margins
 
 CFF = """\
@@ -68,7 +68,11 @@ def root(tmp_path):
     files = [{"file": f"book/{name}.ipynb"} for name in ("one", "two", "three")]
     (tmp_path / "_toc.yml").write_text(yaml.safe_dump({"root": "book/index", "chapters": files}))
     (tmp_path / "CITATION.cff").write_text(CFF)
-    (tmp_path / "book").mkdir()
+    (tmp_path / "CHANGELOG.md").write_text("- one/typing is now one/typo.\n")
+    (tmp_path / "book" / "coverage").mkdir(parents=True)
+    for name, kind, chapter in (("a_note", "note", "two"), ("paper", "reviewed paper", "one")):
+        document = {"title": name, "short": f"{name}, part 1", "kind": kind, "chapters": {chapter: 1}, "items": []}
+        (tmp_path / "book" / "coverage" / f"{name}.yml").write_text(yaml.safe_dump(document))
     (tmp_path / "book" / "one.md").write_text(CHAPTER)
     for name in ("two", "three"):
         (tmp_path / "book" / f"{name}.md").write_text(f"# Chapter {name}\n")
@@ -119,10 +123,20 @@ def test_the_course_guide_leaves_out_what_is_not_in_the_book(root):
 
 
 def test_how_to_cite_is_the_citation_file_and_a_person_has_a_name_that_bibtex_can_sort(root):
-    words = citing.cite(root)
-    assert (words["version"], words["date"]) == ("1.2.3", "2026-05-04")
+    names.freeze(root, RECORDS)
+    words = citing.cite(root, RECORDS)
+    assert (words["version"], words["status"]) == ("1.2.3", "released on 2026-05-04")
     assert words["bibtex"].startswith("```bibtex\n@misc{executable_learning_dynamics,\nauthor = {Ada Lovelace and {Others}},")
+    assert "year = {2026},\nmonth = {05}" in words["bibtex"]
     assert words["apa"] == "```text\nAda Lovelace, Others (2026). A small book (version 1.2.3).\n```"
+
+
+def test_a_version_in_preparation_says_so_and_has_no_year(root):
+    (root / "CITATION.cff").write_text(CFF.replace('date-released: "2026-05-04"\n', ""))
+    words = citing.cite(root, RECORDS)
+    assert words["status"] == "in preparation; no version has been released yet"
+    assert "note = {Version 1.2.3, in preparation}" in words["bibtex"] and "year" not in words["bibtex"]
+    assert "Others (in preparation). A small book" in words["apa"]
 
 
 def test_the_front_page_gets_numbers_and_cards_also_without_a_course(root):
@@ -131,6 +145,26 @@ def test_the_front_page_gets_numbers_and_cards_also_without_a_course(root):
     assert "::::{grid-item-card} 2. Chapter two\n:link: two\n:link-type: doc\nAbout two.\n::::" in words["cards"]
     (root / "book" / "course.yml").unlink()
     assert "1. Chapter one\n:link: one\n" in front.front(root, RECORDS)["cards"]
+
+
+def test_the_front_page_tells_papers_from_notes(root):
+    table = front.front(root, RECORDS)["by_document"].splitlines()
+    assert table[0].startswith("| document | kind | statements | reproduced | corrected | slip |")
+    assert table[2:] == ["| paper | reviewed paper | 4 | 1 | 2 | 1 | 0 | 0 |", "| a_note | note | 2 | 0 | 0 | 0 | 1 | 1 |"]
+
+
+def test_the_ledger_marks_bounds_set_after_looking(root):
+    (root / "book" / "after_looking.yml").write_text(yaml.safe_dump({"one": {"changed": ["right"], "kept": ["ours"]}}))
+    words = ledger.what_replicates(root, RECORDS)
+    rows = [line for line in words["claims"].splitlines() if "(bound set after looking)" in line]
+    assert words["looked"] == front.front(root, RECORDS)["looked"] == "1"
+    assert len(rows) == 1 and "<one-right>" in rows[0] and "at least 0.9 (bound set after looking). Rivals" in rows[0]
+
+
+def test_in_the_ledger_a_name_that_is_gone_leads_to_its_successor(root):
+    (root / "book" / "names.txt").write_text("one/typing one/typo\n")
+    (row,) = (line for line in ledger.what_replicates(root, RECORDS)["claims"].splitlines() if "<one-typo>" in line)
+    assert '<span id="what_replicates-one-typo"></span><span id="what_replicates-one-typing"></span>' in row
 
 
 def findings(root, name, text):

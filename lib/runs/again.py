@@ -1,0 +1,102 @@
+"""What `python -m lib store --again` does: compute stored cases with today's code, and compare."""
+
+import json
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from lib.fingerprint import code
+from lib.provenance import PACKAGES, blas, versions
+from lib.runs.precompute import Progress
+from lib.runs.results import OutdatedResult, attach, flatten, read
+from lib.runs.run import Run
+
+
+class Difference(NamedTuple):
+    """How far a variable of a result lies from what today's code computes."""
+
+    variable: str
+    largest: float
+    scale: float  # the largest size of a stored number
+
+    @property
+    def relative(self) -> float:
+        """The largest difference over the scale."""
+        return self.largest / self.scale if self.scale else self.largest
+
+
+def again(run: Run, device: str, *, client: Any = None, cases: int | None = None, replace: bool = False) -> str:
+    """Compute cases of a stored result with today's code; record in it that they agree, or replace it; return a table.
+
+    Parameters
+    ----------
+    device, client : as of `precompute`
+    cases : how many, spread over the stored ones; by default all
+    replace : put what is computed, all cases, in the place of the result
+
+    Raises
+    ------
+    OutdatedResult
+        If there is no result, or a number differs by more than the run's tolerance and the result is not replaced.
+    """
+    before, progress = recompute(run, device, client, cases)
+    found = progress.joined()
+    differences = compare(before.sel(case=found.case), found)
+    count = f"{found.sizes['case']} of {before.sizes['case']}"
+    lines = [f"{run.name}, {count} stored cases with today's code:", *map(_line, differences)]
+    if replace:
+        progress.save()
+        return "\n".join([*lines, f"  replaced: {run.path}"])
+    worst = max(differences, key=lambda one: one.relative)
+    if not worst.relative <= run.tolerance:
+        lines.append(f"  {worst.variable} differs by more than {run.tolerance:g} of its scale: --replace takes the new numbers")
+        raise OutdatedResult("\n".join(lines))
+    check = {
+        "code": code(run.function),
+        "cases": [run.cases.label(case) for case in found.case.values],
+        "of": before.sizes["case"],
+        "seconds": progress.seconds / found.sizes["case"],
+        "variable": worst.variable,
+        "difference": worst.relative,
+        "device": progress.device,
+        "blas": blas(),
+        "versions": versions(*PACKAGES),
+    }
+    attach(run, verified=json.dumps(check))
+    return "\n".join([*lines, f"  within {run.tolerance:g} of each variable's scale: recorded in {run.path}"])
+
+
+def recompute(run: Run, device: str, client: Any = None, cases: int | None = None) -> tuple[xr.Dataset, Progress]:
+    """Compute stored cases with today's code; return all that is stored, along `case`, and what is computed."""
+    if (stored := read(run)) is None:
+        raise OutdatedResult(f"there is no result of {run.name}: python -m lib store {run.name}")
+    before = flatten(run, stored)
+    chosen = before.case.values
+    if cases is not None and cases < len(chosen):
+        chosen = chosen[np.unique(np.linspace(0, len(chosen) - 1, cases).round().astype(int))]
+    progress = Progress(run, device, stored=False)
+    progress.compute(progress.collect(chosen.tolist()), client)
+    return before, progress
+
+
+def _line(one: Difference) -> str:
+    return f"  {one.variable:<20} largest difference {one.largest:.2g}, scale {one.scale:.3g}: {one.relative:.2g}"
+
+
+def compare(before: xr.Dataset, after: xr.Dataset) -> list[Difference]:
+    """Compare two results of the same cases, variable by variable; what is lacking on one side only differs without bound."""
+    before, after = xr.align(before, after, join="outer")
+    if {*before.data_vars} != {*after.data_vars}:
+        raise OutdatedResult(f"stored are {[*before.data_vars]}, computed {[*after.data_vars]}: --replace takes the new numbers")
+    return [_difference(str(name), before[name].values, after[name].transpose(*before[name].dims).values) for name in before]
+
+
+def _difference(name: str, before: NDArray, after: NDArray) -> Difference:
+    if before.dtype.kind not in "biuf":
+        return Difference(name, 0.0 if np.array_equal(before, after) else np.inf, 1.0)
+    before, after = before.astype(float), after.astype(float)
+    apart = np.where((before == after) | (np.isnan(before) & np.isnan(after)), 0.0, np.abs(before - after))
+    finite = np.abs(before[np.isfinite(before)])
+    return Difference(name, float(np.nan_to_num(apart, nan=np.inf).max(initial=0)), float(finite.max(initial=0)))

@@ -1,0 +1,58 @@
+"""Whether a stored result is of today's code.
+
+A result is *current* if today's code computed it, *verified* if today's code gave the same numbers for some of its cases, and
+else *outdated*. The build refuses an outdated one.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from scipy.io import netcdf_file
+
+from lib.fingerprint import code
+
+CURRENT, VERIFIED, OUTDATED = "current", "verified", "outdated"
+
+
+class Freshness(NamedTuple):
+    """The state of a result, and what its check found: `cases`, `variable`, `difference`, `device`, `blas`, `versions`."""
+
+    state: str
+    check: Mapping[str, Any]
+
+    def __str__(self) -> str:
+        if self.state != VERIFIED:
+            return self.state
+        count = len(self.check["cases"])
+        cases = f"{count} of {self.check['of']} cases" if count < self.check["of"] else f"all {count} cases"
+        return f"verified on {cases}, difference at most {self.check['difference']:.1g}"
+
+
+def freshness(attributes: Mapping[str, Any]) -> Freshness:
+    """Judge a result by the attributes of its file."""
+    try:
+        today = code(json.loads(attributes["settings"])["function"])
+    except ValueError:  # the function is no more
+        return Freshness(OUTDATED, {})
+    check = json.loads(attributes.get("verified", "{}"))
+    if attributes["code"] == today:
+        return Freshness(CURRENT, check)
+    return Freshness(VERIFIED if check.get("code") == today else OUTDATED, check)
+
+
+def of_file(path: Path) -> Freshness:
+    """Judge the result in a file, whose numbers are not read."""
+    with netcdf_file(path, mmap=False) as found:
+        return freshness({name: value.decode() for name, value in found._attributes.items() if isinstance(value, bytes)})
+
+
+def refuse_outdated(folder: Path) -> None:
+    """Raise a ValueError if a result in a folder of results is outdated; it names the command that mends it."""
+    names = {path.relative_to(folder).with_suffix("").as_posix(): of_file(path).state for path in sorted(folder.glob("*/*.nc"))}
+    if late := [name for name, state in names.items() if state == OUTDATED]:
+        raise ValueError(
+            f"{len(late)} stored result{'s are' * (len(late) > 1) or ' is'} not of today's code:"
+            f" python -m lib store --again {' '.join(late)}"
+        )

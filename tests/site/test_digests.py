@@ -1,0 +1,77 @@
+"""What the claims of a notebook depend on has a name, and its words have none."""
+
+import pytest
+import small_book
+import xarray as xr
+
+from lib import runs
+from lib.site import digests
+
+CELL = """\
+from lib import claims, runs
+from lib.measures import inverse_participation_ratio as ratio
+
+label = "a word or two"
+few = claims.at_most(1)
+claims.check("one/few", "it is small", source="p. 1", measured=ratio([1.0, seed]), expected=few, rivals={"two less": 3})"""
+
+
+@pytest.fixture
+def root(tmp_path):
+    return small_book.write(tmp_path / "book", CELL, "three = 3")
+
+
+def digest(root, was="", now=""):
+    digests._cell.cache_clear()
+    path = root / "book" / "one.md"
+    text = path.read_text()
+    assert was in text
+    path.write_text(text.replace(was, now))
+    return digests.digest(root, "one")
+
+
+@pytest.mark.parametrize(
+    "was, now",
+    [
+        ("# Chapter", "# Another title, chapter"),
+        ("it is small", "it is tiny"),
+        ("a word or two", "other words"),
+        ("two less", "a small rival"),
+        ("p. 1", "p. 2"),
+        ("few = claims", "few = (  # a bound\n    claims"),
+    ],
+)
+def test_words_do_not_count(root, was, now):
+    before = digest(root)
+    closing = ("at_most(1)", "at_most(1))") if "(  #" in now else ("", "")
+    digest(root, was, now)
+    assert digest(root, *closing) == before
+
+
+@pytest.mark.parametrize("was, now", [("at_most(1)", "at_most(2)"), ("seed])", "2 * seed])"), ("as ratio", "as ratio, geometry")])
+def test_code_counts(root, was, now):
+    before = digest(root)
+    assert digest(root, was, now) != before
+
+
+def test_what_a_cell_reaches_in_lib_counts(root, monkeypatch):
+    before = digest(root)
+    monkeypatch.setattr(digests, "_reached", lambda name: {name: "changed"})
+    assert digest(root) != before
+
+
+def test_numbers_of_stored_results_count_and_their_attributes_do_not(root):
+    path = root / "book" / "results" / "one" / "run.nc"
+    path.parent.mkdir(parents=True)
+    xr.Dataset({"x": 1.0}).to_netcdf(path, engine="scipy")
+    before = digest(root)
+    xr.Dataset({"x": 1.0}, attrs={"verified": "yes"}).to_netcdf(path, engine="scipy")
+    assert digest(root) == before
+    xr.Dataset({"x": 2.0}).to_netcdf(path, engine="scipy")
+    assert digest(root) != before
+
+
+def test_a_chapter_of_the_book_depends_on_its_theory_and_not_on_the_site():
+    cells = digests.CELL.findall((runs.run.ROOT / "book" / "products.md").read_text())
+    found = {reached for name in digests._names(cells) for reached in digests._reached(name)}
+    assert "lib.theory.products.time_to_reach" in found and not [name for name in found if name.startswith("lib.site")]

@@ -1,0 +1,35 @@
+"""The results in `book/results` are of today's code: all by their fingerprints, and one case of each cheap run by its numbers."""
+
+import json
+
+import pytest
+import xarray as xr
+
+from lib.experiments import RUNS
+from lib.runs import freshness
+from lib.runs.again import compare, recompute
+
+CHEAP = 60  # seconds of a case
+
+
+def seconds(run):
+    """Return what a case takes: the first, if it was computed again, or else the mean."""
+    with xr.open_dataset(run.path) as found:
+        check = json.loads(found.attrs.get("verified", "{}"))
+        done = int(found.done.sum()) if "done" in found else len(run.cases)
+        return check.get("seconds", found.attrs["seconds"] / done)
+
+
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
+def test_a_stored_result_is_current_or_verified(run):
+    state = freshness.of_file(run.path).state
+    assert state in (freshness.CURRENT, freshness.VERIFIED), f"python -m lib store --again {run.name}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("run", [run for run in RUNS if seconds(run) < CHEAP], ids=lambda run: run.name)
+def test_a_case_has_the_stored_numbers(run):
+    before, progress = recompute(run, "cpu", cases=1)
+    found = progress.joined()
+    worst = max(compare(before.sel(case=found.case), found), key=lambda one: one.relative)
+    assert worst.relative <= run.tolerance, worst
