@@ -92,11 +92,16 @@ def parser() -> argparse.ArgumentParser:
 
     report = commands.add_parser(
         "report",
-        help="collect the claims into _build/claims.json",
-        description="Collect the claims of the executed notebooks into _build/claims.json.",
+        help="collect the claims into _build/claims.json, and check the decimals of the text",
+        description="Collect the claims of the executed notebooks into _build/claims.json, and see"
+        " that each decimal of the text comes from where book/quality/numbers/ says.",
         epilog="example: python -m lib report --notebooks executed",
     )
-    report.add_argument("--notebooks", type=Path, metavar="DIR", help="read executed notebooks from DIR")
+    which = report.add_mutually_exclusive_group()
+    elsewhere = "read executed notebooks from DIR, and check no text"
+    which.add_argument("--notebooks", type=Path, metavar="DIR", help=elsewhere)
+    propose = "first write lines for new decimals there, and print them"
+    which.add_argument("--numbers", action="store_true", help=propose)
     report.add_argument("--freeze", action="store_true", help="list the claims' names in book/names.txt, for a release")
 
     store = commands.add_parser(
@@ -198,13 +203,17 @@ def write_course(options: argparse.Namespace) -> None:
 
 
 def report_claims(options: argparse.Namespace) -> None:
-    """Collect the claims."""
-    from lib.site import ledger, names
+    """Collect the claims, and check the decimals of the text."""
+    from lib.site import ledger, names, numbers
 
     records = ledger.report(Path.cwd(), options.notebooks)
     if options.freeze:
         names.freeze(Path.cwd(), records)
     print(f"{len(records)} claims in _build/claims.json")
+    for line in numbers.record(Path.cwd()) if options.numbers else []:
+        print(line)
+    if options.notebooks is None:
+        print(f"{numbers.check(Path.cwd())} decimals of the text checked")
 
 
 class OutOfTime(KeyboardInterrupt):
