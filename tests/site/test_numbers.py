@@ -9,7 +9,7 @@ import pytest
 import small_book
 
 from lib.__main__ import main
-from lib.site import numbers
+from lib.site import build, numbers
 from lib.site.decimals import decimals
 
 ROOT = Path(__file__).parents[2]
@@ -86,6 +86,13 @@ def test_report_names_a_changed_digit_and_the_nearest_number(root, capsys, typed
     assert re.search(rf"{place}: {wrong} stands where {typed} .* was; the nearest number", said)
 
 
+def test_no_site_is_built_with_a_changed_digit(root):
+    (root / "book" / "two.ipynb").write_text(json.dumps({"cells": [], "metadata": {}}))
+    write(root, TEXT.replace("0.63", "0.68"))
+    with pytest.raises(ValueError, match=r"0\.68 stands where 0\.63"):
+        build.build(root)
+
+
 def test_a_changed_result_no_longer_passes(root):
     (root / "book" / "one.ipynb").write_text(json.dumps(executed(measured=0.6412)))
     with pytest.raises(
@@ -95,7 +102,7 @@ def test_a_changed_result_no_longer_passes(root):
         numbers.check(root)
 
 
-def test_a_decimal_without_a_line_and_a_line_without_its_decimal_fail(root):
+def test_decimals_and_lines_without_each_other_fail(root):
     write(root, TEXT.replace("at $\\eta=0.05$", "or so"))
     with pytest.raises(ValueError, match=r"0\.05 \(setting\) is no longer in the text"):
         numbers.check(root)
@@ -113,7 +120,7 @@ def test_a_decimal_without_a_line_and_a_line_without_its_decimal_fail(root):
         "version 0.9.6",
     ],
 )
-def test_code_addresses_drawings_and_versions_are_no_decimals_of_the_text(said):
+def test_code_addresses_drawings_and_versions_hold_no_decimals(said):
     assert not decimals(said)
 
 
