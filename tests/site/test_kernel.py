@@ -72,7 +72,6 @@ def book(tmp_path_factory):
     shutil.copytree(REPOSITORY / "lib", root / "lib", ignore=shutil.ignore_patterns("__pycache__"))
     with (root / "lib" / "__init__.py").open("a") as file:
         file.write('\nWHO = "the copy"\n')
-    (root / "tests").mkdir()
     for name in ("pyproject.toml", "conftest.py"):
         shutil.copy(REPOSITORY / name, root / name)
     done = run(root, tmp_path_factory.mktemp("home"), "-m", "lib", "run", "one")
