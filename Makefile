@@ -9,7 +9,7 @@ WANTED = $(shell cksum < requirements.txt) $(shell $(PYTHON) -V 2>&1)
 .DEFAULT_GOAL := book
 .PHONY: setup environment book test chapter named pdf course bench seeds mutate audit serve clean
 
-setup:  ## the environment, where it is not there or was made of other pins or another Python; only this needs the network
+setup:  ## the environment, where it is not there or was made of other pins or another Python; needs the network
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; ok = (3, 11) <= v <= (3, 14); \
 	  ok or sys.exit("the book needs Python 3.11 to 3.14, not %d.%d: make setup PYTHON=python3.13" % v)'
 	@test "$(WANTED)" = "$$(cat $(VENV)/.ready 2>/dev/null)" || $(MAKE) --no-print-directory environment
@@ -17,7 +17,7 @@ setup:  ## the environment, where it is not there or was made of other pins or a
 environment:
 	@echo "setting up .venv: some 150 packages, a few minutes the first time"
 	test "$$($(PYTHON) -V)" = "$$($(BIN)/python -V 2>/dev/null)" || $(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --disable-pip-version-check --no-compile -r requirements.txt  # a third faster
+	$(BIN)/python -m pip install --disable-pip-version-check --no-compile -r requirements.txt  # faster so
 	$(BIN)/python -m lib.data  # MNIST, into the user's cache
 	@echo "$(WANTED)" > $(VENV)/.ready
 
@@ -50,15 +50,15 @@ course: setup  ## write labs and problem sets into _build/course, and with their
 # The tables in book/quality/, from which "How this book is tested" and the ledger take their numbers.
 
 bench: export OMP_NUM_THREADS := 1
-bench: setup  ## the library beside the plain loop, JAX and the machine's limit; some minutes
+bench: setup  ## the library beside the plain loop, JAX and the machine's limit; some minutes, needs the network
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps jax==0.10.2 jaxlib==0.10.2 ml_dtypes==0.6.0 opt_einsum==3.4.0
 	$(BIN)/python -m tests.tools.bench
 
-seeds: setup  ## every claim with 20 seeds; hours on two cores, and goes on where it stopped
+seeds: setup  ## each chapter with 20 seeds; hours on two cores, and goes on where it stopped
 	$(BIN)/python -m lib seeds
 
 mutate: export OMP_NUM_THREADS := 1
-mutate: setup  ## change formulas, one at a time, and see whether a test fails; half an hour
+mutate: setup  ## change formulas, one at a time, and see whether a test fails; half an hour, needs the network
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check mutmut==3.8.1 libcst==1.9.0 setproctitle==1.3.8 textual==8.2.8
 	$(BIN)/python -m tests.tools.mutants
 

@@ -1,18 +1,17 @@
 """The command line: `python -m lib run | build | pdf | course | report | store | seeds`.
 
-`store` needs torch, NumPy, SciPy, xarray, threadpoolctl, tqdm, Dask where it is given workers, and pooch to fetch data; what the
-others need is imported when they are called.
+`store` needs torch, NumPy, SciPy, numba, xarray, threadpoolctl, tqdm, Dask where it is given workers, and pooch to fetch data;
+what the others need is imported when they are called.
 """
 
 import argparse
 import errno
 import os
-import signal
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 # A disk that is full and a folder that may not be written to: no traceback, since it is not our fault.
 DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
@@ -63,16 +62,21 @@ def parser() -> argparse.ArgumentParser:
         help="execute chapters with papermill",
         description="Execute chapters with papermill: the lesson book/NAME.md and the evidence page book/evidence/NAME.md. By"
         " default NAME.ipynb is replaced once the whole notebook has succeeded; if it fails, the last good notebook is kept, and"
-        " the exit status is 1.",
-        epilog="example: python -m lib run single_neuron --profile paper --device cuda --output ../paper",
+        " the exit status is 1. With --profile paper no stored result is read: each run that a page loads is computed,"
+        " resumable, under _build/runs/; the notebooks go to _build/paper/ and book/ stays as it is; a table compares each claim"
+        " with the committed one, and the exit status is 1 if a verdict has changed.",
+        epilog="example: python -m lib run single_neuron --profile paper --device cuda --budget 2h",
     )
     run.add_argument("chapters", nargs="*", metavar="CHAPTER", help="a chapter's name, as in _toc.yml (default: all)")
     run.add_argument("--lesson", action="store_true", help="leave the evidence pages out")
-    run.add_argument("--profile", choices=("quick", "paper"), default="quick", help="quick: small; paper: the source's scale")
+    run.add_argument("--profile", choices=("quick", "paper"), default="quick", help="quick: small; paper: compute every run")
     run.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="auto uses a GPU if there is one")
     run.add_argument("--seed", type=partial(integer, least=0), default=0, help="seed of all random numbers (default: 0)")
     run.add_argument("--jobs", type=integer, metavar="N", help="chapters run at once (default: set by cores and memory)")
     run.add_argument("--output", type=Path, metavar="DIR", help="write the executed notebooks here and leave book/ untouched")
+    run.add_argument(
+        "--budget", type=duration, metavar="TIME", help="with the paper profile: begin no further case after this time"
+    )
 
     build = commands.add_parser("build", help="build the site from the executed notebooks; every warning is an error")
     build.add_argument("--output", type=Path, metavar="DIR", help="build under DIR/_build (default: _build)")
@@ -92,11 +96,16 @@ def parser() -> argparse.ArgumentParser:
 
     report = commands.add_parser(
         "report",
-        help="collect the claims into _build/claims.json",
-        description="Collect the claims of the executed notebooks into _build/claims.json.",
+        help="collect the claims into _build/claims.json, and check the decimals of the text",
+        description="Collect the claims of the executed notebooks into _build/claims.json, and see"
+        " that each decimal of the text comes from where book/quality/numbers/ says.",
         epilog="example: python -m lib report --notebooks executed",
     )
-    report.add_argument("--notebooks", type=Path, metavar="DIR", help="read executed notebooks from DIR")
+    which = report.add_mutually_exclusive_group()
+    elsewhere = "read executed notebooks from DIR, and check no text"
+    which.add_argument("--notebooks", type=Path, metavar="DIR", help=elsewhere)
+    propose = "first write lines for new decimals there, and print them"
+    which.add_argument("--numbers", action="store_true", help=propose)
     report.add_argument("--freeze", action="store_true", help="list the claims' names in book/names.txt, for a release")
 
     store = commands.add_parser(
@@ -162,9 +171,24 @@ def run_chapters(options: argparse.Namespace) -> int:
     from lib.site import execute
 
     settings = execute.Settings(options.profile, options.device, options.seed)
+    if options.profile == "paper":
+        return run_paper(settings, options)
+    if options.budget:
+        raise ValueError("--budget goes with --profile paper")
     finished = execute.run(Path.cwd(), options.chapters, settings, options.jobs, options.output, options.lesson)
     print(summary(finished))
     return int(any(result.error for result in finished))
+
+
+def run_paper(settings: NamedTuple, options: argparse.Namespace) -> int:
+    """Execute chapters at the scale of the sources, and compare their claims with the committed ones."""
+    from lib.site import paper
+
+    finished, rows = paper.run(
+        Path.cwd(), options.chapters, settings, options.jobs, options.output, options.lesson, options.budget
+    )
+    print(summary(finished), paper.table(rows), sep="\n\n")
+    return int(any(result.error for result in finished) or any(row.changed for row in rows))
 
 
 def build_site(options: argparse.Namespace) -> None:
@@ -198,37 +222,23 @@ def write_course(options: argparse.Namespace) -> None:
 
 
 def report_claims(options: argparse.Namespace) -> None:
-    """Collect the claims."""
-    from lib.site import ledger, names
+    """Collect the claims, and check the decimals of the text."""
+    from lib.site import ledger, names, numbers
 
     records = ledger.report(Path.cwd(), options.notebooks)
     if options.freeze:
         names.freeze(Path.cwd(), records)
     print(f"{len(records)} claims in _build/claims.json")
-
-
-class OutOfTime(KeyboardInterrupt):
-    """The time that was given is over."""
-
-
-@contextmanager
-def limit(seconds: float | None) -> Iterator[None]:
-    """Raise OutOfTime in this context's code when the time, if any was given, is up."""
-
-    def ring(*_: object) -> None:
-        raise OutOfTime
-
-    signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds or 0)  # 0: never
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+    for line in numbers.record(Path.cwd()) if options.numbers else []:
+        print(line)
+    if options.notebooks is None:
+        print(f"{numbers.check(Path.cwd())} decimals of the text checked")
 
 
 def store_runs(options: argparse.Namespace) -> None:
     """Precompute the runs that are named, by topic or in full; no names means all."""
     from lib.experiments import FIRST, RUNS
+    from lib.progress import limit
     from lib.provenance import resolve_device
     from lib.runs import OutdatedResult
     from lib.runs.again import again
@@ -312,6 +322,8 @@ def carry_out(options: argparse.Namespace) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out what the command line says; return the exit status, 130 after Ctrl-C."""
+    from lib.progress import OutOfTime
+
     options = parser().parse_args(arguments)
     sys.stdout.reconfigure(errors="backslashreplace")  # a Greek letter must not stop what was to be said
     try:

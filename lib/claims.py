@@ -428,6 +428,12 @@ def rivals_text(record: dict) -> str:
     return "; ".join(f"{name}: {bound(record).shown(float(score))}" for name, score in record["rivals"].items())
 
 
+def undecided(record: dict, why: str) -> tuple[dict, dict]:
+    """Return as an output's data and metadata the claim of a record whose cell could not be executed."""
+    found = _read(record) | {"measured": math.nan, "verdict": NOT_DECIDED, "rivals": {}, "printed": None, "why": why}
+    return Claim(**found)._repr_mimebundle_()
+
+
 def collect(notebook: dict) -> Iterator[dict]:
     """Yield the records of all claims in an executed notebook (its JSON), in order."""
     for cell in notebook["cells"]:

@@ -73,7 +73,7 @@ def inverse_participation_ratio(w: ArrayLike | Tensor) -> NDArray | Tensor:
 
     The result is (...) for weights (..., n): an array for an array, a tensor for a tensor.
 
-    Source: the authors' code for the localization notes; that of Ingrosso & Goldt (2022) has the reciprocal.
+    Source: the code for the localization notes (leonlufkin/Localization); that of Ingrosso & Goldt (2022) has the reciprocal.
 
     Examples
     --------

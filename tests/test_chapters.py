@@ -4,6 +4,7 @@ import contextlib
 import importlib
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -269,6 +270,29 @@ def test_the_primer_shows_what_its_code_prints_and_every_lesson_leads_to_it():
     assert all("{doc}`primer`" in source(chapter) for chapter in chapters(ROOT))
 
 
+def test_the_code_of_the_primer_can_be_pasted_into_python():
+    text = (ROOT / "book" / "primer.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(python|text)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    pasted = "\n".join(code for kind, code in blocks if kind == "python")
+    environment = os.environ | {"PYTHONPATH": "", "PYTHON_BASIC_REPL": "1"}
+    session = [sys.executable, "-q", "-i"]
+    done = subprocess.run(session, input=pasted, env=environment, capture_output=True, text=True)
+    assert "Error" not in done.stderr
+    assert done.stdout == "".join(shown for kind, shown in blocks if kind == "text")
+
+
+def test_the_rules_for_chapters_are_those_that_are_tested():
+    rules = (ROOT / "book" / "contribute.md").read_text(encoding="utf-8")
+    stated = (
+        f"{CLAIMS[0]} to {CLAIMS[-1]} claims",
+        f"at most {MOST_LINES} lines",
+        f"at most {OPENING_WORDS} words",
+        f"at most {COLUMNS} columns",
+        f"smaller than {MOST_BYTES / 1e6:g} MB",
+    )
+    assert [words for words in stated if words not in rules] == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("chapter", labs.labs(ROOT))
 def test_a_lab_has_blanks_and_its_solutions_pass_its_checks(chapter):
@@ -302,6 +326,14 @@ def test_notation_names_what_there_is_in_lib():
         module, _, attribute = name.rpartition(".")
         module = f"lib.theory.{module}" if not module.startswith("lib") else module
         assert hasattr(importlib.import_module(module), attribute), name
+
+
+def test_the_table_of_letters_is_alphabetical():
+    text = (ROOT / "book" / "notation.md").read_text(encoding="utf-8")
+    table = text.split("## Symbols that mean different things")[1].split("**Signs.**")[0]
+    letters = re.findall(r"^\| \[?\$\\?(?:var)?(\w)", table, re.MULTILINE)
+    assert len(letters) > 70
+    assert letters == sorted(letters, key=str.lower)
 
 
 def test_every_requirement_is_pinned():

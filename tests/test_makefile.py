@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).parents[1]
 STAND_IN = """\
 #!/bin/sh
 case "$1" in
@@ -50,6 +51,25 @@ def test_only_other_pins_or_another_python_need_the_network(make, tmp_path):
     assert make("setup")[1] == ["pip", "lib.data"]
     assert make("setup", version="3.13.0")[1] == ["venv", "pip", "lib.data"]
     assert make("setup")[1] == []
+
+
+def test_a_command_that_needs_the_network_is_named():
+    """A line of help says so, or the README; `environment` is the part of `setup` that installs."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    recipes = dict(re.findall(r"^(\w+):([^=].*\n(?:\t.*\n)+)", makefile, re.MULTILINE))
+    online = {name for name, recipe in recipes.items() if "-m pip " in recipe or "-m lib.data" in recipe}
+    assert online == {"environment", "bench", "mutate", "audit"}
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (sentence,) = re.findall(r"Only (.*) need a network connection", readme)
+    assert set(re.findall(r"`make (\w+)`", sentence)) == online - {"environment"} | {"setup"}
+    for name in online - {"environment"}:
+        assert "needs the network" in recipes[name].split("\n")[0], name
+
+
+def test_the_number_of_packages_is_about_as_announced():
+    announced = re.search(r"some (\d+) packages", (ROOT / "Makefile").read_text(encoding="utf-8"))[1]
+    pins = (ROOT / "requirements.txt").read_text(encoding="utf-8").count("==")
+    assert round(pins, -1) == int(announced)
 
 
 @pytest.mark.parametrize("version", ["3.10.4", "3.15.0"])

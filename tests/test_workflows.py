@@ -1,6 +1,7 @@
 """The workflows: they run what the Makefile and the command line have, with actions of GitHub only. CI runs actionlint."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,13 @@ def test_a_workflow_reads_uses_only_actions_of_github_itself_keeps_no_token_and_
     assert used and all(re.fullmatch(ours, step["uses"]) for step in used)
     checkouts = [step for step in used if step["uses"].startswith("actions/checkout@")]
     assert all(step["with"]["persist-credentials"] is False for step in checkouts)
+
+
+def test_ci_tests_the_oldest_and_the_newest_python():
+    job = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8"))["jobs"]["test"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    oldest, beyond = re.findall(r"3\.(\d+)", project["requires-python"])
+    assert job["strategy"]["matrix"]["python"] == [f"3.{oldest}", f"3.{int(beyond) - 1}"]
 
 
 @each_workflow

@@ -33,6 +33,7 @@ class Source:
     size: str  # of what is downloaded
     sha256: Mapping[str, str]  # of each file, unpacked, by name
     routes: Sequence[str]  # addresses where {} stands for a file's name, in the order to try them after the cache
+    instead: str = "each as it is, or as .gz"  # in what other form a folder may hold them
 
 
 def place(source: Source) -> Path:
@@ -53,7 +54,7 @@ def fetch(source: Source, names: Iterable[str] | None = None) -> dict[str, bytes
         then nothing else is tried.
     """
     home, names = place(source), list(source.sha256 if names is None else names)
-    files = f"{', '.join(names)} (each as it is, or as .gz)"
+    files = f"{', '.join(names)} ({source.instead})"
     try:
         return _read(source, names, home)
     except (OSError, ValueError) as error:
@@ -84,7 +85,7 @@ def _read(source: Source, names: Iterable[str], folder: Path) -> dict[str, bytes
     found = {}
     for name in names:
         plain, packed = folder / name, folder / f"{name}.gz"
-        found[name] = plain.read_bytes() if plain.exists() else _gunzip(name, packed.read_bytes())
+        found[name] = _gunzip(name, packed.read_bytes()) if packed.exists() and not plain.exists() else plain.read_bytes()
         digest = hashlib.sha256(found[name]).hexdigest()
         if digest != source.sha256[name]:
             raise ValueError(f"{name} is corrupt ({len(found[name])} bytes, sha256 {digest}, want {source.sha256[name]})")
@@ -171,6 +172,7 @@ CIFAR10 = Source(
     size="170 MB",
     sha256={"cifar-10-binary.tar.gz": "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd"},
     routes=("https://www.cs.toronto.edu/~kriz/{}",),
+    instead="or a copy as JPEG: cifar10-jpeg.tar.xz, cifar10-train-labels.npy and cifar10-test-labels.npy",
 )
 CIFAR10_JPEG = replace(
     CIFAR10,
@@ -180,4 +182,5 @@ CIFAR10_JPEG = replace(
         "cifar10-test-labels.npy": "19004b019bd095265b4ce6637c9ff979c66abcbc8e658a665f791b487cdea5eb",
     },
     routes=(),
+    instead="as they are",
 )

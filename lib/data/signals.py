@@ -133,7 +133,8 @@ def single_pulse(
         sites above its lower end, up to its upper end
     signed : values ±1 instead of 0 and 1; then the inputs are symmetric about zero, and a pulse x inverted is -x
 
-    Source: the localization notes name it; widths and their defaults from the authors' code, which has either values.
+    Source: the localization notes name it; widths and their defaults from leonlufkin/Localization, which has either
+    values.
     """
     ends = _widths(n, xi)
     rng = generator(seed)

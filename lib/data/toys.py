@@ -15,7 +15,8 @@ def two_points(input_distance: float, target_distance: float) -> tuple[NDArray, 
 
     The distances dx and dy are at least 0, and not squared.
 
-    Source: van Rossem & Saxe (2024), App. B.1, where dx = .5 and dy = 1; the authors' code has dx² = 1 and dy² = .5.
+    Source: van Rossem & Saxe (2024), App. B.1, where dx = .5 and dy = 1; the authors' code,
+    loekvanrossem/universality, has dx² = 1 and dy² = .5.
     """
     return np.array([[-1.0], [-1.0 + input_distance]]), np.array([[0.6], [0.6 + target_distance]])
 
@@ -53,7 +54,7 @@ def blobs(side: int = 30, pixels: int = 5) -> tuple[NDArray, NDArray, Features]:
     -------
     inputs (N, pixels² + 2), targets (N, 1), features, for N = 2 side²; the target is x in context 0 and y in context 1
 
-    Source: van Rossem & Saxe (2024), App. B.3; width and normalization from the authors' code.
+    Source: van Rossem & Saxe (2024), App. B.3; width and normalization from loekvanrossem/universality.
     """
     means, grid = np.linspace(-1, 1, side), np.linspace(-1, 1, pixels)
     context, x, y = (axis.ravel() for axis in np.meshgrid([0, 1], means, means, indexing="ij"))

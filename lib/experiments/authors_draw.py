@@ -3,7 +3,7 @@
 Their code seeds torch's generator and draws in single precision. It makes layers whose first weights it then replaces; these
 draws count, too.
 
-Source: the public code of Kunin et al. (2024) for two-layer networks.
+Source: allanraventos/getrichquick, the public code of Kunin et al. (2024), for two-layer networks.
 """
 
 from typing import NamedTuple

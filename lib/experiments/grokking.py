@@ -57,7 +57,7 @@ def transformer_clocks(
     to be at least `REACHED`, infinite where they were not; train and validation, the last accuracies; diverged
 
     Source: appendix, "Grokking", and its figure; learning rate 1e-3, β = (.9, .98) and ten steps of warm-up from the code it
-    names.
+    names, teddykoker/grokking.
     """
     members = np.broadcast_arrays(*np.atleast_1d(alpha, tau, seed))
     options = {"p": p, "operation": operation, "weight_decay": weight_decay, "device": device}

@@ -1,6 +1,7 @@
 """Random hierarchy model: how the balance between layers moves the number of examples that a dense network needs.
 
-Source: Kunin et al. (2024), "Get rich quick", figure 5(c) and its appendix; settings from the authors' code.
+Source: Kunin et al. (2024), "Get rich quick", figure 5(c) and its appendix; settings from
+pcsl-epfl/hierarchy-learning.
 """
 
 from collections.abc import Sequence
@@ -67,7 +68,7 @@ def learning_curves(
     -------
     over (points, alpha, seed): train_loss, train and test, accuracies at the end, and epochs, after which a network stopped
 
-    Source: appendix, "Random Hierarchy Model"; batches, momentum and parametrization from the authors' code.
+    Source: appendix, "Random Hierarchy Model"; batches, momentum and parametrization from its code.
     """
     model, curves = RandomHierarchy(features=features), []
     for count in tqdm(points, desc="training sets", disable=None):

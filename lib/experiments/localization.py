@@ -1,6 +1,7 @@
 """Neurons that look at signals on a ring: receptive fields along training.
 
-Source: the localization notes, sections 1 and 5; Ingrosso & Goldt (2022) for the task; settings from the authors' code.
+Source: the localization notes, sections 1 and 5; Ingrosso & Goldt (2022) for the task; settings from
+leonlufkin/Localization.
 """
 
 from functools import lru_cache, partial

@@ -88,7 +88,7 @@ def students(
     w (member, step, unit, input), a (member, step, unit), train (member, step): the mean squared error; x (member, point, input)
     and y (member, point); diverged (member)
 
-    Source: figure 1(a) and the text about figure 1; the error is without ½ in the authors' code.
+    Source: figure 1(a) and the text about figure 1; the error is without ½ in allanraventos/getrichquick.
     """
     tau, delta, seed, learning_rate = _members(tau, delta, seed, learning_rate)
     draw = partial(authors_draw.problem, teacher_seed=teacher_seed) if authors else _problem

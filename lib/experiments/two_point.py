@@ -1,6 +1,6 @@
 """The experiments of "When representations align" (van Rossem & Saxe): two points, XOR, blobs, MNIST.
 
-Where the text and the authors' code disagree, the tables keep both or say which one they follow.
+Where the text and the authors' code (loekvanrossem/universality) disagree, the tables keep both or say which one they follow.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -98,7 +98,7 @@ def ratio(found: xr.Dataset) -> float:
 def agreement(found: xr.Dataset, ratio: float, **fixed: float) -> NDArray:
     """Compare Eq. 10 with the networks of `lib.experiments.two_point.final_distance` that learned, where Δy > 0.
 
-    As in the authors' code, a network has learned if its loss ends below 1e-3.
+    As in the authors' code (loekvanrossem/universality), a network has learned if its loss ends below 1e-3.
 
     Parameters
     ----------

@@ -149,7 +149,7 @@ class Convolutional(Network):
     convolutions, channels, kernel : how many, how wide, how long
     activation : a name in `ACTIVATIONS`
 
-    Source: the authors' code; van Rossem & Saxe, Appendix B.1, give channels and kernel.
+    Source: loekvanrossem/universality; van Rossem & Saxe, Appendix B.1, give channels and kernel.
     """
 
     inputs: int = 1

@@ -22,7 +22,7 @@ class Dense(Network):
     dropout : probability with which each unit is dropped before each layer, while training
     bias : whether the layers have biases
 
-    Source: van Rossem & Saxe, Appendix B.1, and the authors' code for what the text leaves out.
+    Source: van Rossem & Saxe, Appendix B.1, and loekvanrossem/universality for what the text leaves out.
     """
 
     broadcasts: ClassVar[bool] = True

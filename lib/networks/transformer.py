@@ -24,7 +24,8 @@ class Transformer(Network):
 
     .. math:: v = u + \mathrm{attention}(u), \quad h = v + \mathrm{MLP}(\mathrm{norm}(v)), \quad f = R\,\mathrm{norm}(h).
 
-    The normalization stands before the residual branches part, so that the function does not depend on the embeddings' scale.
+    The normalization stands before the residual branches part, so that the function hardly depends on the embeddings' scale, as
+    long as their variance is far above the 1e-5 that the normalization adds to it.
 
     Attributes
     ----------
@@ -33,7 +34,7 @@ class Transformer(Network):
     width : of embeddings, split between the heads; the MLP is four times as wide, with GELU
     heads : how many
 
-    Source: Kunin et al. (2024), appendix, "Grokking", and the public code that it names.
+    Source: Kunin et al. (2024), appendix, "Grokking", and the code that it names, teddykoker/grokking.
     """
 
     broadcasts: ClassVar[bool] = True

@@ -1,7 +1,6 @@
 """The result of a run: a NetCDF file over the coordinates of its cases, with what is finished of them."""
 
 import json
-from importlib import import_module
 from io import BytesIO
 
 import numpy as np
@@ -20,36 +19,30 @@ class OutdatedResult(RuntimeError):
     """A result is missing, unreadable or of other arguments; the message says which command computes it."""
 
 
-def load(run: Run | str) -> xr.Dataset:
-    """Read the result of a run, or of the one that `lib.experiments` has under a name like "two_point/digits".
-
-    Returns
-    -------
-    Dataset over the coordinates of the cases, and `done` over these: where a case is not finished, numbers are NaN
-
-    Raises
-    ------
-    OutdatedResult
-        If it is not there, cannot be read, or has cases or arguments that the run has no longer.
-    """
-    run = run if isinstance(run, Run) else _find(run)
+def load(run: Run) -> xr.Dataset:
+    """Read the stored result of a run, as `lib.runs.load` returns it."""
     if (found := read(run)) is None:
         raise OutdatedResult(f"there is no result of {run.name}; {_remedy(run)}")
     if matching(run, found).sizes != found.sizes:
         raise OutdatedResult(f"the result of {run.name} was computed with other arguments than the run has now; {_remedy(run)}")
     for name in run.cases.coordinates:
         _places(run, name, found[name].values)
+    return with_done(run, found)
+
+
+def with_done(run: Run, found: xr.Dataset) -> xr.Dataset:
+    """Name the run of a result, and say which of its cases are done; numbers of the others are NaN."""
+    found = _flagged(run, found)
     if not found.done.all():
         whole = {name: one.astype(float) for name, one in found.items() if name != "done" and one.dtype.kind in "biu"}
         found = found.assign({name: one.where(found.done) for name, one in whole.items()})
     return found.assign_attrs(run=run.name, cases=len(run.cases))
 
 
-def _find(name: str) -> Run:
-    runs = {run.name: run for run in import_module("lib.experiments").RUNS}  # imported late, since it builds on this module
-    if name not in runs:
-        raise ValueError(f"no run is called {name!r}; there are {', '.join(runs)}")
-    return runs[name]
+def _flagged(run: Run, found: xr.Dataset) -> xr.Dataset:
+    """Return a result with `done`, which a file of finished cases leaves out."""
+    shape = {name: found.sizes[name] for name in run.cases.coordinates}
+    return found.assign(done=found.get("done", xr.DataArray(np.ones([*shape.values()], bool), dims=[*shape])))
 
 
 def _remedy(run: Run) -> str:
@@ -61,9 +54,7 @@ def read(run: Run) -> xr.Dataset | None:
     if not run.path.is_file():
         return None
     try:
-        found = xr.load_dataset(run.path, engine="scipy")
-        shape = {name: found.sizes[name] for name in run.cases.coordinates}
-        return found.assign(done=found.get("done", xr.DataArray(np.ones([*shape.values()], bool), dims=[*shape])))
+        return _flagged(run, xr.load_dataset(run.path, engine="scipy"))
     except Exception as problem:  # a spoilt file may make its reader stumble in any way
         reason = str(problem).split("\n")[0]
         raise OutdatedResult(f"{run.path} cannot be read ({reason}); delete it and {_remedy(run)}") from problem
@@ -82,6 +73,11 @@ def matching(run: Run, found: xr.Dataset) -> xr.Dataset:
 
 def save(run: Run, found: xr.Dataset) -> None:
     """Write finished cases, along the dimension `case` with their numbers, over the coordinates of the run."""
+    files.write(run.path, bytes(laid_out(run, found).drop_encoding().to_netcdf(engine="scipy")))
+
+
+def laid_out(run: Run, found: xr.Dataset) -> xr.Dataset:
+    """Return finished cases, along the dimension `case` with their numbers, over the coordinates of the run."""
     origin, places = found.attrs, np.unravel_index(found.case.values, run.cases.shape, order="F")
     index = pd.MultiIndex.from_arrays(places, names=list(run.cases.coordinates))
     found = found.drop_vars("case").assign(done=("case", np.ones(len(index), bool)))
@@ -93,8 +89,7 @@ def save(run: Run, found: xr.Dataset) -> None:
     (names, *_) = (found[name].values.tolist() for name in run.cases.coordinates)
     settings["cases"] = {name: settings["cases"][name] for name in names if run.cases.named}
     found.attrs = {"settings": json.dumps(settings, separators=(",", ":")), **origin}
-    found = found.drop_vars("done") if found.done.all() else found
-    files.write(run.path, bytes(found.drop_encoding().to_netcdf(engine="scipy")))
+    return found.drop_vars("done") if found.done.all() else found
 
 
 def attach(run: Run, **attributes: str) -> None:

@@ -31,9 +31,10 @@ class ComputationFailed(RuntimeError):
 
 
 @contextmanager
-def cluster(workers: int | None = None, scheduler: str | None = None) -> Iterator[Any]:
+def cluster(workers: int | None = None, scheduler: str | None = None, preload: str = "") -> Iterator[Any]:
     """Yield a Dask client of so many new processes here, or of a running cluster; given neither, None.
 
+    New processes begin with the code `preload`.
     A ValueError says that Dask is not installed, or that no scheduler answers at the address. Dask's processes exchange pickles,
     so that anyone who can reach their ports can run code there.
     """
@@ -54,7 +55,7 @@ def cluster(workers: int | None = None, scheduler: str | None = None) -> Iterato
         with Client(scheduler) as client:
             yield client
         return
-    settings = {"worker.preload": [IGNORE_CTRL_C], "scheduler.worker-saturation": 1.0} | MALLOC
+    settings = {"worker.preload": [f"{IGNORE_CTRL_C}\n{preload}"], "scheduler.worker-saturation": 1.0} | MALLOC
     dask.config.set({f"distributed.{name}": value for name, value in settings.items()})
     quiet = {"dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False}, "silence_logs": "CRITICAL"}
     with LocalCluster(n_workers=workers, threads_per_worker=1, memory_limit=0, **quiet) as local, Client(local) as client:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lib import files
 from lib.runs.freshness import refuse_outdated
-from lib.site import ledger, pages
+from lib.site import ledger, numbers, pages
 from lib.site.kernel import HOME, refuse_another_library
 from lib.site.toc import chapters, notebooks
 
@@ -22,8 +22,9 @@ def build(root: Path, output: Path | None = None) -> None:
     Raises
     ------
     ValueError
-        If a chapter has not been executed yet, a stored result is outdated, a notebook or the table of a page is not whole, the
-        output is not a folder, or if Jupyter Book reports a warning or an error.
+        If a chapter has not been executed yet, a stored result is outdated, a notebook or the table of a page is
+        not whole, a decimal of the text is not what the notebooks have, the output is not a folder, or if Jupyter
+        Book reports a warning or an error.
     """
     lacking = [Path(name).name for name in notebooks(root) if not (root / "book" / f"{name}.ipynb").is_file()]
     if missing := list(dict.fromkeys(lacking)):
@@ -31,6 +32,7 @@ def build(root: Path, output: Path | None = None) -> None:
     refuse_another_library(root)
     refuse_outdated(root / "book" / "results")
     pages.substitutions(root, ledger.report(root))  # what a page lacks is said here, in a line
+    numbers.check(root)
     place = (output or root) / "_build"
     files.prepare(place)
     mark, log = place / "building", place / "warnings.txt"  # the mark stays until a build succeeds

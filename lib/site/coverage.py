@@ -9,12 +9,15 @@ its `kind`, the `chapters` that treat it, with the minutes that `lib run` takes 
     where     the label of a figure, an equation, a section or a claim of the book (default: the first claim)
     ours      our scale in numbers: networks, steps × rate, data, seeds
     source    the document's, likewise
+    follows   `text`, or the public code that our experiment follows: NAME/FILE, with a NAME from `book/repositories.yml`
+    differs   where our experiment differs from that code, apart from its scale
     claims    the claims that judge it, by their names in the chapter or as chapter/name
     runs      the precomputed runs behind it, as topic/name
     missing   why it is not in the book
 
 The verdicts come from the claims, the price of a run from its file. `{coverage} DOCUMENT` shows the table: on an evidence page
-the items of its chapter, on any other page all of them.
+the items of its chapter, on any other page all of them. The page "Where is Figure 5?" also shows which experiments follow which
+code, and pages of chapters link words such as "the authors' code" to it.
 """
 
 from dataclasses import dataclass
@@ -31,7 +34,7 @@ from lib import markdown
 from lib.claims import VERDICTS
 from lib.markdown import escape
 from lib.runs.freshness import freshness
-from lib.site import ledger, toc
+from lib.site import ledger, public_code, toc
 
 # How a place is written, by the beginning of its label; others are sections, exercises and claims.
 ROLES = {"eq": "Eq.&nbsp;{{eq}}`{}`", "fig": "{{numref}}`{}`"}
@@ -47,6 +50,8 @@ class Item:
     where: str = ""
     ours: str = ""
     source: str = ""
+    follows: str = ""
+    differs: str = ""
     claims: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
     missing: str = ""
@@ -54,6 +59,10 @@ class Item:
     def __post_init__(self) -> None:
         if bool(self.missing) == bool(self.claims or self.where):
             raise ValueError(f"{self.item}: want a claim or a label, or `missing` with the reason")
+        if bool(self.missing) == bool(self.follows):
+            raise ValueError(f"{self.item}: want `follows`, which is text or NAME/FILE of public code, unless it is missing")
+        if (self.follows in ("", public_code.TEXT)) == bool(self.differs):
+            raise ValueError(f"{self.item}: want `differs` if it follows code, and only then")
 
 
 @dataclass(frozen=True)
@@ -122,7 +131,7 @@ def _row(root: Path, document: Document, item: Item, verdicts: dict[str, str]) -
     if unknown:
         raise ValueError(f"{path(root, document.name)}, {item.item}: no notebook has the claim {', '.join(unknown)}")
     name = f'<span id="{anchor(document, item)}"></span>**{escape(item.item)}:** {escape(item.says)}'
-    scale = "; ".join(f"{whose}: {escape(words)}" for whose, words in (("ours", item.ours), ("source", item.source)) if words)
+    scale = _scale(item)
     if item.missing:
         return [name, "", scale, f"missing: {escape(item.missing)}", ""]
     judged = [_verdict(verdict, [claim for claim in item.claims if verdicts[claim] == verdict]) for verdict in VERDICTS]
@@ -130,6 +139,14 @@ def _row(root: Path, document: Document, item: Item, verdicts: dict[str, str]) -
     place = ROLES.get(item.where.split("-")[0], "{{ref}}`{}`").format(item.where)
     here = place if item.where else f"{{ref}}`{item.claims[0].split('/')[1]} <{label(item.claims[0])}>`"
     return [name, here, scale, said, _commands(root, document, item)]
+
+
+def _scale(item: Item) -> str:
+    """Write our scale and the document's, and where the code is that we follow."""
+    said = [f"{whose}: {escape(words)}" for whose, words in (("ours", item.ours), ("source", item.source)) if words]
+    if item.differs:
+        said.append(f"{{ref}}`code <{public_code.LABEL}>`: {escape(item.follows)}")
+    return "; ".join(said)
 
 
 def anchor(document: Document, item: Item) -> str:
@@ -169,8 +186,26 @@ def _time(seconds: float) -> str:
 
 
 def where(root: Path) -> dict[str, str]:
-    """Return what the page "Where is Figure 5?" takes: a section with a table for each document."""
-    return {"documents": "\n\n".join(f"## {one.title}\n\n```{{coverage}} {one.name}\n```" for one in documents(root))}
+    """Return what the page "Where is Figure 5?" takes: a table for each document, and the tables of public code."""
+    sections = [f"## {one.title}\n\n```{{coverage}} {one.name}\n```" for one in documents(root)]
+    return {
+        "documents": "\n\n".join(sections),
+        "repositories": public_code.repository_table(root),
+        "experiments": _experiments(root),
+    }
+
+
+def _experiments(root: Path) -> str:
+    """Write a table of the experiments that the documents have: whether ours follows the text or code, and what differs."""
+    rows = []
+    for document in documents(root):
+        for item in document.items:
+            if item.missing or not (item.source or item.differs):
+                continue  # nothing was run for it by the authors
+            by_text = item.follows == public_code.TEXT
+            followed = "the text" if by_text else public_code.link(root, item.follows)
+            rows.append([f"{document.short}: {escape(item.item)}", followed, escape(item.differs)])
+    return markdown.table(["experiment", "ours follows", "what differs, apart from the scale"], rows)
 
 
 class Coverage(SphinxDirective):

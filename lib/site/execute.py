@@ -1,7 +1,7 @@
 """Execute the chapters with papermill: the lesson `book/NAME.md` and the evidence page `book/evidence/NAME.md`.
 
 Papermill executes each source into its pair, `NAME.ipynb` beside it, which is committed and published.
-Every function takes the book's root, the folder that holds `_toc.yml`.
+`root` is the folder that holds `_toc.yml`.
 """
 
 import base64
@@ -11,7 +11,7 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from io import BytesIO
@@ -23,13 +23,14 @@ import papermill
 from dask.system import cpu_count
 from nbclient.exceptions import DeadKernelError
 from nbformat import NotebookNode
+from nbformat.v4 import new_output
 from papermill.exceptions import PapermillExecutionError
 from PIL import Image
 from tqdm import tqdm
 
 from lib import claims, files
 from lib.provenance import resolve_device
-from lib.site import kernel, ledger
+from lib.site import kernel, ledger, slices
 from lib.site.processes import at_once, log, side_by_side
 from lib.site.toc import chapters, notebooks, source
 
@@ -80,17 +81,22 @@ def draft(root: Path, chapter: str) -> NotebookNode:
     return notebook
 
 
-def execute(root: Path, chapter: str, settings: Settings, output: Path, position: int = 0) -> Result:
+def execute(
+    root: Path, chapter: str, settings: Settings, output: Path, position: int = 0, incomplete: Mapping[str, str] | None = None
+) -> Result:
     """Execute one chapter into `output`; the file there changes only if every cell succeeds.
 
-    Runs in a process of its own, so that the peak memory is this chapter's.
+    Runs in a process of its own, so that the peak memory is this chapter's. Cells that depend on `incomplete` runs are left out,
+    and their claims are not decided.
     """
     log(f"{chapter}: started")
     signal.signal(signal.SIGTERM, _interrupt)
     start, error, verdicts, begun, cells = time.perf_counter(), "", Counter(), [], ()
     try:
+        source = draft(root, chapter)
+        slices.skip(source, incomplete or {})
         notebook = papermill.execute_notebook(
-            draft(root, chapter),
+            source,
             None,
             parameters=settings._asdict(),
             cwd=str(root / "book"),
@@ -100,6 +106,7 @@ def execute(root: Path, chapter: str, settings: Settings, output: Path, position
             on_cell_execute=lambda cell, cell_index: begun.append(_cell(cell_index, cell)),
             progress_bar={"desc": chapter, "position": position, "leave": False, "disable": None},
         )
+        _leave_undecided(notebook, root / "book" / f"{chapter}.ipynb")
         _refuse(notebook)
         cells = tuple(_times(notebook))
         _tidy(notebook, settings)
@@ -140,6 +147,20 @@ def _times(notebook: NotebookNode) -> Iterator[tuple[float, str]]:
             yield seconds, _cell(number, cell)
 
 
+def _leave_undecided(notebook: NotebookNode, committed: Path) -> None:
+    """Put the claims of cells that were left out into their outputs, as not decided."""
+    if not any("incomplete" in cell.metadata for cell in notebook.cells) or not committed.is_file():
+        return
+    before = {cell.source: cell for cell in jupytext.read(committed, fmt="ipynb").cells}
+    for cell in notebook.cells:
+        if "incomplete" in cell.metadata and cell.source in before:
+            found = [
+                claims.undecided(record, cell.metadata["incomplete"])
+                for record in claims.collect({"cells": [before[cell.source]]})
+            ]
+            cell.outputs = [new_output("display_data", data, metadata=metadata) for data, metadata in found]
+
+
 def _refuse(notebook: NotebookNode) -> None:
     """Raise if a cell left the kernel early, which papermill takes for a success, wrote on stderr or drew no figure."""
     for number, cell in enumerate(notebook.cells):
@@ -149,7 +170,8 @@ def _refuse(notebook: NotebookNode) -> None:
         if said := "".join(output.text for output in outputs if output.get("name") == "stderr"):
             raise RuntimeError(f"{_cell(number, cell)} wrote to stderr, which the page would show: {_first_line(said)}")
         kinds = {kind for output in outputs for kind in output.get("data", {})}
-        if "figure" in cell.metadata.get("mystnb", {}) and not kinds & {"image/png", "image/svg+xml", "text/html"}:
+        drawn = "figure" in cell.metadata.get("mystnb", {}) and "incomplete" not in cell.metadata
+        if drawn and not kinds & {"image/png", "image/svg+xml", "text/html"}:
             raise RuntimeError(f"{_cell(number, cell)} has a caption but drew no figure")
 
 
@@ -184,6 +206,7 @@ def run(
     jobs: int | None = None,
     output: Path | None = None,
     lesson: bool = False,
+    incomplete: Mapping[str, str] | None = None,
 ) -> list[Result]:
     """Execute chapters side by side, each notebook in a process of its own, and return how each went, in the book's order.
 
@@ -193,6 +216,7 @@ def run(
     jobs : how many at a time; by default as many as this process has cores and memory for
     output : folder for the executed notebooks; by default `book/`, and the ledger is then collected, too
     lesson : leave the evidence pages out
+    incomplete : runs that are not whole, and how far they are; what depends on them is left out
 
     Raises
     ------
@@ -207,7 +231,7 @@ def run(
     files.prepare(place)
     jobs = min(jobs or at_once(), len(selected))
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, cpu_count() // jobs)))
-    calls = {name: (root, name, settings, place, position) for position, name in enumerate(selected, start=1)}
+    calls = {name: (root, name, settings, place, position, incomplete) for position, name in enumerate(selected, start=1)}
     results = {}
     with (
         side_by_side(execute, calls, jobs, calls_per_process=1) as tasks,

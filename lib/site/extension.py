@@ -8,7 +8,22 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.util.docutils import SphinxDirective
 
-from lib.site import boxes, citing, coverage, formulas, ledger, pages, pictures, previews, reading, search, slides, teaching, toc
+from lib.site import (
+    boxes,
+    citing,
+    coverage,
+    formulas,
+    ledger,
+    pages,
+    pictures,
+    previews,
+    public_code,
+    reading,
+    search,
+    slides,
+    teaching,
+    toc,
+)
 
 STYLES = ("search.css", "previews.css", "reading.css", "formulas.css", "pictures.css", "frame.css")
 SCRIPTS = ("previews.js", "code.js", "play.js", "contents.js", "predict.js", "pictures.js")
@@ -80,6 +95,7 @@ def setup(app: Sphinx) -> dict:
     app.add_directive("moving-figure", MovingFigure)
     app.add_directive("coverage", coverage.Coverage)
     app.add_post_transform(boxes.FoldCode)
+    app.add_post_transform(public_code.LinkMentions)
     app.add_html_math_renderer("mathml", (formulas.visit_math, None), (formulas.visit_math_block, None))
     app.connect("config-inited", fill)
     app.connect("builder-inited", replace_search)

@@ -138,7 +138,7 @@ def alignment_phase(w: ArrayLike, a: ArrayLike, drive: ArrayLike, times: ArrayLi
 
     .. math:: u(t) = u_0\cosh\|v\|t + a_0\sinh\|v\|t, \qquad a(t) = a_0\cosh\|v\|t + u_0\sinh\|v\|t.
 
-    So every neuron aligns with ±v, for every δ, but its size by then depends on δ.
+    So neurons align with ±v for every δ, unless :math:`u_0=-a_0`, but their size by then depends on δ.
 
     Parameters
     ----------

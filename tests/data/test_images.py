@@ -166,6 +166,14 @@ def jpeg(value):
     return image.getvalue()
 
 
+def test_an_empty_folder_is_told_both_forms_that_it_may_hold(tmp_path, monkeypatch):
+    monkeypatch.setenv("CIFAR10_DIR", str(tmp_path))
+    with pytest.raises(fetch.DataUnavailable) as caught:
+        images.cifar10()
+    assert "cifar-10-binary.tar.gz'" in str(caught.value)
+    assert "cifar10-jpeg.tar.xz" in str(caught.value)
+
+
 def test_a_folder_with_jpegs_is_read_in_the_first_order_and_said(tmp_path, monkeypatch):
     pictures = {f"train/{place}.jpg": jpeg(10 * number) for number, place in enumerate(PLACES, start=1)}
     pictures |= {f"test/cat/000{number}.jpg": jpeg(60) for number in range(2)}

@@ -13,10 +13,14 @@ short: Paper
 kind: note
 chapters: {one: 2, two: 90}
 items:
-  - {item: Figure 1(b), says: it grows, claims: [grows, two/stays, shrinks], ours: "8 networks", source: "1 network"}
-  - {item: Theorem 2, says: "$a|b$", where: eq-one-two, chapter: two, claims: [stays]}
-  - {item: Figure 3, says: a field, where: fig-one-field, runs: [one/fields]}
+  - {item: Figure 1(b), says: it grows, claims: [grows, two/stays, shrinks], ours: "8 networks", source: "1 network",
+     follows: code/run me.py, differs: ours is slower}
+  - {item: Theorem 2, says: "$a|b$", where: eq-one-two, chapter: two, claims: [stays], follows: text}
+  - {item: Figure 3, says: a field, where: fig-one-field, runs: [one/fields], source: "1 field", follows: text}
   - {item: Figure 4, says: the rest, missing: too dear}
+"""
+REPOSITORIES = """\
+code: {repository: owner/code, commit: 0123456789abcdef, date: 2024-05-06, licence: none stated, about: the code of the paper}
 """
 RECORDS = [
     {"id": "one/grows", "verdict": REPRODUCED},
@@ -30,6 +34,7 @@ def root(tmp_path):
     for folder in ("coverage", "results/one"):
         (tmp_path / "book" / folder).mkdir(parents=True)
     coverage.path(tmp_path, "paper").write_text(FILE)
+    (tmp_path / "book" / "repositories.yml").write_text(REPOSITORIES)
     settings = '{"function": "lib.measures.two_points"}'
     known = {"seconds": 9000.0, "device": "a GPU", "settings": settings, "code": code("lib.measures.two_points")}
     run = xr.Dataset({"x": 1.0}, attrs=known)
@@ -47,7 +52,7 @@ def test_an_item_has_its_place_scale_verdicts_command_and_time(root):
     assert figure == [
         '<span id="paper-figure-1-b"></span>**Figure 1(b):** it grows',
         "{ref}`grows <one-grows>`",
-        "ours: 8 networks; source: 1 network",
+        "ours: 8 networks; source: 1 network; {ref}`code <where-code>`: code/run me.py",
         "[{ref}`reproduced <one-grows>`]{.reproduced}, {ref}`2 <one-shrinks>`; [{ref}`corrected <two-stays>`]{.corrected}",
         "`python -m lib run one`, 2 min",
     ]
@@ -67,7 +72,12 @@ def test_a_chapter_has_its_own_items_and_says_a_command_that_is_always_the_same_
 
 @pytest.mark.parametrize(
     "old, new, message",
-    [("claims: [grows, two/stays, shrinks], ", "", "want a claim or a label"), ("says: it grows", "sais: it grows", "sais")],
+    [
+        ("claims: [grows, two/stays, shrinks], ", "", "want a claim or a label"),
+        ("says: it grows", "sais: it grows", "sais"),
+        (", follows: text}", "}", "want `follows`"),
+        (", differs: ours is slower", "", "want `differs`"),
+    ],
 )
 def test_a_file_that_lacks_something_is_named(root, old, new, message):
     coverage.path(root, "paper").write_text(FILE.replace(old, new))
@@ -78,3 +88,21 @@ def test_a_file_that_lacks_something_is_named(root, old, new, message):
 def test_a_claim_that_is_gone_is_named(root):
     with pytest.raises(ValueError, match=r"paper\.yml, Figure 1\(b\): no notebook has the claim one/grows"):
         coverage.table(root, coverage.read(root, "paper"), RECORDS[1:])
+
+
+def test_a_page_lists_which_code_each_experiment_follows(root):
+    words = coverage.where(root)
+    file = "https://github.com/owner/code/blob/0123456789abcdef/run%20me.py"
+    assert words["experiments"].splitlines()[2:] == [
+        f"| Paper: Figure 1(b) | [code: run me.py]({file}) | ours is slower |",
+        "| Paper: Figure 3 | the text |  |",
+    ]
+    commit = "[`0123456789`](https://github.com/owner/code/tree/0123456789abcdef)"
+    row = f"| owner/code | {commit} | 2024-05-06 | none stated | the code of the paper |"
+    assert words["repositories"].splitlines()[2:] == [row]
+
+
+def test_an_unknown_repository_is_named(root):
+    coverage.path(root, "paper").write_text(FILE.replace("follows: code/", "follows: other/"))
+    with pytest.raises(ValueError, match=r"'other/run me\.py': want text, or NAME/FILE with a NAME of code"):
+        coverage.where(root)

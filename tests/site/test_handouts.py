@@ -55,6 +55,18 @@ def test_a_student_reads_no_solution(chapter, references):
     assert not [line for line in lines if line in given]
 
 
+def test_two_thirds_of_the_points_are_for_written_answers(references):
+    words = 0
+    checked = 0
+    for chapter in problems.sets(ROOT):
+        for problem in problems.read(references, chapter)[1]:
+            words += problem.words
+            checked += problem.checked
+    assert words / (words + checked) == pytest.approx(2 / 3, abs=0.05)
+    guide = (ROOT / "book" / "course.md").read_text(encoding="utf-8")
+    assert "about\ntwo thirds of the points are for written answers" in guide
+
+
 def test_the_answers_of_a_quiz_are_for_lecturers_only(tmp_path):
     assert [path.stem for path in quiz.write(ROOT, tmp_path)] == toc.chapters(ROOT)
     for chapter in toc.chapters(ROOT):

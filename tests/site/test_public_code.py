@@ -1,0 +1,78 @@
+"""Words about the authors' code lead to its repository, and claims name it."""
+
+import ast
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from docutils import nodes
+from docutils.utils import new_document
+
+from lib.site import coverage, execute, public_code, toc
+
+ROOT = Path(__file__).parents[2]
+NAMES = [one.repository for one in public_code.repositories(ROOT).values()]
+
+
+def page(*parts, name="book/evidence/products"):
+    """Make a page of the book of these parts, with its links."""
+    document = new_document("page")
+    document.settings.env = SimpleNamespace(docname=name)
+    document += parts
+    public_code.LinkMentions(document).run()
+    return document
+
+
+@pytest.mark.parametrize(
+    "mention",
+    ["authors' code", "authors’ public notebook", "authors' stored runs", "public code", "authors' settings file"],
+)
+@pytest.mark.parametrize("name, up", [("book/products", ""), ("book/evidence/products", "../")])
+def test_a_mention_of_the_code_becomes_a_link(mention, name, up):
+    document = page(nodes.paragraph("", f"We follow the {mention} here."), name=name)
+    (link,) = document.findall(nodes.reference)
+    assert (link.astext(), link["refuri"]) == (mention, f"{up}where.html#where-code")
+    assert document.astext() == f"We follow the {mention} here."
+
+
+def test_headings_and_links_keep_their_words():
+    words = "the authors' code"
+    reference = nodes.reference("", words, refuri="elsewhere")
+    document = page(nodes.section("", nodes.title("", words), nodes.paragraph("", "", reference)))
+    assert [link["refuri"] for link in document.findall(nodes.reference)] == ["elsewhere"]
+
+
+def sources(notebook):
+    """List the sources of a notebook's claims, as its code writes them."""
+    for cell in execute.draft(ROOT, notebook).cells:
+        if cell.cell_type == "code" and "claims.check(" in cell.source:
+            keywords = [node for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.keyword)]
+            yield from (ast.unparse(one.value) for one in keywords if one.arg == "source")
+
+
+@pytest.mark.parametrize("notebook", toc.notebooks(ROOT))
+def test_a_claim_from_code_names_its_repository(notebook):
+    for source in sources(notebook):
+        if "authors' " in source or public_code.MENTION.search(source):
+            assert any(name in source for name in NAMES), source
+
+
+def test_a_module_that_follows_code_names_its_repository():
+    for path in (ROOT / "lib").rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        if public_code.MENTION.search(text) and "site" not in path.parts:
+            assert any(name in text for name in NAMES), path
+
+
+@pytest.mark.parametrize("document", coverage.documents(ROOT), ids=lambda document: document.name)
+def test_each_item_follows_the_text_or_listed_code(document):
+    for item in document.items:
+        if not item.missing and item.follows != public_code.TEXT:
+            assert public_code.link(ROOT, item.follows), item.item
+
+
+def test_each_repository_has_a_whole_commit_and_is_used():
+    followed = {item.follows.split("/")[0] for document in coverage.documents(ROOT) for item in document.items}
+    for name, one in public_code.repositories(ROOT).items():
+        assert len(one.commit) == 40 and int(one.commit, 16), name
+        assert name in followed
