@@ -24,7 +24,8 @@ from lib.figures import style
 style.use()
 fig, axes = plt.subplots(1, 2)
 axes[0].plot([1, 3, 2], label="a curve"), axes[0].plot([2, 1, 3]), axes[0].legend()
-axes[1].imshow(np.eye(3));"""
+axes[1].imshow(np.eye(3))
+plt.show()  # nbval does not see a semicolon that ends a cell"""
 PRINTS = """\
 ---
 tags: [nbval-check-output]
