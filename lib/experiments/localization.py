@@ -392,7 +392,6 @@ RUNS = [
                 for xi in (SMOOTH, ROUGH)
             },
         ),
-        chaotic=NEURONS,
     ),
     Run(
         "localization/distributions",

@@ -17,7 +17,10 @@ CURRENT, VERIFIED, OUTDATED = "current", "verified", "outdated"
 
 
 class Freshness(NamedTuple):
-    """The state of a result, and what its check found: `cases`, `variable`, `difference`, `device`, `blas`, `versions`."""
+    """The state of a result, and what its check found: `cases`, `variable`, `difference`, `device`, `blas`, `versions`.
+
+    Where no case can be computed again, `instead` says what today's code and the code that computed the result were given.
+    """
 
     state: str
     check: Mapping[str, Any]
@@ -25,6 +28,8 @@ class Freshness(NamedTuple):
     def __str__(self) -> str:
         if self.state != VERIFIED:
             return self.state
+        if "instead" in self.check:
+            return f"verified on {self.check['instead']}"
         count = len(self.check["cases"])
         cases = f"{count} of {self.check['of']} cases" if count < self.check["of"] else f"all {count} cases"
         chaotic = f", of {', '.join(self.check['chaotic'])} in mean and deviation" if self.check["chaotic"] else ""
