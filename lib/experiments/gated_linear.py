@@ -256,7 +256,7 @@ def trembling(
     """
     if steps < LAGS[-1]:
         raise ValueError(f"steps is {steps}: want at least {LAGS[-1]}, the longest time between two looks")
-    rest = load(RUNS[0]).w.isel(trial=0).sel(run=start, step=16_000).values.astype(float)
+    rest = load("gated_linear/rest").w.isel(trial=0).sel(run=start, step=16_000).values.astype(float)
     record = settling + np.arange(0, steps + 1, 10)
     path = descend(rest, np.append(0, record), learning_rate=learning_rate, batch=batch, seed=seed)[1:]
     seen = data.nlgp((seed, 1), 3000, rest.shape[1], (2.0, 1.0), 3.0)[0]
@@ -280,6 +280,7 @@ RUNS = [
         "gated_linear/rest",
         gates_to_rest,
         named("run", {f"seed {seed}": {"steps": 16_000, "cooling": 8_000, "pairs": 28, "seed": seed} for seed in (0, 1)}),
+        chaotic=("w", "ipr"),
     ),
     Run(
         "gated_linear/hundred",
@@ -298,6 +299,7 @@ RUNS = [
                 for seed in (0, 1, 2)
             },
         ),
+        chaotic=("w", "ipr"),
     ),
     Run(
         "gated_linear/jitter",

@@ -11,20 +11,31 @@ from lib.fingerprint import code
 from lib.provenance import PACKAGES, blas, versions
 from lib.runs.precompute import Progress
 from lib.runs.results import OutdatedResult, attach, flatten, read
-from lib.runs.run import Run
+from lib.runs.run import MOMENTS, Run
 
 
 class Difference(NamedTuple):
-    """How far a variable of a result lies from what today's code computes."""
+    """How far a variable of a result lies from what today's code computes: in each number, or in mean and deviation."""
 
     variable: str
+    what: str  # "number" or "moment"
     largest: float
-    scale: float  # the largest size of a stored number
+    scale: float  # the largest size of a stored number, or their standard deviation
+    allowed: float
 
     @property
     def relative(self) -> float:
         """The largest difference over the scale."""
         return self.largest / self.scale if self.scale else self.largest
+
+    @property
+    def within(self) -> bool:
+        """Whether the difference is within what is allowed."""
+        return self.relative <= self.allowed
+
+    def __str__(self) -> str:
+        said = f"largest difference of a {self.what} {self.largest:.2g}, scale {self.scale:.3g}: {self.relative:.2g}"
+        return f"  {self.variable:<20} {said}{'' if self.within else f', more than {self.allowed:g}'}"
 
 
 def again(run: Run, device: str, *, client: Any = None, cases: int | None = None, replace: bool = False) -> str:
@@ -43,29 +54,29 @@ def again(run: Run, device: str, *, client: Any = None, cases: int | None = None
     """
     before, progress = recompute(run, device, client, cases)
     found = progress.joined()
-    differences = compare(before.sel(case=found.case), found)
+    differences = compare(run, before.sel(case=found.case), found)
     count = f"{found.sizes['case']} of {before.sizes['case']}"
-    lines = [f"{run.name}, {count} stored cases with today's code:", *map(_line, differences)]
+    lines = [f"{run.name}, {count} stored cases with today's code:", *map(str, differences)]
     if replace:
         progress.save()
         return "\n".join([*lines, f"  replaced: {run.path}"])
-    worst = max(differences, key=lambda one: one.relative)
-    if not worst.relative <= run.tolerance:
-        lines.append(f"  {worst.variable} differs by more than {run.tolerance:g} of its scale: --replace takes the new numbers")
-        raise OutdatedResult("\n".join(lines))
+    if not all(one.within for one in differences):
+        raise OutdatedResult("\n".join([*lines, "  not the stored numbers: --replace takes the new ones"]))
+    worst = max((one for one in differences if one.what == "number"), key=lambda one: one.relative, default=None)
     check = {
         "code": code(run.function),
         "cases": [run.cases.label(case) for case in found.case.values],
         "of": before.sizes["case"],
         "seconds": progress.seconds / found.sizes["case"],
-        "variable": worst.variable,
-        "difference": worst.relative,
+        "variable": worst.variable if worst else "",
+        "difference": worst.relative if worst else 0.0,
+        "chaotic": [one.variable for one in differences if one.what == "moment"],
         "device": progress.device,
         "blas": blas(),
         "versions": versions(*PACKAGES),
     }
     attach(run, verified=json.dumps(check))
-    return "\n".join([*lines, f"  within {run.tolerance:g} of each variable's scale: recorded in {run.path}"])
+    return "\n".join([*lines, f"  these agree: recorded in {run.path}"])
 
 
 def recompute(run: Run, device: str, client: Any = None, cases: int | None = None) -> tuple[xr.Dataset, Progress]:
@@ -81,22 +92,30 @@ def recompute(run: Run, device: str, client: Any = None, cases: int | None = Non
     return before, progress
 
 
-def _line(one: Difference) -> str:
-    return f"  {one.variable:<20} largest difference {one.largest:.2g}, scale {one.scale:.3g}: {one.relative:.2g}"
-
-
-def compare(before: xr.Dataset, after: xr.Dataset) -> list[Difference]:
+def compare(run: Run, before: xr.Dataset, after: xr.Dataset) -> list[Difference]:
     """Compare two results of the same cases, variable by variable; what is lacking on one side only differs without bound."""
     before, after = xr.align(before, after, join="outer")
     if {*before.data_vars} != {*after.data_vars}:
         raise OutdatedResult(f"stored are {[*before.data_vars]}, computed {[*after.data_vars]}: --replace takes the new numbers")
-    return [_difference(str(name), before[name].values, after[name].transpose(*before[name].dims).values) for name in before]
+    pairs = {str(name): (before[name].values, after[name].transpose(*before[name].dims).values) for name in before}
+    return [
+        _in_moments(name, *pair) if name in run.chaotic else _in_numbers(name, *pair, run.tolerance)
+        for name, pair in pairs.items()
+    ]
 
 
-def _difference(name: str, before: NDArray, after: NDArray) -> Difference:
+def _in_numbers(name: str, before: NDArray, after: NDArray, allowed: float) -> Difference:
     if before.dtype.kind not in "biuf":
-        return Difference(name, 0.0 if np.array_equal(before, after) else np.inf, 1.0)
+        return Difference(name, "number", 0.0 if np.array_equal(before, after) else np.inf, 1.0, allowed)
     before, after = before.astype(float), after.astype(float)
     apart = np.where((before == after) | (np.isnan(before) & np.isnan(after)), 0.0, np.abs(before - after))
     finite = np.abs(before[np.isfinite(before)])
-    return Difference(name, float(np.nan_to_num(apart, nan=np.inf).max(initial=0)), float(finite.max(initial=0)))
+    largest = float(np.nan_to_num(apart, nan=np.inf).max(initial=0))
+    return Difference(name, "number", largest, float(finite.max(initial=0)), allowed)
+
+
+def _in_moments(name: str, before: NDArray, after: NDArray) -> Difference:
+    mean = abs(np.nanmean(after) - np.nanmean(before))
+    deviation = np.nanstd(before)
+    largest = max(mean, abs(np.nanstd(after) - deviation))
+    return Difference(name, "moment", float(largest), float(deviation), MOMENTS)

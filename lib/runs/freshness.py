@@ -27,7 +27,8 @@ class Freshness(NamedTuple):
             return self.state
         count = len(self.check["cases"])
         cases = f"{count} of {self.check['of']} cases" if count < self.check["of"] else f"all {count} cases"
-        return f"verified on {cases}, difference at most {self.check['difference']:.1g}"
+        chaotic = f", of {', '.join(self.check['chaotic'])} in mean and deviation" if self.check["chaotic"] else ""
+        return f"verified on {cases}, difference at most {self.check['difference']:.1g}{chaotic}"
 
 
 def freshness(attributes: Mapping[str, Any]) -> Freshness:

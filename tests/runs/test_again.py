@@ -1,6 +1,7 @@
 """Stored results against today's code: compared, recorded, replaced, and outdated where the code has changed."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -58,10 +59,9 @@ def test_a_sample_that_agrees_is_recorded_and_the_numbers_stay(older, log):
 
 
 def test_a_result_that_differs_is_refused_and_replaced_on_request(older, log):
-    run = older(1.01)
-    with pytest.raises(
-        OutdatedResult, match=r"(?s)height +largest difference .*height differs by more than 0\.001 of its scale: --replace"
-    ):
+    run = older(1.02)
+    said = r"(?s)height +largest difference of a number 0.\d+, .*, more than 0.01\n.*not the stored numbers: --replace"
+    with pytest.raises(OutdatedResult, match=said):
         again(run, "cpu", cases=2)
     assert state(run) == fresh.OUTDATED
     calls = len(small.calls(log))
@@ -96,15 +96,24 @@ def test_whatever_lies_on_one_side_only_differs():
         (before.assign(value=("step", [1.0, 2.0])), {"value": np.inf, "name": 0, "on": 0}),
         (before.assign(name=("step", ["a", "c"]), on=("step", [True, True])), {"value": 0, "name": np.inf, "on": 1}),
     ):
-        assert {one.variable: one.relative for one in compare(before, after)} == wanted
+        assert {one.variable: one.relative for one in compare(small.plane(), before, after)} == wanted
     with pytest.raises(OutdatedResult, match="--replace takes the new numbers"):
-        compare(before, before.drop_vars("on"))
+        compare(small.plane(), before, before.drop_vars("on"))
+
+
+def test_chaotic_variables_are_compared_in_mean_and_deviation():
+    numbers = np.random.default_rng(0).standard_normal((2, 10_000))
+    one, other = (xr.Dataset({"w": ("neuron", row)}) for row in numbers)
+    run = replace(small.plane(), chaotic=("w",))
+    found = [compare(run, one, after)[0] for after in (other, other + 0.2, 1.2 * other)]
+    assert [difference.within for difference in found] == [True, False, False]
+    assert not compare(small.plane(), one, other)[0].within
 
 
 def test_the_command_compares_and_refuses_what_does_not_go_together(older, listed, capsys):
-    listed(run := older(1.01))
+    listed(run := older(1.02))
     assert main(["store", "--again", "topic/plane", "--cases", "1", "--device", "cpu"]) == 1
-    assert "--replace takes the new numbers" in capsys.readouterr().err
+    assert "--replace takes the new ones" in capsys.readouterr().err
     assert main(["store", "--again", "--replace", "--device", "cpu"]) == 0
     assert f"replaced: {run.path}" in capsys.readouterr().out
     for options in (["--cases", "2"], ["--replace"], ["--again", "--plan"], ["--again", "--cases", "2", "--replace"]):
