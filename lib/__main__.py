@@ -232,7 +232,7 @@ def report_claims(options: argparse.Namespace) -> None:
     for line in numbers.record(Path.cwd()) if options.numbers else []:
         print(line)
     if options.notebooks is None:
-        print(f"{numbers.check(Path.cwd())} decimals of the text checked")
+        print(f"{numbers.check(Path.cwd())} decimals and percentages of the text checked")
 
 
 def store_runs(options: argparse.Namespace) -> None:

@@ -47,4 +47,6 @@ def test_every_command_exists(path):
     script = "\n".join(step.get("run", "") for step in steps(path))
     assert set(re.findall(r"\bmake ([\w-]+)", script)) <= targets
     for line in re.findall(r"python -m lib (.+)", script):
-        parser().parse_args(re.sub(r'"\$\{chapters\[@\]\}"', "", line).replace('"$SEED"', "0").split())
+        parser().parse_args(
+            re.sub(r'"\$\{chapters\[@\]\}"', "", line).replace('"$SEED"', "0").replace('"$BUDGET"', "2h").rstrip(" |").split()
+        )

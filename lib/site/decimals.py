@@ -1,9 +1,9 @@
-"""The decimals that are typed into a page, each with what it may stand for."""
+"""The decimals and the percentages that are typed into a page, each with what it may stand for."""
 
 import re
 from typing import NamedTuple
 
-DECIMAL = re.compile(r"(?<![\d.])\d+(?:,\d{3})*\.\d+(?!\d|\.\d)")
+DECIMAL = re.compile(r"(?<![\d.])\d+(?:,\d{3})*(?:\.\d+(?!\d|\.\d)|(?= ?\\?%))")
 PERCENT = re.compile(r"\s*\\?(?:%|per cent)")
 POWER = re.compile(r"(?:\s*\\(?:times|cdot)\s*10\^\{?|e)(-?\d+)")
 
@@ -15,9 +15,10 @@ TAG = re.compile(r"</?\w+(?: [\w-]+=\"[^\"]*\")*\s*/?>")
 
 
 class Decimal(NamedTuple):
-    """A decimal in the text: its place, how it is typed, and what may multiply it."""
+    """A decimal or a percentage: its place, how it is typed, and what may multiply it."""
 
     line: int
+    column: int
     text: str
     scales: tuple[float, ...]
     section: str
@@ -35,7 +36,7 @@ class Decimal(NamedTuple):
 
 
 def decimals(text: str) -> list[Decimal]:
-    """Find the decimals in the source of a page.
+    """Find the decimals and the percentages in the source of a page.
 
     They are those of its words, formulas, captions and alt texts, and not those of code,
     addresses and drawings.
@@ -54,13 +55,14 @@ def decimals(text: str) -> list[Decimal]:
                 scales = (0.01, 1.0)  # printed as a share, or as per cent
             elif power := POWER.match(line, match.end()):
                 scales = (10.0 ** int(power[1]),)
-            found.append(Decimal(number, match[0], scales, section, paragraph))
+            place = (number, match.start() + 1)
+            found.append(Decimal(*place, match[0], scales, section, paragraph))
     return found
 
 
 def _blank(match: re.Match) -> str:
-    """Keep the lines of a text, and nothing else."""
-    return "\n" * match[0].count("\n")
+    """Write blanks instead, so that what follows stays where it is."""
+    return re.sub(".", " ", match[0])
 
 
 def _spoken(match: re.Match) -> str:
@@ -70,5 +72,7 @@ def _spoken(match: re.Match) -> str:
 
 
 def _words(match: re.Match) -> str:
-    """Keep the words of a link."""
-    return f" {match[1] or ''} "
+    """Keep the words of a link where they are."""
+    words = match[1] or ""
+    before = max(match.start(1) - match.start(), 0)
+    return " " * before + words + " " * (len(match[0]) - before - len(words))

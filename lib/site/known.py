@@ -68,7 +68,8 @@ def _claim(claim: dict, page: str, section: str) -> Iterator[Known]:
     for value in (claim["measured"], claim["printed"], *claim["rivals"].values()):
         if value is not None:
             yield Known(float(value), *place, exact=False)
-    for value in (claim["low"], claim["high"], *NUMBER.findall(claim["statement"])):
+    said = NUMBER.findall(f"{claim['statement']} {claim['why']}")
+    for value in (claim["low"], claim["high"], *said):
         yield Known(float(value), *place, exact=True)
 
 

@@ -1,7 +1,7 @@
-"""Where each decimal of the text comes from.
+"""Where each decimal of the text comes from; percentages count as decimals.
 
-`book/quality/numbers/CHAPTER.yml` has a line for every decimal that is typed into the chapter's
-pages, in their order:
+`book/quality/numbers/CHAPTER.yml` has a line for every one that is typed into the chapter's pages,
+in their order:
 
     - 0.63: claim two_point/eq6-encoder    measured or printed there, of a rival, a bound, a setting
     - 0.84: printed 0.838                  a cell of the lesson or of its evidence page prints this
@@ -112,7 +112,7 @@ def compare(chapter: Chapter, page: str, text: str) -> Iterator[str]:
             continue
         else:
             said = f"does not come from: {line[1]}"
-        place = f"book/{page}:{decimal.line}"
+        place = f"book/{page}:{decimal.line}:{decimal.column}"
         yield f"{place}: {decimal.text} {said}; {_nearest(decimal, chapter.pool)}"
 
 

@@ -19,7 +19,7 @@ from lib.site import execute
 
 REPOSITORY = Path(__file__).parents[2]
 NOTEBOOKS = ("one", "evidence/one", "two")
-SETTINGS = ("--profile", "paper", "--device", "cpu", "--seed", "7")
+SETTINGS = ("--profile", "quick", "--device", "cpu", "--seed", "7")
 # the cells are 0 title, 1 parameters, 2 injected parameters, 3 claim, 4 print
 CELLS = (
     """\
@@ -71,14 +71,14 @@ def test_run_executes_every_chapter_reads_the_sources_and_writes_the_ledger(exec
     for name in ("one", "two"):
         written = notebook(executed.root, name)
         assert set(written["metadata"]) == {"run", "kernelspec"}  # nothing of this machine
-        assert written["metadata"]["run"] == {"profile": "paper", "device": "cpu", "seed": 7}
+        assert written["metadata"]["run"] == {"profile": "quick", "device": "cpu", "seed": 7}
         cells = written["cells"]
         assert [cell["execution_count"] for cell in cells if cell["cell_type"] == "code"] == [1, 2, 3, 4]
-        assert cells[-1]["outputs"][0]["text"] == ["paper cpu 7\n"]
+        assert cells[-1]["outputs"][0]["text"] == ["quick cpu 7\n"]
     assert [path.name for path in (executed.root / "_build").iterdir()] == ["claims.json"]
     records = json.loads((executed.root / "_build" / "claims.json").read_text())
     found = [[record[key] for key in ("id", "chapter", "profile", "measured", "verdict")] for record in records]
-    assert found == [[name, name[:3], "paper", 2, "reproduced"] for name in ("one/sum", "one/more", "two/sum")]
+    assert found == [[name, name[:3], "quick", 2, "reproduced"] for name in ("one/sum", "one/more", "two/sum")]
 
 
 def test_run_sums_up_each_chapter_and_its_log_says_when_one_starts_and_ends_and_nothing_else(executed):
@@ -106,7 +106,7 @@ def test_a_failure_is_named_keeps_the_last_good_notebook_and_stops_no_other_chap
     failing = lib(root, "run", *SETTINGS)
     assert failing.returncode == 1
     claim, kernel = [line for line in failing.stdout.splitlines() if line.startswith("failed:")]
-    assert claim.startswith("failed: one, cell 3 (from lib import claims): ClaimChanged: claim one/sum is not reproduced")
+    assert claim.startswith("failed: one, cell 3 (from lib import claims): ClaimChanged: claim one/sum is 'not reproduced'")
     assert kernel.startswith('failed: evidence/one, cell 3 (__import__("os")._exit(1)): the kernel died')
     assert [notebook(root, name) for name in NOTEBOOKS[:2]] == before
     assert notebook(root, "two")["cells"][0]["source"] == ["# New two"]

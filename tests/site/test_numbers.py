@@ -9,7 +9,7 @@ import pytest
 import small_book
 
 from lib.__main__ import main
-from lib.site import numbers
+from lib.site import build, numbers
 from lib.site.decimals import decimals
 
 ROOT = Path(__file__).parents[2]
@@ -31,6 +31,9 @@ Ten times smaller means $\\ln(10)/2\\approx1.15$ later, says Section 3.3.
 CLAIM = {
     "id": "one/share",
     "statement": "the share is large",
+    "source": "ours",
+    "verdict": "new",
+    "why": "",
     "measured": 0.6287,
     "printed": None,
     "low": 0.5,
@@ -79,8 +82,15 @@ def test_report_names_a_changed_digit_and_the_nearest_number(root, capsys, typed
     write(root, TEXT.replace(typed, wrong, 1))
     assert main(["report"]) == 2
     said = capsys.readouterr().err
-    place = r"book/one\.md:\d+"
+    place = r"book/one\.md:\d+:\d+"
     assert re.search(rf"{place}: {wrong} stands where {typed} .* was; the nearest number", said)
+
+
+def test_no_site_is_built_with_a_changed_digit(root):
+    (root / "book" / "two.ipynb").write_text(json.dumps({"cells": [], "metadata": {}}))
+    write(root, TEXT.replace("0.63", "0.68"))
+    with pytest.raises(ValueError, match=r"0\.68 stands where 0\.63"):
+        build.build(root)
 
 
 def test_a_changed_result_no_longer_passes(root):
@@ -92,7 +102,7 @@ def test_a_changed_result_no_longer_passes(root):
         numbers.check(root)
 
 
-def test_a_decimal_without_a_line_and_a_line_without_its_decimal_fail(root):
+def test_decimals_and_lines_without_each_other_fail(root):
     write(root, TEXT.replace("at $\\eta=0.05$", "or so"))
     with pytest.raises(ValueError, match=r"0\.05 \(setting\) is no longer in the text"):
         numbers.check(root)
@@ -110,19 +120,30 @@ def test_a_decimal_without_a_line_and_a_line_without_its_decimal_fail(root):
         "version 0.9.6",
     ],
 )
-def test_code_addresses_drawings_and_versions_are_no_decimals_of_the_text(said):
+def test_code_addresses_drawings_and_versions_hold_no_decimals(said):
     assert not decimals(said)
 
 
 def test_captions_are_text():
     header = "---\nmystnb:\n  figure:\n    caption: 'at 0.25'\n---"
     found = decimals(f"```{{code-cell}}\n{header}\nx = 0.5\n```\n")
-    assert [(one.line, one.text) for one in found] == [(5, "0.25")]
+    assert [(one.line, one.column, one.text) for one in found] == [(5, 18, "0.25")]
+
+
+def test_a_decimal_in_a_link_has_its_place():
+    (found,) = decimals("It is {ref}`0.63 <one-share>` here.")
+    assert (found.line, found.column) == (1, 13)
 
 
 @pytest.mark.parametrize(
     ("text", "number"),
-    [("1.4 times", 1.38), ("5.1 %", 0.0512), (r"$3.9\times10^{-3}$", 3.91e-3), ("2.6e-3", 0.00262)],
+    [
+        ("1.4 times", 1.38),
+        ("5.1 %", 0.0512),
+        ("5 %", 0.0512),
+        (r"$3.9\times10^{-3}$", 3.91e-3),
+        ("2.6e-3", 0.00262),
+    ],
 )
 def test_a_decimal_may_be_rounded_a_share_or_have_a_power(text, number):
     (decimal,) = decimals(text)
@@ -173,8 +194,10 @@ def test_the_book_passes_and_a_changed_digit_does_not():
         digit = rng.choice([digit for digit in "0123456789" if digit != decimal.text[at]])
         wrong = decimal.text[:at] + digit + decimal.text[at + 1 :]
         text = chapter.texts[page].split("\n")
-        text[decimal.line - 1] = text[decimal.line - 1].replace(decimal.text, wrong, 1)
+        line = text[decimal.line - 1]
+        start = decimal.column - 1
+        text[decimal.line - 1] = line[:start] + wrong + line[start + len(decimal.text) :]
         problems = numbers.compare(chapter, page, "\n".join(text))
-        place = f"book/{page}:{decimal.line}: {wrong} "
+        place = f"book/{page}:{decimal.line}:{decimal.column}: {wrong} "
         caught += any(problem.startswith(place) for problem in problems)
     assert caught >= 90

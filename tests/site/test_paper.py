@@ -1,0 +1,129 @@
+"""The paper profile on a small book: what it computes and reads, its budget, and its table."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import small_book
+import small_runs
+import xarray as xr
+
+from lib import experiments, runs
+from lib.__main__ import main
+from lib.runs import Run, grid, profile, run
+from lib.runs.precompute import precompute
+from lib.site import paper
+
+TESTS = Path(__file__).parents[1]
+SETUP = """\
+from pathlib import Path
+import small_runs
+from lib import experiments
+from lib.runs import Run, grid, run
+run.ROOT = Path(__file__).parent
+experiments.RUNS = [Run("one/rests", small_runs.rests, grid(seed=range(6)), {"seconds": SECONDS})]
+"""
+CELLS = (
+    """\
+import small_setup
+from lib import claims, runs
+here = runs.at(profile, device)""",
+    """\
+count = here.choose(quick=2, paper=5)
+few = claims.near(4, 3)
+claims.check("NAME/live", "some are counted", source="p. 1", measured=count, expected=few)""",
+    """\
+kept = runs.load("one/rests")
+claims.check("NAME/most", "none is large", source="p. 2", measured=float(kept.value.max()), expected=claims.at_most(6))""",
+    "print(kept.value.values.tolist(), here.device)",
+)
+
+
+@pytest.fixture
+def book(tmp_path, monkeypatch):
+    """A book of two chapters, executed at quick, whose stored run says that all values are 1."""
+
+    def book(seconds=0.0):
+        root = small_book.write(tmp_path / "book", *CELLS)
+        (root / "small_setup.py").write_text(SETUP.replace("SECONDS", str(seconds)))
+        monkeypatch.chdir(root)
+        monkeypatch.setenv("PYTHONPATH", f"{root}:{TESTS}")
+        monkeypatch.setattr(run, "ROOT", root)
+        listed = Run("one/rests", small_runs.rests, grid(seed=range(6)), {"seconds": seconds})
+        monkeypatch.setattr(experiments, "RUNS", [listed], raising=False)
+        precompute(Run("one/rests", small_runs.rests, grid(seed=range(6)), {"seconds": 0.0}))
+        found = xr.load_dataset(listed.path)
+        found["value"] = found.value * 0 + 1
+        found.attrs["settings"] = json.dumps(listed.settings())
+        found.to_netcdf(listed.path, engine="scipy")
+        shutil.rmtree(root / "_build")
+        assert main(["run", "--device", "cpu", "--jobs", "1"]) == 0
+        return root
+
+    yield book
+    profile._here = profile.Here()
+
+
+def records(root, folder, chapter="one"):
+    notebook = json.loads((root / folder / f"{chapter}.ipynb").read_text())
+    printed = [output["text"] for cell in notebook["cells"] for output in cell.get("outputs", []) if "text" in output]
+    return paper._records(root / folder / f"{chapter}.ipynb"), printed
+
+
+def test_quick_reads_what_is_stored_and_paper_computes_all(book, capsys):
+    root = book()
+    committed = (root / "book" / "one.ipynb").read_bytes()
+    capsys.readouterr()
+    assert main(["run", "--profile", "paper", "--device", "cpu", "--jobs", "1"]) == 0
+    said = capsys.readouterr().out
+    (quick, printed), (here, computed) = records(root, "book"), records(root, "_build/paper")
+    assert [quick[name]["measured"] for name in ("one/live", "one/most")] == [2, 1]
+    assert [here[name]["measured"] for name in ("one/live", "one/most")] == [5, 5]
+    assert printed == [["[1.0, 1.0, 1.0, 1.0, 1.0, 1.0] cpu\n"]]
+    assert computed == [["[0.0, 1.0, 2.0, 3.0, 4.0, 5.0] cpu\n"]]
+    assert (root / "book" / "one.ipynb").read_bytes() == committed
+    assert "one/rests" in said.split("about")[0] and "1 of      6 cases done" in said, "the first was measured for the plan"
+    assert "4 claims, 0 with another verdict, 0 whose run is incomplete" in said
+    table = json.loads((root / "_build" / "paper" / paper.TABLE).read_text())
+    assert [row["id"] for row in table] == ["one/live", "one/most", "two/live", "two/most"]
+    assert not any(row["changed"] for row in table)
+
+
+def test_when_time_is_up_claims_of_incomplete_runs_are_not_decided(book, capsys):
+    root = book(seconds=0.5)
+    assert main(["run", "one", "--profile", "paper", "--device", "cpu", "--jobs", "1", "--budget", "2s"]) == 0
+    said = capsys.readouterr().out
+    here, printed = records(root, "_build/paper")
+    assert "time is up; what was finished is kept" in said
+    assert here["one/live"]["verdict"] == "reproduced" and here["one/most"]["verdict"] == "not decided"
+    (row,) = [row for row in json.loads((root / "_build" / "paper" / paper.TABLE).read_text()) if row["id"] == "one/most"]
+    done = int(row["why"].split()[1])
+    assert row["why"] == f"one/rests: {done} of 6 cases" and 1 <= done < 6
+    assert "2 claims, 0 with another verdict, 1 whose run is incomplete" in said and not printed
+    assert main(["run", "one", "--profile", "paper", "--device", "cpu", "--jobs", "1"]) == 0
+    assert f"{done} of      6 cases done" in capsys.readouterr().out, "it goes on"
+    assert records(root, "_build/paper")[0]["one/most"]["measured"] == 5
+
+
+def test_a_verdict_that_changes_comes_first_and_ends_with_1(book, capsys):
+    root = book()
+    for name in ("one", "two"):
+        path = root / "book" / f"{name}.md"
+        path.write_text(path.read_text().replace("at_most(6)", "at_most(3)"))
+    assert main(["run", "--device", "cpu", "--jobs", "1"]) == 0
+    assert main(["run", "one", "--profile", "paper", "--device", "cpu", "--jobs", "1"]) == 1
+    table = capsys.readouterr().out.split("\n\n")[-1].splitlines()
+    assert table[1].split() == ["one/most", "1", "5", "reproduced", "→", "not", "reproduced"]
+    assert table[-1] == "2 claims, 1 with another verdict, 0 whose run is incomplete"
+
+
+def test_a_budget_belongs_to_the_paper_profile(capsys):
+    assert main(["run", "--budget", "1h"]) == 2
+    assert "--budget goes with --profile paper" in capsys.readouterr().err
+
+
+def test_at_refuses_other_profiles_and_chooses():
+    with pytest.raises(ValueError, match="profile is 'large': want one of quick, paper"):
+        runs.at("large", "cpu")
+    assert runs.at("quick", "cpu").choose(quick=1, paper=2) == 1
