@@ -291,6 +291,16 @@ def test_a_chapter_opens_with_a_picture_its_findings_and_what_one_needs(chapter)
 
 
 @each_notebook
+def test_the_table_of_claims_repeats_the_claims(chapter):
+    def parts(row):  # the order of rivals is the code's in one, the alphabet's in the other
+        return sorted(re.split(r" \| |; ", row.strip("| ")))
+
+    tables = [cell.outputs[0].data["text/markdown"] for cell in code_cells(chapter) if cell.source == "claims.table()"]
+    expected = [parts(row) for row in claims.as_table(ledger(chapter)).splitlines()]
+    assert all([parts(row) for row in table.splitlines()] == expected for table in tables)
+
+
+@each_notebook
 def test_every_figure_has_caption_name_and_alt_text(chapter):
     for cell in code_cells(chapter):
         moving = moving_figures(cell)
