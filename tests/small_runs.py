@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -76,8 +77,10 @@ def ragged(size, device="cpu"):
 
 
 def threads(seed, device):
-    """Return with how many threads a worker computes."""
-    return xr.Dataset({"threads": ((), torch.get_num_threads())})
+    """Return with how many threads a run computes, also in a thread of its own as training starts it."""
+    with ThreadPoolExecutor(1) as pool:
+        there = pool.submit(torch.get_num_threads).result()
+    return xr.Dataset({"threads": ((), max(torch.get_num_threads(), there))})
 
 
 def waits(seed, device, place):

@@ -81,7 +81,7 @@ def compute(
     scheduler is lost.
     """
     if client is None:
-        with threadpool_limits(1):  # here for all tasks, since it takes milliseconds
+        with one_thread():  # here for all tasks, since it takes milliseconds
             yield from ((number, _call(function, arguments)) for number, arguments in enumerate(tasks))
         return
     from distributed import KilledWorker, as_completed
@@ -105,6 +105,21 @@ def compute(
             future.release()  # not in its __del__, which would swallow a Ctrl-C
     finally:
         client.cancel(list(numbers))
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Compute with one thread within this context; `threadpool_limits` alone does not reach the threads that training starts."""
+    torch = sys.modules.get("torch")
+    before = torch.get_num_threads() if torch else 1
+    with threadpool_limits(1):
+        if torch:
+            torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            if torch:
+                torch.set_num_threads(before)
 
 
 def _check_workers(client: Any) -> None:
@@ -133,7 +148,7 @@ def _task(function: Callable[..., xr.Dataset], arguments: Mapping[str, Any], exp
 
     if library() != expected:
         raise ValueError(f"worker {get_worker().address}: {library()}, not {expected}")
-    with threadpool_limits(1):
+    with one_thread():
         return _call(function, arguments)
 
 

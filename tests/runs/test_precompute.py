@@ -14,6 +14,7 @@ import numpy as np
 import psutil
 import pytest
 import small_runs as small
+import torch
 from threadpoolctl import threadpool_limits
 
 from lib import experiments
@@ -63,6 +64,16 @@ def test_a_gpu_s_batches_do_not_matter(root, size, log):
     for name in ("height", "number", "high"):
         np.testing.assert_array_equal(found[name], whole[name])
     assert len(small.case_files(root)) == 24 and len(small.calls(log)) == 12
+
+
+def test_a_run_computes_with_one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        precompute(run := Run("topic/threads", small.threads, grid(seed=[0])))
+        assert load(run).threads.values.tolist() == [1] and torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_an_experiment_is_called_as_by_hand():
