@@ -70,7 +70,7 @@ def _definition(name: str) -> tuple[str, list[str]]:
         raise ValueError(f"no module of the book defines {name}")
     known = read(module)
     source = ast.unparse(_Bare(known.imported).visit(ast.parse(ast.unparse(known.defined[attribute]))))
-    names = _Names(module, _from_outside(source))
+    names = _Names(module, from_outside(source))
     does = repr(_written(names.visit(ast.parse(source))))
     names.outside = _aside(known.defined[attribute])
     names.visit(ast.parse(ast.unparse(known.defined[attribute])))
@@ -86,7 +86,7 @@ def _aside(node: ast.stmt) -> set[str]:
     return found
 
 
-def _from_outside(source: str) -> set[str]:
+def from_outside(source: str) -> set[str]:
     """Name what a definition takes from its module: its local variables are not what is called so there."""
     top = symtable.symtable(source, "definition", "exec")
     found = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_referenced()}

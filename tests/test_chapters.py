@@ -1,7 +1,9 @@
 """The book against its rules: sources, committed notebooks, claims, figures, exercises and the files around them."""
 
+import ast
 import contextlib
 import importlib
+import inspect
 import io
 import json
 import os
@@ -16,9 +18,10 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from lib import claims
+from lib import claims, provenance, runs
 from lib.experiments import RUNS
-from lib.site import coverage, execute, labs, myst, pages, problems, toc
+from lib.fingerprint import from_outside
+from lib.site import coverage, execute, labs, myst, pages, problems, slices, toc
 from lib.site.ledger import of_notebook, read
 from lib.site.pages import margins
 from lib.site.toc import chapters
@@ -131,6 +134,107 @@ def test_no_output_is_an_error_or_a_warning_or_names_a_folder_of_this_machine(ch
 def test_parameters_have_their_names_and_defaults(chapter):
     (cell,) = [cell for cell in execute.draft(ROOT, chapter).cells if "parameters" in tags(cell)]
     assert cell.source.split("\n") == ['profile = "quick"', 'device = "auto"', "seed = 0"]
+
+
+class Program:
+    """A page's code below its parameters; names are followed to what they mean in the library."""
+
+    def __init__(self, chapter):
+        self.notebook = execute.draft(ROOT, chapter)
+        cells = [cell for cell in self.notebook.cells if cell.cell_type == "code" and "parameters" not in tags(cell)]
+        self.tree = ast.parse("\n".join(cell.source for cell in cells))
+        self.nodes = list(ast.walk(self.tree))
+        self.meanings = {}
+        for node in self.tree.body:
+            if isinstance(node, ast.ImportFrom) and node.module.split(".")[0] == "lib":
+                exec(ast.unparse(node), self.meanings)
+            elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                self.meanings[node.targets[0].id] = self.meant(node.value)
+
+    def meant(self, node):
+        """Return what an expression names in the library, the class of what it makes, or None."""
+        if isinstance(node, ast.Name):
+            return self.meanings.get(node.id)
+        if isinstance(node, ast.Attribute):
+            return getattr(self.meant(node.value), node.attr, None)
+        if isinstance(node, ast.Call) and inspect.isclass(self.meant(node.func)):
+            return self.meant(node.func)
+        return None
+
+    def calls(self):
+        return [node for node in self.nodes if isinstance(node, ast.Call)]
+
+    def calls_of(self, function):
+        return [call for call in self.calls() if self.meant(call.func) is function]
+
+    def here(self):
+        """Return the name of what `runs.at` returns."""
+        (call,) = self.calls_of(runs.at)
+        (assignment,) = [node for node in self.tree.body if isinstance(node, ast.Assign) and node.value is call]
+        return assignment.targets[0].id
+
+
+program = cache(Program)
+
+
+@each_notebook
+def test_a_page_says_once_where_it_is_and_uses_it(chapter):
+    page = program(chapter)
+    names = [node for node in page.nodes if isinstance(node, ast.Name) and node.id == page.here()]
+    assert [isinstance(node.ctx, ast.Store) for node in names].count(True) == 1 < len(names)
+
+
+@each_notebook
+def test_profile_and_device_are_named_there_and_in_the_stamp(chapter):
+    naming = [node for node in program(chapter).tree.body if from_outside(ast.unparse(node)) & {"profile", "device"}]
+    stamp = "provenance.stamp(profile, device, seed)"
+    assert [ast.unparse(node) for node in naming] == [f"{program(chapter).here()} = runs.at(profile, device)", stamp]
+
+
+@each_notebook
+def test_a_page_loads_runs_by_names_that_can_be_read(chapter):
+    page = program(chapter)
+    calls = page.calls_of(runs.load)
+    mentions = [node for node in page.nodes if page.meant(node) is runs.load]
+    assert len(mentions) == len(calls)
+    names = [node.value for call in calls for node in call.args if isinstance(node, ast.Constant)]
+    assert len(names) == len(calls)
+    assert set(names) == set(slices.loaded(page.notebook)) <= {run.name for run in RUNS}
+
+
+def given_device(page, call):
+    """Return what a call of a function of the library gives it as the device; "" if that takes none."""
+    function = page.meant(call.func)
+    ours = inspect.isroutine(function) and (function.__module__ or "").startswith("lib.")
+    if not ours or function in (runs.at, provenance.stamp):
+        return ""
+    parameters = inspect.signature(function)
+    if "device" not in parameters.parameters:
+        return ""
+    arguments = [argument for argument in call.args if not isinstance(argument, ast.Starred)]
+    if "self" in parameters.parameters:
+        arguments.insert(0, call.func)
+    keywords = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+    device = parameters.bind_partial(*arguments, **keywords).arguments.get("device", ast.Name("nothing"))
+    return ast.unparse(device)
+
+
+@each_notebook
+def test_whatever_takes_a_device_is_given_the_pages(chapter):
+    page = program(chapter)
+    wanted = f"{program(chapter).here()}.device"
+    others = [ast.unparse(call) for call in page.calls() if given_device(page, call) not in ("", wanted)]
+    assert others == []
+
+
+@each_notebook
+def test_what_is_chosen_differs_between_the_profiles(chapter):
+    name = f"{program(chapter).here()}.choose"
+    choices = [call for call in program(chapter).calls() if ast.unparse(call.func) == name]
+    for call in choices:
+        scales = {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords}
+        assert not call.args and set(scales) == {"quick", "paper"}
+        assert scales["quick"] != scales["paper"]
 
 
 @each_lesson

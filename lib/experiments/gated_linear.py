@@ -183,6 +183,7 @@ def descend(
     xi: tuple = (2.0, 1.0),
     gain: float = 3.0,
     seed: int = 0,
+    device: str = "cpu",
 ) -> np.ndarray:
     """Go on from weights (K, n), as `gates_to_rest` does, and return those at the recorded steps, (T, K, n)."""
     neurons, sites = weights.shape
@@ -190,7 +191,7 @@ def descend(
     return (
         train(
             Committee(sites, neurons),
-            {"weight1": torch.tensor(weights[None], dtype=torch.float32)},
+            {"weight1": torch.tensor(weights[None], dtype=torch.float32, device=device)},
             inputs,
             wanted,
             learning_rate=2 * learning_rate,
