@@ -80,28 +80,33 @@ def again(run: Run, device: str, *, client: Any = None, cases: int | None = None
 
 
 def recompute(run: Run, device: str, client: Any = None, cases: int | None = None) -> tuple[xr.Dataset, Progress]:
-    """Compute stored cases with today's code; return all that is stored, along `case`, and what is computed."""
+    """Compute stored cases with today's code; return all that is stored, along `case`, and what is computed.
+
+    If only some are wanted, those that are finished already come first.
+    """
     if (stored := read(run)) is None:
         raise OutdatedResult(f"there is no result of {run.name}: python -m lib store {run.name}")
     before = flatten(run, stored)
-    chosen = before.case.values
+    chosen = before.case.values.tolist()
     if cases is not None and cases < len(chosen):
-        chosen = chosen[np.unique(np.linspace(0, len(chosen) - 1, cases).round().astype(int))]
+        spread = [chosen[place] for place in np.linspace(0, len(chosen) - 1, cases).round().astype(int)]
+        finished = [case for case in chosen if run.file_of(case).is_file()]
+        chosen = list(dict.fromkeys(finished + spread))[:cases]
     progress = Progress(run, device, stored=False)
-    progress.compute(progress.collect(chosen.tolist()), client)
+    progress.compute(progress.collect(chosen), client)
     return before, progress
 
 
 def compare(run: Run, before: xr.Dataset, after: xr.Dataset) -> list[Difference]:
     """Compare two results of the same cases, variable by variable; what is lacking on one side only differs without bound."""
     before, after = xr.align(before, after, join="outer")
-    if {*before.data_vars} != {*after.data_vars}:
-        raise OutdatedResult(f"stored are {[*before.data_vars]}, computed {[*after.data_vars]}: --replace takes the new numbers")
-    pairs = {str(name): (before[name].values, after[name].transpose(*before[name].dims).values) for name in before}
-    return [
-        _in_moments(name, *pair) if name in run.chaotic else _in_numbers(name, *pair, run.tolerance)
-        for name, pair in pairs.items()
-    ]
+    one_sided = {*map(str, before.data_vars)} ^ {*map(str, after.data_vars)}
+    found = [Difference(name, "number", np.inf, 1.0, run.tolerance) for name in sorted(one_sided)]
+    for name in map(str, before.data_vars):
+        if name in after:
+            pair = (before[name].values, after[name].transpose(*before[name].dims).values)
+            found.append(_in_moments(name, *pair) if name in run.chaotic else _in_numbers(name, *pair, run.tolerance))
+    return found
 
 
 def _in_numbers(name: str, before: NDArray, after: NDArray, allowed: float) -> Difference:
