@@ -190,6 +190,7 @@ RUNS = [
             },
         ),
         source={"seeds": 6, "test": 20_000},
+        tolerance=0.05,  # where a network stops before it has fitted all
         chaotic=CURVES,
     ),
     Run(  # some of these networks again, beside others, so that products round differently: how far do numbers move by luck?

@@ -62,14 +62,15 @@ def again(run: Run, device: str, *, client: Any = None, cases: int | None = None
         return "\n".join([*lines, f"  replaced: {run.path}"])
     if not all(one.within for one in differences):
         raise OutdatedResult("\n".join([*lines, "  not the stored numbers: --replace takes the new ones"]))
-    worst = max((one for one in differences if one.what == "number"), key=lambda one: one.relative, default=None)
+    numbers = [one.relative for one in differences if one.what == "number"]
+    moments = [one.relative for one in differences if one.what == "moment"]
     check = {
         "code": code(run.function),
         "cases": [run.cases.label(case) for case in found.case.values],
         "of": before.sizes["case"],
         "seconds": progress.seconds / found.sizes["case"],
-        "variable": worst.variable if worst else "",
-        "difference": worst.relative if worst else 0.0,
+        "difference": max(numbers, default=0.0),
+        "moments": max(moments, default=0.0),
         "chaotic": [one.variable for one in differences if one.what == "moment"],
         "device": progress.device,
         "blas": blas(),

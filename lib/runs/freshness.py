@@ -17,7 +17,7 @@ CURRENT, VERIFIED, OUTDATED = "current", "verified", "outdated"
 
 
 class Freshness(NamedTuple):
-    """The state of a result, and what its check found: `cases`, `variable`, `difference`, `device`, `blas`, `versions`.
+    """The state of a result, and what its check found: `cases`, `difference`, `moments`, `device`, `blas`, `versions`.
 
     Where no case can be computed again, `instead` says what today's code and the code that computed the result were given.
     """
@@ -32,8 +32,10 @@ class Freshness(NamedTuple):
             return f"verified on {self.check['instead']}"
         count = len(self.check["cases"])
         cases = f"{count} of {self.check['of']} cases" if count < self.check["of"] else f"all {count} cases"
-        chaotic = f", of {', '.join(self.check['chaotic'])} in mean and deviation" if self.check["chaotic"] else ""
-        return f"verified on {cases}, difference at most {self.check['difference']:.1g}{chaotic}"
+        said = f"verified on {cases}, difference at most {self.check['difference']:.1g}"
+        if names := ", ".join(self.check["chaotic"]):
+            said += f"; {names} in mean and deviation, {self.check['moments']:.1g}"
+        return said
 
 
 def freshness(attributes: Mapping[str, Any]) -> Freshness:
