@@ -4,7 +4,8 @@ from collections import Counter
 from pathlib import Path
 
 from lib import markdown
-from lib.site import comparison
+from lib.runs import freshness
+from lib.site import comparison, numbers
 from lib.site.pages.tables import read
 
 CAUGHT = ("caught", "timed out")
@@ -26,6 +27,8 @@ def tested(root: Path) -> dict[str, str]:
     return (
         _mutants(mutants)
         | _compared(root)
+        | _stored(root)
+        | {"decimals": f"{numbers.check(root):,}"}
         | {
             "speed": "\n\n".join(tables),
             "speed_origin": f"{made['date']}, {machine}, {made['threads']} thread of {made['cores']} cores; {made['versions']}",
@@ -44,6 +47,21 @@ def _compared(root: Path) -> dict[str, str]:
         "rounding": f"{comparison.ROUNDING:g}",
         "share": f"{comparison.SHARE:g}",
         "loose": markdown.table(["what", "tolerance", "reason"], rows),
+    }
+
+
+def _stored(root: Path) -> dict[str, str]:
+    """Return how many stored results there are, how many in each state, and what was found of each."""
+    folder = root / "book" / "results"
+    found = {
+        path.relative_to(folder).with_suffix("").as_posix(): freshness.of_file(path) for path in sorted(folder.glob("*/*.nc"))
+    }
+    counts = Counter(one.state for one in found.values())
+    return {
+        "stored": str(len(found)),
+        "current": str(counts[freshness.CURRENT]),
+        "verified": str(counts[freshness.VERIFIED]),
+        "results": markdown.table(["result", "state"], [[f"`{name}`", str(one)] for name, one in found.items()]),
     }
 
 
