@@ -74,9 +74,7 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--seed", type=partial(integer, least=0), default=0, help="seed of all random numbers (default: 0)")
     run.add_argument("--jobs", type=integer, metavar="N", help="chapters run at once (default: set by cores and memory)")
     run.add_argument("--output", type=Path, metavar="DIR", help="write the executed notebooks here and leave book/ untouched")
-    run.add_argument(
-        "--budget", type=duration, metavar="TIME", help="with the paper profile: begin no further case after this time"
-    )
+    run.add_argument("--budget", type=duration, metavar="TIME", help="with the paper profile: compute runs no longer than this")
 
     build = commands.add_parser("build", help="build the site from the executed notebooks; every warning is an error")
     build.add_argument("--output", type=Path, metavar="DIR", help="build under DIR/_build (default: _build)")
@@ -104,7 +102,7 @@ def parser() -> argparse.ArgumentParser:
     which = report.add_mutually_exclusive_group()
     elsewhere = "read executed notebooks from DIR, and check no text"
     which.add_argument("--notebooks", type=Path, metavar="DIR", help=elsewhere)
-    propose = "first write lines for new decimals there, and print them"
+    propose = "first propose lines there for decimals that have none, or none that holds, and print them: judge them"
     which.add_argument("--numbers", action="store_true", help=propose)
     report.add_argument("--freeze", action="store_true", help="list the claims' names in book/names.txt, for a release")
 
@@ -188,7 +186,8 @@ def run_paper(settings: NamedTuple, options: argparse.Namespace) -> int:
         Path.cwd(), options.chapters, settings, options.jobs, options.output, options.lesson, options.budget
     )
     print(summary(finished), paper.table(rows), sep="\n\n")
-    return int(any(result.error for result in finished) or any(row.changed for row in rows))
+    wrong = any(row.changed or paper.FAILED in row.why for row in rows)
+    return int(wrong or any(result.error for result in finished))
 
 
 def build_site(options: argparse.Namespace) -> None:

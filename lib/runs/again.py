@@ -1,6 +1,6 @@
 """What `python -m lib store --again` does: compute stored cases with today's code, and compare."""
 
-import json
+import shutil
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +12,8 @@ from lib.provenance import PACKAGES, blas, versions
 from lib.runs.precompute import Progress
 from lib.runs.results import OutdatedResult, attach, flatten, read
 from lib.runs.run import MOMENTS, Run
+
+AGAIN = "again"
 
 
 class Difference(NamedTuple):
@@ -41,6 +43,10 @@ class Difference(NamedTuple):
 def again(run: Run, device: str, *, client: Any = None, cases: int | None = None, replace: bool = False) -> str:
     """Compute cases of a stored result with today's code; record in it that they agree, or replace it; return a table.
 
+    What is compared is computed here and now; if that was interrupted, or the numbers differed, it goes on with what is kept
+    under `_build/again/`. A result is replaced by the cases that today's code has finished under `_build/runs/` and by the
+    missing ones.
+
     Parameters
     ----------
     device, client : as of `precompute`
@@ -52,7 +58,7 @@ def again(run: Run, device: str, *, client: Any = None, cases: int | None = None
     OutdatedResult
         If there is no result, or a number differs by more than the run's tolerance and the result is not replaced.
     """
-    before, progress = recompute(run, device, client, cases)
+    before, progress = recompute(run, device, client, cases, "runs" if replace else AGAIN)
     found = progress.joined()
     differences = compare(run, before.sel(case=found.case), found)
     count = f"{found.sizes['case']} of {before.sizes['case']}"
@@ -76,24 +82,25 @@ def again(run: Run, device: str, *, client: Any = None, cases: int | None = None
         "blas": blas(),
         "versions": versions(*PACKAGES),
     }
-    attach(run, verified=json.dumps(check))
+    attach(run, check)
+    shutil.rmtree(progress.file_of(0).parent, ignore_errors=True)
     return "\n".join([*lines, f"  these agree: recorded in {run.path}"])
 
 
-def recompute(run: Run, device: str, client: Any = None, cases: int | None = None) -> tuple[xr.Dataset, Progress]:
+def recompute(
+    run: Run, device: str, client: Any = None, cases: int | None = None, folder: str = AGAIN
+) -> tuple[xr.Dataset, Progress]:
     """Compute stored cases with today's code; return all that is stored, along `case`, and what is computed.
 
-    If only some are wanted, those that are finished already come first.
+    Cases that are finished in `folder` of `_build/` are taken from there.
     """
     if (stored := read(run)) is None:
         raise OutdatedResult(f"there is no result of {run.name}: python -m lib store {run.name}")
     before = flatten(run, stored)
     chosen = before.case.values.tolist()
     if cases is not None and cases < len(chosen):
-        spread = [chosen[place] for place in np.linspace(0, len(chosen) - 1, cases).round().astype(int)]
-        finished = [case for case in chosen if run.file_of(case).is_file()]
-        chosen = list(dict.fromkeys(finished + spread))[:cases]
-    progress = Progress(run, device, stored=False)
+        chosen = [chosen[place] for place in dict.fromkeys(np.linspace(0, len(chosen) - 1, cases).round().astype(int))]
+    progress = Progress(run, device, stored=False, folder=folder)
     progress.compute(progress.collect(chosen), client)
     return before, progress
 

@@ -4,6 +4,7 @@ A result is *current* if today's code computed it, *verified* if today's code ga
 else *outdated*. The build refuses an outdated one.
 """
 
+import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,11 +26,16 @@ class Freshness(NamedTuple):
     state: str
     check: Mapping[str, Any]
 
+    @property
+    def by_hand(self) -> bool:
+        """Whether no case was computed again."""
+        return "instead" in self.check and self.state == VERIFIED
+
     def __str__(self) -> str:
         if self.state != VERIFIED:
             return self.state
-        if "instead" in self.check:
-            return f"verified on {self.check['instead']}"
+        if self.by_hand:
+            return f"checked by hand: {self.check['instead']}"
         count = len(self.check["cases"])
         cases = f"{count} of {self.check['of']} cases" if count < self.check["of"] else f"all {count} cases"
         said = f"verified on {cases}, difference at most {self.check['difference']:.1g}"
@@ -51,9 +57,17 @@ def freshness(attributes: Mapping[str, Any]) -> Freshness:
 
 
 def of_file(path: Path) -> Freshness:
-    """Judge the result in a file, whose numbers are not read."""
+    """Judge the result in a file; numbers that are not those of its check make it outdated."""
     with netcdf_file(path, mmap=False) as found:
-        return freshness({name: value.decode() for name, value in found._attributes.items() if isinstance(value, bytes)})
+        judged = freshness({name: value.decode() for name, value in found._attributes.items() if isinstance(value, bytes)})
+        changed = judged.state == VERIFIED and judged.check.get("numbers") != numbers_of(found)
+    return Freshness(OUTDATED, judged.check) if changed else judged
+
+
+def numbers_of(file: netcdf_file) -> str:
+    """Hash the variables of an open file."""
+    parts = [(name, one.dimensions, one[...].tobytes()) for name, one in sorted(file.variables.items())]
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
 def refuse_outdated(folder: Path) -> None:

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Sequence
 from contextlib import closing
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import xarray as xr
@@ -65,8 +66,8 @@ def refuse_batch(runs: Sequence[Run], batch: int | None) -> None:
 class Progress:
     """How far a run is on a device: the finished cases, from its result and from their own files."""
 
-    def __init__(self, run: Run, device: str, stored: bool = True) -> None:
-        self.run, self.kind, self.device = run, device, device_name(device)
+    def __init__(self, run: Run, device: str, stored: bool = True, folder: str = "runs") -> None:
+        self.run, self.kind, self.device, self.folder = run, device, device_name(device), folder
         self.parts: list[xr.Dataset] = []  # each along `case`
         self.done, self.seconds, self.origin = 0, 0.0, {name: set() for name in ORIGIN}
         try:
@@ -100,6 +101,10 @@ class Progress:
         if failed:
             raise ComputationFailed("\n  ".join([f"{len(failed)} of {len(calls)} failed, the others are kept:", *failed]))
 
+    def file_of(self, case: int) -> Path:
+        """Return where a finished case is kept."""
+        return self.run.file_of(case, self.kind, self.folder)
+
     def _add(self, found: xr.Dataset) -> None:
         """Take in finished cases."""
         theirs, ours = ({name: {*v.dims} for name, v in one.items()} for one in (*self.parts[:1], found, found)[:2])
@@ -113,7 +118,7 @@ class Progress:
 
     def collect(self, todo: Sequence[int]) -> list[int]:
         """Take in the cases that were finished before; return the others."""
-        found = {case: files.kept(self.run.file_of(case), _decode) for case in todo}
+        found = {case: files.kept(self.file_of(case), _decode) for case in todo}
         for case, before in found.items():
             if before is not None:
                 self._add(before.expand_dims(case=[case]))
@@ -136,7 +141,7 @@ class Progress:
             except Exception as problem:  # names, values and attributes may be unfit in many ways
                 raise ValueError(f"what the function returned cannot be kept as NetCDF ({problem})") from problem
             self._add(result.expand_dims(case=[case]))  # which refuses what does not fit
-            files.write(self.run.file_of(case), data + hashlib.sha256(data).digest())
+            files.write(self.file_of(case), data + hashlib.sha256(data).digest())
 
     def joined(self) -> xr.Dataset:
         """Return the finished cases along `case`, and where they come from."""

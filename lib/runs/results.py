@@ -1,7 +1,9 @@
 """The result of a run: a NetCDF file over the coordinates of its cases, with what is finished of them."""
 
 import json
+from collections.abc import Mapping
 from io import BytesIO
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,6 +12,7 @@ from scipy.io import netcdf_file
 
 from lib import files
 from lib.progress import duration
+from lib.runs.freshness import numbers_of
 from lib.runs.run import Run
 
 CLOSE = 1e-9  # relative distance of coordinates that are the same: another processor may round them in another way
@@ -92,12 +95,11 @@ def laid_out(run: Run, found: xr.Dataset) -> xr.Dataset:
     return found.drop_vars("done") if found.done.all() else found
 
 
-def attach(run: Run, **attributes: str) -> None:
-    """Set attributes of a result; its numbers stay as they are, bit for bit."""
+def attach(run: Run, check: Mapping[str, Any]) -> None:
+    """Keep what was found of a result, and the hash of its numbers, in its attributes; the numbers stay, bit for bit."""
     content = BytesIO(run.path.read_bytes())
     with netcdf_file(content, "a") as found:
-        for name, value in attributes.items():
-            setattr(found, name, value)
+        found.verified = json.dumps({**check, "numbers": numbers_of(found)})
         found.flush()
         files.write(run.path, content.getvalue())
 

@@ -18,7 +18,7 @@ from lib.checks import kind
 from lib.fingerprint import code
 
 ROOT = Path(__file__).parents[2]
-MOMENTS = 0.1
+TOLERANCE, MOMENTS = 0.01, 0.1
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Run:
     fixed: Mapping[str, Any] = field(default_factory=dict)
     source: Mapping[str, float] = field(default_factory=dict)
     batch: int = 1
-    tolerance: float = 1e-2
+    tolerance: float = TOLERANCE
     chaotic: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -128,10 +128,11 @@ class Run:
         given = [self.cases.arguments[case] for case in cases]
         return {name: np.array([one[name] for one in given]) for name in given[0]} if self.batch > 1 else given[0]
 
-    def file_of(self, case: int) -> Path:
-        """Return where a finished case is kept, under a hash of its function, code and arguments."""
+    def file_of(self, case: int, kind: str = "cpu", folder: str = "runs") -> Path:
+        """Return where a finished case is kept, under a hash of its function, code, arguments and kind of device."""
         whole = [self.function.__qualname__, code(self.function), self.fixed, self.cases.arguments[case]]
-        return ROOT / "_build" / "runs" / self.name / f"{hashlib.sha256(_json(whole).encode()).hexdigest()[:32]}.nc"
+        whole += [kind] if kind != "cpu" else []
+        return ROOT / "_build" / folder / self.name / f"{hashlib.sha256(_json(whole).encode()).hexdigest()[:32]}.nc"
 
     def scale(self, done: int) -> str:
         """Write our numbers over those of the source, when so many cases are finished."""

@@ -19,6 +19,7 @@ from lib.site import execute, slices
 
 FOLDER = Path("_build") / "paper"
 TABLE = "comparison.json"
+FAILED = ", others failed"
 
 
 class Row(NamedTuple):
@@ -52,7 +53,7 @@ def run(
     ----------
     names, settings, jobs, lesson : as of `execute.run`
     output : folder for the executed notebooks (default: `_build/paper`)
-    budget : seconds after which no further case is begun; by default all are computed
+    budget : seconds after which runs are computed no further; by default all are computed
     """
     selected = execute.select(root, names, lesson)
     device, place = resolve_device(settings.device), output or root / FOLDER
@@ -77,15 +78,19 @@ def compute(names: Sequence[str], device: str, jobs: int, budget: float | None) 
         with limit(budget):
             preload = f"from lib import runs; runs.at('paper', {device!r})"
             with cluster(jobs if jobs > 1 else None, preload=preload) as client:
-                for one in known:
-                    one.measure()
                 print(plan(known, device, jobs), flush=True)
+                if any([one.measure() for one in known]):
+                    print(plan(known, device, jobs), flush=True)
                 for one in sorted(known, key=Kept.left):
                     one.compute(client)
     except OutOfTime:
         print("time is up; what was finished is kept", flush=True)
-    states = [Kept(one.name, device) for one in known]
-    return {one.name: f"{one.done:,} of {one.total:,} cases" for one in states if one.done < one.total}
+    lacking = {}
+    for before in known:
+        one = Kept(before.name, device)
+        if one.done < one.total:
+            lacking[one.name] = f"{one.done:,} of {one.total:,} cases" + FAILED * before.failed
+    return lacking
 
 
 class Kept:
@@ -97,14 +102,17 @@ class Kept:
         self.total = len(self.progress.run.cases)
         self.todo = self.progress.collect(range(self.total))
         self.done = self.total - len(self.todo)
+        self.failed = False
 
-    def measure(self) -> None:
-        """Compute a first case, if no case tells how long one takes here."""
-        if self.todo and not self.done:
-            size = self.progress.run.batch if self.device == "cuda" else 1
-            self.progress.compute(self.todo[:size])
-            self.todo = self.todo[size:]
-            self.done = self.total - len(self.todo)
+    def measure(self) -> bool:
+        """Compute a first case, if no case tells how long one takes here; say whether that was so."""
+        if self.done:
+            return False
+        size = self.progress.run.batch if self.device == "cuda" else 1
+        self.progress.compute(self.todo[:size])
+        self.todo = self.todo[size:]
+        self.done = self.total - len(self.todo)
+        return True
 
     def left(self) -> float:
         """Return the seconds that the missing cases take."""
@@ -115,12 +123,15 @@ class Kept:
         try:
             self.progress.compute(self.todo, client)
         except ComputationFailed as problem:
+            self.failed = True
             print(problem, flush=True)
 
 
 def plan(known: Sequence[Kept], device: str, jobs: int) -> str:
     """Lay out what is to be computed, and how long it takes."""
-    lines = [f"{one.name:<36}{one.done:>6,} of {one.total:>6,} cases done{duration(one.left()):>10} left" for one in known]
+    left = [duration(one.left()) if one.done else "?" for one in known]
+    done = [f"{one.name:<36}{one.done:>6,} of {one.total:>6,} cases done" for one in known]
+    lines = [f"{said}{time:>10} left" for said, time in zip(done, left, strict=True)]
     whole = duration(sum(one.left() for one in known) / jobs)
     return "\n".join(["paper profile, computed here:", *lines, f"about {whole} on {device_name(device)}, {jobs} cases at a time"])
 

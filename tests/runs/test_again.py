@@ -66,7 +66,7 @@ def test_a_result_that_differs_is_refused_and_replaced_on_request(older, log):
     assert state(run) == fresh.OUTDATED
     calls = len(small.calls(log))
     again(run, "cpu", replace=True)
-    assert len(small.calls(log)) == calls + 10, "two were computed before"
+    assert len(small.calls(log)) == calls + 12
     assert state(run) == fresh.CURRENT
     precompute(whole := Run("topic/whole", small.wave, grid(**small.GRID)))
     np.testing.assert_array_equal(load(run).height, load(whole).height)
@@ -78,13 +78,20 @@ def test_code_that_changes_makes_a_verified_result_outdated(older, monkeypatch):
     assert state(run) == fresh.OUTDATED
 
 
-def test_attributes_change_in_place(older):
+def test_a_check_is_kept_beside_its_numbers(older):
     run = older()
     before = xr.load_dataset(run.path)
-    attach(run, verified=json.dumps({"more": "σ" * 100}))
+    attach(run, {"more": "σ" * 100})
     after = xr.load_dataset(run.path)
-    assert json.loads(after.attrs["verified"]) == {"more": "σ" * 100}
+    assert json.loads(after.attrs["verified"])["more"] == "σ" * 100
     xr.testing.assert_identical(before.drop_attrs(deep=False), after.drop_attrs(deep=False))
+
+
+def test_numbers_that_change_after_their_check_make_a_result_outdated(older):
+    again(run := older(), "cpu", cases=1)
+    found = xr.load_dataset(run.path)
+    found.assign(height=1.5 * found.height).to_netcdf(run.path, engine="scipy")
+    assert state(run) == fresh.OUTDATED
 
 
 def test_whatever_lies_on_one_side_only_differs():
@@ -126,3 +133,16 @@ def test_the_command_compares_and_refuses_what_does_not_go_together(older, liste
 def test_a_run_without_a_result_says_how_to_compute_it():
     with pytest.raises(OutdatedResult, match="there is no result of topic/plane: python -m lib store topic/plane"):
         again(small.plane(), "cpu")
+
+
+def test_a_check_computes_each_time_and_goes_on_after_an_interruption(older, log, monkeypatch):
+    run = older()
+    again(run, "cpu", cases=2)
+    calls = len(small.calls(log))
+    with monkeypatch.context() as stopped:
+        stopped.setattr("lib.runs.again.compare", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            again(run, "cpu", cases=2)
+    assert len(small.calls(log)) == calls + 2, "not those of the check before"
+    again(run, "cpu", cases=2)
+    assert len(small.calls(log)) == calls + 2, "those of the interrupted check"

@@ -30,17 +30,25 @@ def margins(root: Path, records: list[dict]) -> dict[str, str]:
     closest = sorted(inside, key=used, reverse=True)[:CLOSEST]
     counts = sorted({len(row["measured"]) for row in rows})
     return {
-        "claims": str(len(rows)),
-        "all": str(len(records)),
+        "checked": _checked(rows, len(records), len(rows) - len(hanging), len(rows) - len(moving), counts),
         "looked": str(len(after_looking(root))),
-        "seeds": " to ".join(map(str, counts[:1] + counts[1:][-1:])) or "0",
-        "firm": str(len(rows) - len(hanging)),
-        "still": str(len(rows) - len(moving)),
         "origin": "; ".join(sorted({f"{row['date']}, {row['versions']}" for row in rows})) or "not yet run with the current code",
         "hanging": f"## Verdicts that depend on the seed\n\n{_shown(hanging, '{0}: {1}')}" if hanging else "",
         "closest": _shown(closest, "{0}: {1}"),
         "chapters": "\n\n".join(_chapter(root, name, rows) for name in chapters(root)),
     }
+
+
+def _checked(rows: list[dict], all_claims: int, firm: int, still: int, counts: list[int]) -> str:
+    """Say how many claims were run with how many seeds, and what came out."""
+    if not rows:
+        return f"None of the {all_claims} claims has been run so with the current code yet."
+    seeds = " to ".join(map(str, counts[:1] + counts[1:][-1:]))
+    return (
+        f"{len(rows)} of the {all_claims} claims have been run with the current code, with {seeds} seeds each. For {firm} of them"
+        f" every seed gives the same verdict, and every rival fails with every seed. {still} measure a number that no seed"
+        " changes: nothing in them is drawn, or they read a stored run."
+    )
 
 
 def current(root: Path) -> list[dict]:

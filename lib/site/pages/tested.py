@@ -5,6 +5,7 @@ from pathlib import Path
 
 from lib import markdown
 from lib.runs import freshness
+from lib.runs.run import MOMENTS, TOLERANCE
 from lib.site import comparison, numbers
 from lib.site.pages.tables import read
 
@@ -28,7 +29,7 @@ def tested(root: Path) -> dict[str, str]:
         _mutants(mutants)
         | _compared(root)
         | _stored(root)
-        | {"decimals": f"{numbers.check(root):,}"}
+        | {"decimals": f"{numbers.check(root):,}", "compared": f"{numbers.compared(root):,}"}
         | {
             "speed": "\n\n".join(tables),
             "speed_origin": f"{made['date']}, {machine}, {made['threads']} thread of {made['cores']} cores; {made['versions']}",
@@ -56,11 +57,15 @@ def _stored(root: Path) -> dict[str, str]:
     found = {
         path.relative_to(folder).with_suffix("").as_posix(): freshness.of_file(path) for path in sorted(folder.glob("*/*.nc"))
     }
+    by_hand = sum(one.by_hand for one in found.values())
     counts = Counter(one.state for one in found.values())
     return {
         "stored": str(len(found)),
         "current": str(counts[freshness.CURRENT]),
-        "verified": str(counts[freshness.VERIFIED]),
+        "verified": str(counts[freshness.VERIFIED] - by_hand),
+        "by_hand": str(by_hand),
+        "tolerated": f"{TOLERANCE:g}",
+        "moments": f"{MOMENTS:g}",
         "results": markdown.table(["result", "state"], [[f"`{name}`", str(one)] for name, one in found.items()]),
     }
 
