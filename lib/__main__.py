@@ -139,7 +139,7 @@ def parser() -> argparse.ArgumentParser:
         "seeds",
         help="check every claim with many seeds",
         description="Run chapters with the seeds 0, 1, ..., with the quick profile, and keep what each claim measured in"
-        " book/quality/seeds.jsonl. The table goes on from the seeds that it has, unless what the claims depend on has changed.",
+        " book/quality/seeds.jsonl. Seeds that the table has are kept until something that the claims depend on changes.",
         epilog="example: python -m lib seeds synthesis --count 20",
     )
     seeds.add_argument("chapters", nargs="*", metavar="CHAPTER", help="a chapter's name, as in _toc.yml (default: all)")

@@ -2,7 +2,7 @@
 
 Each chapter runs once for each seed, from its source to its last claim, without its figures and without stopping where a claim
 fails. What a seed gave is kept under `_build/seeds/`, and all of it goes into `book/quality/seeds.jsonl`. Both serve until
-something that the claims depend on changes (`lib.site.digests`), and the table goes on from the seeds that it has.
+something that the claims depend on changes (`lib.site.digests`); new seeds are added to those in the table.
 """
 
 import json
