@@ -132,8 +132,10 @@ def plan(known: Sequence[Kept], device: str, jobs: int) -> str:
     left = [duration(one.left()) if one.done else "?" for one in known]
     done = [f"{one.name:<36}{one.done:>6,} of {one.total:>6,} cases done" for one in known]
     lines = [f"{said}{time:>10} left" for said, time in zip(done, left, strict=True)]
-    whole = duration(sum(one.left() for one in known) / jobs)
-    return "\n".join(["paper profile, computed here:", *lines, f"about {whole} on {device_name(device)}, {jobs} cases at a time"])
+    known_time = duration(sum(one.left() for one in known) / jobs)
+    more = ", and what is unknown (?)" if "?" in left else ""
+    end = f"left on {device_name(device)}, jobs {jobs}: {known_time}{more}"
+    return "\n".join(["paper profile, computed here:", *lines, end])
 
 
 def compare(root: Path, place: Path, notebook: str) -> Iterator[Row]:

@@ -83,7 +83,7 @@ def test_quick_reads_what_is_stored_and_paper_computes_all(book, capsys):
     assert printed == [["[1.0, 1.0, 1.0, 1.0, 1.0, 1.0] cpu\n"]]
     assert computed == [["[0.0, 1.0, 2.0, 3.0, 4.0, 5.0] cpu\n"]]
     assert (root / "book" / "one.ipynb").read_bytes() == committed
-    assert "one/rests" in said.split("about")[0] and "1 of      6 cases done" in said, "the first was measured for the plan"
+    assert "one/rests" in said.split("left on")[0] and "1 of      6 cases done" in said, "the first was measured for the plan"
     assert "4 claims, 0 with another verdict, 0 whose run is incomplete" in said
     table = json.loads((root / "_build" / "paper" / paper.TABLE).read_text())
     assert [row["id"] for row in table] == ["one/live", "one/most", "two/live", "two/most"]
