@@ -6,7 +6,7 @@ representations, each after its nonlinearity. Hidden layers are counted from 0.
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -30,6 +30,17 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 Layers = tuple[int, ...] | None  # hidden layers, counted from 0; None means all
 Answer = tuple[Tensor, list[Tensor]]  # outputs, and the representations after the hidden layers asked for
+
+
+
+class Layer(NamedTuple):
+    """A dense layer, or a convolution of images, as inputs passed it: its derivatives follow from that."""
+
+    entering: Tensor  # (n, in) or (n, in, height, width)
+    leaving: Tensor  # before the nonlinearity
+    bias: bool = True
+    margin: int = 0  # of zeros around an image
+
 
 # What is read off networks: (parameters, outputs, hidden) to observables by name, with their dimensions beyond the member's.
 Observe = Callable[[dict[str, Tensor], Tensor, list[Tensor]], dict[str, tuple[tuple[str, ...], Tensor]]]
@@ -71,6 +82,12 @@ def check_labels(outputs: Tensor, labels: Tensor) -> None:
         raise ValueError(f"{shapes} do not fit: want (..., n, c) and (..., n)")
 
 
+def note(passed: list[Layer] | None, layer: Layer) -> None:
+    """Add a layer to the list of those passed, if there is one."""
+    if passed is not None:
+        passed.append(layer)
+
+
 class Network:
     """What all architectures share: parameters from named shapes, a nonlinearity by name, hidden layers that can be asked for."""
 
@@ -79,7 +96,7 @@ class Network:
     outputs: int
     tokens: int | None = None  # how many there are, if an input is made of tokens 0, 1, … instead of numbers
     broadcasts: ClassVar[bool] = False  # whether a call takes parameters and inputs of many members at once
-    points_apart: ClassVar[bool] = True  # whether each point passes alone, and not with means over the points of a call
+    by_layer: ClassVar[bool] = False  # whether a call can note the layers that the inputs pass, in a list `passed`
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Return the shape of each parameter of one member, by name; biases are vectors, weights start with (out, in)."""
@@ -89,11 +106,6 @@ class Network:
     def point(self) -> tuple[int, ...]:
         """The shape of one input; by default the first layer's fan-in."""
         return (self.shapes()["weight1"][1],)
-
-    @property
-    def input_ndim(self) -> int:
-        """The number of axes of the inputs of one member."""
-        return 1 + len(self.point)
 
     def variance(self, shape: tuple[int, ...]) -> float:
         """Return the variance with which weights of this shape are drawn: Xavier's, 2 / (fan in + fan out)."""

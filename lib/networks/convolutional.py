@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import batch_norm, conv1d, conv2d, linear, max_pool2d
 
 from lib.checks import kind, one_of, sizes
-from lib.networks.base import ACTIVATIONS, Answer, Layers, Network
+from lib.networks.base import ACTIVATIONS, Answer, Layer, Layers, Network, note
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,7 @@ class LeNet(Network):
     convolutions.
     """
 
+    by_layer: ClassVar[bool] = True
     point: ClassVar[tuple[int, ...]] = (1, 28, 28)
     depth: ClassVar[int] = 4
 
@@ -41,18 +42,31 @@ class LeNet(Network):
     def variance(self, shape: tuple[int, ...]) -> float:  # noqa: D102
         return 2 / prod(shape[1:])
 
-    def __call__(self, parameters: dict[str, Tensor], inputs: Tensor, layers: Layers = None, masks: None = None) -> Answer:
+    def __call__(
+        self,
+        parameters: dict[str, Tensor],
+        inputs: Tensor,
+        layers: Layers = None,
+        masks: None = None,
+        passed: list[Layer] | None = None,
+    ) -> Answer:
         """Map images (n, 1, 28, 28) to outputs (n, c) and the activations (n, units), before pooling, of the hidden `layers`."""
-        hidden, h = [], inputs
+        hidden = []
+        h = inputs
         for i, margin in ((1, 2), (2, 0)):
-            h = conv2d(h, parameters[f"weight{i}"], parameters[f"bias{i}"], padding=margin).relu()
-            hidden.append(h.flatten(1))
-            h = max_pool2d(h, 2)
+            z = conv2d(h, parameters[f"weight{i}"], parameters[f"bias{i}"], padding=margin)
+            note(passed, Layer(h, z, margin=margin))
+            hidden.append(z.relu())
+            h = max_pool2d(hidden[-1], 2)
         h = h.flatten(1)
         for i in (3, 4):
-            h = linear(h, parameters[f"weight{i}"], parameters[f"bias{i}"]).relu()
+            z = linear(h, parameters[f"weight{i}"], parameters[f"bias{i}"])
+            note(passed, Layer(h, z))
+            h = z.relu()
             hidden.append(h)
-        return linear(h, parameters["weight5"], parameters["bias5"]), [hidden[layer] for layer in self.layers(layers)]
+        outputs = linear(h, parameters["weight5"], parameters["bias5"])
+        note(passed, Layer(h, outputs))
+        return outputs, [hidden[layer].flatten(1) for layer in self.layers(layers)]
 
 
 @dataclass(frozen=True)
@@ -77,8 +91,6 @@ class SmallResNet(Network):
 
     Source: Kunin et al. (2024), appendix, Figure 5 (b), and the network for the DAWN benchmark that it builds on.
     """
-
-    points_apart: ClassVar[bool] = False
 
     channels: int = 64
     kernel: int = 15

@@ -7,7 +7,7 @@ import numpy as np
 from torch import Tensor
 
 from lib.checks import kind, number, one_of, sizes
-from lib.networks.base import ACTIVATIONS, Answer, Layers, Network
+from lib.networks.base import ACTIVATIONS, Answer, Layer, Layers, Network, note
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,7 @@ class Dense(Network):
     """
 
     broadcasts: ClassVar[bool] = True
+    by_layer: ClassVar[bool] = True
 
     widths: tuple[int, ...]
     activation: str = "leaky_relu"
@@ -66,21 +67,27 @@ class Dense(Network):
         return stay / np.float32(1 - self.dropout)
 
     def __call__(
-        self, parameters: dict[str, Tensor], inputs: Tensor, layers: Layers = None, masks: Tensor | None = None
+        self,
+        parameters: dict[str, Tensor],
+        inputs: Tensor,
+        layers: Layers = None,
+        masks: Tensor | None = None,
+        passed: list[Layer] | None = None,
     ) -> Answer:
         """Map inputs (..., n, d) to outputs (..., n, c) and representations (..., n, width); members' axes broadcast."""
         last = self.depth + 1
         hidden, h = [], inputs
-        kept = [None] * last if masks is None else masks.split(self.widths[:-1], dim=-1)
+        kept = None if masks is None else masks.split(self.widths[:-1], dim=-1)
         for i in range(1, last + 1):
-            h = h if kept[i - 1] is None else h * kept[i - 1]
-            h = h @ parameters[f"weight{i}"].mT
-            h = h + parameters[f"bias{i}"].unsqueeze(-2) if self.bias else h
+            h = h if kept is None else h * kept[i - 1]
+            z = h @ parameters[f"weight{i}"].mT
+            z = z + parameters[f"bias{i}"].unsqueeze(-2) if self.bias else z
+            note(passed, Layer(h, z, self.bias))
             if i < last:
-                h = self._sigma()(h)
-                hidden.append(h + hidden[i - 3] if self.skip and i > 2 else h)
-                h = hidden[-1]
-        return h, [hidden[layer] for layer in self.layers(layers)]
+                h = self._sigma()(z)
+                h = h + hidden[i - 3] if self.skip and i > 2 else h
+                hidden.append(h)
+        return z, [hidden[layer] for layer in self.layers(layers)]
 
 
 @dataclass(frozen=True)
