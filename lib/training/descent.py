@@ -145,7 +145,8 @@ class Stack:
 
     def _differentiate(self) -> None:
         """Find the gradients of all parameters."""
-        data, gradients = self._batch(), self.update.gradients
+        data = self._batch()
+        gradients = self.update.gradients
         if self.by_hand:
             points = (values if data.own else values.unsqueeze(0) for values in (data.inputs, data.targets))
             self.by_hand(self.parameters, *points, gradients.parts)
@@ -183,10 +184,10 @@ class Stack:
         return torch.from_numpy(masks).to(next(iter(self.parameters.values())))
 
     @torch.no_grad()
-    def look(self, layers: tuple[int, ...]) -> tuple[Tensor, dict[str, Tensor], Tensor, list[Tensor]]:
-        """Return the losses, the parameters, the outputs and the representations asked for, all with a member axis."""
+    def look(self, layers: tuple[int, ...]) -> tuple[dict[str, Tensor], Tensor, list[Tensor]]:
+        """Return the parameters, the outputs and the representations asked for, all with a member axis."""
         outputs, hidden = call(self.network, self.parameters, self.data, layers)
-        return self._losses(outputs, self.data), self.parameters, outputs, hidden
+        return self.parameters, outputs, hidden
 
     @torch.no_grad()
     def keep(self, rows: Tensor) -> None:

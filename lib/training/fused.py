@@ -11,7 +11,6 @@ from numba import njit
 from torch import Tensor
 
 from lib.networks import Dense
-from lib.training.losses import half_squared_error
 
 _REORDER = {"reassoc", "contract", "nsz", "arcp"}  # sums may be reordered; NaN and infinity keep their meaning
 ROWS = 16  # of a weight matrix that stay in the nearest cache while all points pass; a multiple of four
@@ -55,8 +54,8 @@ class Stack:
         form = self.starts, self.widths, _KINDS[self.network.activation], self.network.skip
         _descend(*state, *form, self.targets, self.rates, steps)
 
-    def look(self, layers: tuple[int, ...]) -> tuple[Tensor, dict[str, Tensor], Tensor, list[Tensor]]:
-        """Return the loss, the parameters, the outputs and the representations asked for, each with a member axis of one."""
+    def look(self, layers: tuple[int, ...]) -> tuple[dict[str, Tensor], Tensor, list[Tensor]]:
+        """Return the parameters, the outputs and the representations asked for, each with a member axis of one."""
         shown = self.network.depth + 1, *(layer + 1 for layer in layers)
         outputs, *hidden = (torch.from_numpy(self.hidden[i, : self.points, : self.widths[i]])[None] for i in shown)
         parameters = {}
@@ -64,7 +63,7 @@ class Stack:
             block = self.weights[self.starts[i] : self.starts[i + 1]].reshape(self.widths[i], self.widths[i - 1])
             parameters[f"weight{i}"] = torch.from_numpy(block)[None]
             parameters[f"bias{i}"] = torch.from_numpy(self.biases[i, : self.widths[i]])[None]
-        return half_squared_error(outputs, torch.from_numpy(self.targets)), parameters, outputs, hidden
+        return parameters, outputs, hidden
 
 
 @njit(inline="always")
