@@ -180,7 +180,6 @@ class Switched(Network):
         parameters: Mapping[str, Tensor],
         inputs: Tensor,
         layers: tuple | None = None,
-        masks: None = None,
         passed: list | None = None,
     ) -> tuple:
         """Map images (n, 1, 28, 28) to outputs (n, c), with no hidden layers."""

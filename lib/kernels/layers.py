@@ -5,14 +5,12 @@ the product of two small kernels, and its Jacobian is never formed. A convolutio
 is the sum over places. Source: Novak et al. (2022), "Fast finite width neural tangent kernel".
 """
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn import functional
-
-from lib.networks.base import Layer, Network
 
 
 class Outer(NamedTuple):
@@ -42,10 +40,10 @@ class Whole(NamedTuple):
         return u.flatten(1) @ v.flatten(1).mT
 
 
-def factors(network: Network, parameters: Mapping[str, Tensor], points: Tensor) -> list[Outer | Whole]:
+def factors(network: Callable, parameters: Mapping[str, Tensor], points: Tensor) -> list[Outer | Whole]:
     """Return the derivatives of one member's outputs at points (n, ...), for a network that is `by_layer`."""
     leaves = {name: value.detach().requires_grad_() for name, value in parameters.items()}
-    passed: list[Layer] = []
+    passed: list = []  # of `lib.networks.base.Layer`
     with torch.enable_grad():
         outputs = network(leaves, points, (), passed=passed)[0]  # (n, c)
         one_each = torch.eye(outputs.shape[1]).to(outputs)[:, None].expand(-1, *outputs.shape)  # (c, n, c)
@@ -54,7 +52,7 @@ def factors(network: Network, parameters: Mapping[str, Tensor], points: Tensor) 
     return [_factor(layer, of.transpose(0, 1).contiguous()) for layer, of in zip(passed, slopes, strict=True)]
 
 
-def _factor(layer: Layer, slopes: Tensor) -> Outer | Whole:
+def _factor(layer: Any, slopes: Tensor) -> Outer | Whole:
     """Return what slopes (n, c, ...) of the outputs in what leaves a layer make of it; a bias is a weight of an input 1."""
     entering = layer.entering.detach()
     if entering.ndim == 2:

@@ -32,7 +32,6 @@ Layers = tuple[int, ...] | None  # hidden layers, counted from 0; None means all
 Answer = tuple[Tensor, list[Tensor]]  # outputs, and the representations after the hidden layers asked for
 
 
-
 class Layer(NamedTuple):
     """A dense layer, or a convolution of images, as inputs passed it: its derivatives follow from that."""
 

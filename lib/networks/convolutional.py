@@ -8,7 +8,7 @@ from typing import ClassVar
 from torch import Tensor
 from torch.nn.functional import batch_norm, conv1d, conv2d, linear, max_pool2d
 
-from lib.checks import kind, one_of, sizes
+from lib.checks import one_of, sizes
 from lib.networks.base import ACTIVATIONS, Answer, Layer, Layers, Network, note
 
 
@@ -47,7 +47,6 @@ class LeNet(Network):
         parameters: dict[str, Tensor],
         inputs: Tensor,
         layers: Layers = None,
-        masks: None = None,
         passed: list[Layer] | None = None,
     ) -> Answer:
         """Map images (n, 1, 28, 28) to outputs (n, c) and the activations (n, units), before pooling, of the hidden `layers`."""
@@ -102,8 +101,6 @@ class SmallResNet(Network):
         sizes(channels=self.channels, kernel=self.kernel, outputs=self.outputs, doublings=self.doublings)
         if self.kernel % 2 == 0:
             raise ValueError(f"kernel is {self.kernel}: want an odd side, so that a filter has a middle")
-        kind("point", self.point, tuple)
-        sizes(**{f"point[{i}]": size for i, size in enumerate(self.point)})
         least = 2**self.doublings
         if len(self.point) != 3 or min(self.point[1:]) < least:
             raise ValueError(f"point is {self.point}: want colours, height and width, with sides of at least {least}")
@@ -129,7 +126,7 @@ class SmallResNet(Network):
     def variance(self, shape: tuple[int, ...]) -> float:  # noqa: D102
         return 1 / (3 * prod(shape[1:]))
 
-    def __call__(self, parameters: dict[str, Tensor], inputs: Tensor, layers: Layers = None, masks: None = None) -> Answer:
+    def __call__(self, parameters: dict[str, Tensor], inputs: Tensor, layers: Layers = None) -> Answer:
         """Map images (n, *point) to outputs (n, c) and the activations (n, units) of the blocks `layers`."""
         hidden = []
 
@@ -194,7 +191,7 @@ class Convolutional(Network):
         left = self.units - self.convolutions * (self.kernel - 1)
         return shapes | {f"weight{i + 1}": (self.outputs, left), f"bias{i + 1}": (self.outputs,)}
 
-    def __call__(self, parameters: dict[str, Tensor], inputs: Tensor, layers: Layers = None, masks: None = None) -> Answer:
+    def __call__(self, parameters: dict[str, Tensor], inputs: Tensor, layers: Layers = None) -> Answer:
         """Map inputs (n, d) to outputs (n, c) and the representations (n, channels · length) after the hidden `layers`."""
         sigma, last = self._sigma(), self.convolutions + 2
         h = sigma(linear(inputs, parameters["weight1"], parameters["bias1"]))

@@ -35,8 +35,7 @@ class Dense(Network):
     bias: bool = True
 
     def __post_init__(self) -> None:
-        kind("widths", self.widths, tuple, list)
-        if len(self.widths) < 3:
+        if len(kind("widths", self.widths, tuple, list)) < 3:
             raise ValueError(f"widths {self.widths}: want inputs, at least one hidden layer, outputs")
         sizes(**{f"widths[{i}]": width for i, width in enumerate(self.widths)})
         one_of("activation", self.activation, ACTIVATIONS)
@@ -119,7 +118,7 @@ class Committee(Network):
     def shapes(self) -> dict[str, tuple[int, ...]]:  # noqa: D102
         return {"weight1": (self.units, self.inputs)} | ({"bias1": (self.units,)} if self.bias else {})
 
-    def __call__(self, parameters: dict[str, Tensor], inputs: Tensor, layers: Layers = None, masks: None = None) -> Answer:
+    def __call__(self, parameters: dict[str, Tensor], inputs: Tensor, layers: Layers = None) -> Answer:
         """Map inputs (..., n, d) to outputs (..., n, 1) and, if layer 0 is asked for, the representation (..., n, units)."""
         z = inputs @ parameters["weight1"].mT
         hidden = self._sigma()(z + parameters["bias1"].unsqueeze(-2) if self.bias else z)

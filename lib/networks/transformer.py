@@ -103,7 +103,7 @@ class Transformer(Network):
         bound = np.sqrt(6 / sum(shape)) if name == "attention" else fan_in**-0.5
         return rng.uniform(-bound, bound, size=shape)
 
-    def __call__(self, parameters: dict[str, Tensor], inputs: Tensor, layers: Layers = None, masks: None = None) -> Answer:
+    def __call__(self, parameters: dict[str, Tensor], inputs: Tensor, layers: Layers = None) -> Answer:
         """Map strings (members, n, length) or (n, length) to outputs (members, n, tokens) and, for layer 0, h (members, n, w).
 
         Parameters have a member axis.

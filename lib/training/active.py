@@ -4,15 +4,17 @@ Members that have stopped or diverged are dropped from the stack, so that they c
 get all members at each record, the dropped ones as they were last seen.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from lib.networks import Network
+from lib.networks import Network, Observe
 from lib.training import descent
 from lib.training.descent import Data
+from lib.training.losses import Loss
 
 Stack = descent.Stack  # or that of another path, which has the same methods
 
@@ -27,23 +29,48 @@ class Seen(NamedTuple):
 
 
 class ActiveSet:
-    """A stack, and which of the members that it began with are active."""
+    """A stack, which of the members that it began with are active, and what is read off all of them.
 
-    def __init__(self, stack: Stack, network: Network, test: Data | None) -> None:
+    Measured are `measures` by name on the targets of `data` and `test`, and the observables of `observe`.
+    """
+
+    def __init__(
+        self,
+        stack: Stack,
+        network: Network,
+        data: Data,
+        test: Data | None,
+        measures: Mapping[str, Loss],
+        observe: Observe | None,
+    ) -> None:
         self.stack = stack
         self.network = network
-        self.test = test
+        self.data = data
+        self.test = self.tested = test  # of all members, and of those inside
+        self.measures = measures
+        self.observe = observe
         self.active = np.ones(stack.members, bool)
         self.inside = np.arange(stack.members)  # the member in each row of the stack
         self.last: Seen | None = None
 
+    def measure(self, layers: tuple[int, ...]) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
+        """Return losses, metrics and observables of all members by name, with their further dimensions."""
+        seen = self._look(layers)
+        found = {name: ((), measure(seen.outputs, self.data.targets)) for name, measure in self.measures.items()}
+        if self.test is not None:
+            for name, measure in self.measures.items():
+                found[f"test_{name}"] = (), measure(seen.answers, self.test.targets)
+        if self.observe:
+            found |= self.observe(seen.parameters, seen.outputs, seen.hidden)
+        return {name: (dims, value.detach().cpu().numpy().copy()) for name, (dims, value) in found.items()}
+
     @torch.no_grad()
-    def look(self, layers: tuple[int, ...]) -> Seen:
+    def _look(self, layers: tuple[int, ...]) -> Seen:
         """Return what is seen of all members: of those that were dropped, what was last seen."""
         parameters, outputs, hidden = self.stack.look(layers)
         answers = None
-        if self.test is not None:
-            answers, _ = descent.call(self.network, parameters, self.test, ())
+        if self.tested is not None:
+            answers, _ = descent.call(self.network, parameters, self.tested, ())
         seen = Seen(parameters, outputs, hidden, answers)
         if not self.active.all():
             rows = np.flatnonzero(self.active[self.inside])  # without those that stay for the arithmetic only
@@ -60,7 +87,7 @@ class ActiveSet:
             self.inside = self.inside[rows]
             rows = torch.from_numpy(rows).to(self.last.outputs.device)
             self.stack.keep(rows)
-            self.test = self.test and self.test.part(rows)
+            self.tested = self.tested and self.tested.part(rows)
         self.active = active
 
 

@@ -12,7 +12,6 @@ the others stay what they were, bitwise on a CPU but for Adam, which rounds the 
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from os import cpu_count
 from threading import Event
@@ -28,7 +27,7 @@ from lib.networks import Dense, Network, Observe
 from lib.networks.base import check_parameters
 from lib.progress import bar as progress_bar
 from lib.training import arguments, descent
-from lib.training.active import ActiveSet, Seen, Stack
+from lib.training.active import ActiveSet, Stack
 from lib.training.arguments import Rates
 from lib.training.descent import Data, Draw, Method, Schedule
 from lib.training.losses import Loss, half_squared_error
@@ -147,13 +146,12 @@ def train(
         below = seen["loss"] < stop_below
         return below if stop_when is None else below | arguments.asked_to_stop(stop_when, seen)
 
-    sets, views = [], []
+    measures = {"loss": loss, **(metrics or {})}
+    sets = []
     start = 0
     for stack in _stacks(network, parameters, data, rates, method, decays):
         own = slice(start, start + stack.members)
-        view = _View(data.part(own), tests and tests.part(own), {"loss": loss, **(metrics or {})}, observe)
-        sets.append(ActiveSet(stack, network, view.test))
-        views.append(view)
+        sets.append(ActiveSet(stack, network, data.part(own), tests and tests.part(own), measures, observe))
         start = own.stop
     bar = progress_bar(members * int(record[-1]), "training", "step", show=progress)
     threads = min(len(sets), cpu_count() or 1)
@@ -161,16 +159,14 @@ def train(
     pace = _Pace(bar)
     with bar, ThreadPoolExecutor(threads, initializer=torch.set_flush_denormal, initargs=(True,)) as pool:
         try:
-            runs = list(pool.map(lambda *pair: _run(*pair, record.astype(int), layers, stops, pace), sets, views))
+            runs = list(pool.map(lambda members: _run(members, record.astype(int), layers, stops, pace), sets))
         except BaseException:  # also Ctrl-C
             pace.stop.set()
             raise
     return xr.concat(runs, "member").assign_coords(member=np.arange(members))
 
 
-def _run(
-    members: ActiveSet, view: "_View", record: np.ndarray, layers: tuple[int, ...], stops: StopWhen, pace: "_Pace"
-) -> xr.Dataset:
+def _run(members: ActiveSet, record: np.ndarray, layers: tuple[int, ...], stops: StopWhen, pace: "_Pace") -> xr.Dataset:
     """Train a stack from record to record and collect what is seen."""
     stopped = np.full(len(members.active), -1)
     diverged = stopped.copy()
@@ -181,8 +177,7 @@ def _run(
         if members.active.any():
             inside = members.stack.members
             pace.advance(members.stack, step - done)
-            frame = view.observe(members.look(layers))
-            frame = {name: (dims, value.detach().cpu().numpy().copy()) for name, (dims, value) in frame.items()}
+            frame = members.measure(layers)
             values = {name: value for name, (_, value) in frame.items()}
             diverged[members.active & ~np.isfinite(values["loss"])] = step
             stopped[members.active & stops(values)] = step
@@ -201,42 +196,24 @@ class _Pace:
     """Lets stacks advance in chunks of about half a second, so that `stop` ends them all soon; chunks change no number."""
 
     def __init__(self, bar: Any) -> None:
-        self.bar, self.stop, self.chunk = bar, Event(), 1
+        self.bar = bar
+        self.stop = Event()
+        self.chunk = 1
 
     def advance(self, stack: Stack, steps: int) -> None:
         """Take some steps, or raise CancelledError when it is time to stop."""
         while True:  # once at least: a compiled stack is looked at only after it was asked to advance
             if self.stop.is_set():
                 raise CancelledError
-            start, part = time.perf_counter(), min(self.chunk, steps)
+            part = min(self.chunk, steps)
+            start = time.perf_counter()
             stack.advance(part)
+            spent = time.perf_counter() - start
             self.bar.update(stack.members * part)
-            spent, steps = time.perf_counter() - start, steps - part
-            if spent > 0.5:
-                self.chunk = max(1, part // 2)
-            elif part == self.chunk and spent < 0.25:
-                self.chunk *= 2
+            self.chunk = max(1, int(part * 0.5 / spent))
+            steps -= part
             if not steps:
                 return
-
-
-@dataclass(frozen=True)
-class _View:
-    """What is read off all members."""
-
-    data: Data
-    test: Data | None
-    measures: Mapping[str, Loss]  # the loss and the metrics
-    observer: Observe | None
-
-    def observe(self, seen: Seen) -> dict:
-        frame = {name: ((), measure(seen.outputs, self.data.targets)) for name, measure in self.measures.items()}
-        if self.test is not None:
-            for name, measure in self.measures.items():
-                frame[f"test_{name}"] = (), measure(seen.answers, self.test.targets)
-        if self.observer:
-            frame |= self.observer(seen.parameters, seen.outputs, seen.hidden)
-        return frame
 
 
 def _stacks(
@@ -255,9 +232,7 @@ def _stacks(
 
         for path, most in ((fused, MOST_FUSED_POINTS), (two_layer, np.inf)):
             if path.fits(network) and data.points <= most:
-                return [
-                    path.Stack(network, _member(parameters, m), *data.member(m), _member(rates, m)) for m in range(len(like))
-                ]
+                return [path.Stack(network, _member(parameters, m), *data.member(m), _member(rates, m)) for m in range(len(like))]
     return [descent.Stack(network, parameters, data, rates, method, decays)]
 
 

@@ -7,7 +7,6 @@ a tile of points through both before it turns to the next one.
 from collections.abc import Mapping
 
 import numpy as np
-import torch
 from numba import njit
 from torch import Tensor
 
