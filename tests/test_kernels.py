@@ -230,26 +230,3 @@ def test_the_single_neurons_distances(delta):
     turned = kernel_distance(neuron.preconditioner(beta[0], delta), neuron.preconditioner(beta, delta))
     np.testing.assert_allclose(turned[2], (kappa - a2) ** 2 / (kappa**2 + a2**2), rtol=1e-12)
     assert turned[0] < 1e-15 < turned[1] < turned[2]
-
-
-EYE, ONES = np.eye(2), np.ones(2)
-NETWORK = TwoLayers(3, 2)
-PARAMETERS = {"weight1": torch.ones(4, 3, 2), "weight2": torch.ones(4, 1, 3)}
-
-
-@pytest.mark.parametrize(
-    "call, message",
-    [
-        (lambda: kernel_distance(EYE, np.ones((1, 1))), r"k0 is \(2, 2\) and kt is \(1, 1\): want .* same points"),
-        (lambda: kernel_distance(np.zeros((2, 2)), EYE), "k0 is zero, so it has no direction"),
-        (lambda: kernel_distance(EYE, np.stack([EYE, 0 * EYE])), "kt is zero"),
-        (lambda: ntk(NETWORK, PARAMETERS, ONES), r"inputs \(2,\) do not fit: want \(n, ...\) with 2 axes, or \(4, n, ...\)"),
-        (lambda: ntk(NETWORK, PARAMETERS | {"weight2": torch.ones(3, 1, 3)}, EYE), "one and the same member axis"),
-        (lambda: ntk(NETWORK, {"weight1": torch.ones(())}, EYE), "member axis"),
-        (lambda: two_layer_ntk(EYE, np.ones(3), EYE), r"w \(2, 2\), a \(3,\) and inputs \(2, 2\) do not fit"),
-        (lambda: two_layer_ntk(EYE, ONES, np.ones((2, 3))), "do not fit"),
-    ],
-)
-def test_bad_input_gets_one_clear_error(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

@@ -12,7 +12,7 @@ from observing import everything
 from reference import assert_plain
 from torch.nn import functional
 
-from lib.networks import ACTIVATIONS, Committee, Convolutional, Dense, Transformer
+from lib.networks import ACTIVATIONS, Committee, Convolutional, Dense
 from lib.training import cross_entropy, half_squared_error, log_steps, loop, train
 from lib.training.schedules import cosine, piecewise, warm_up
 
@@ -310,60 +310,6 @@ def test_a_gpu_agrees_with_the_cpu_to_rounding(name):
         runs.append(train(network, parameters, inputs, targets, **settings))
     for key in runs[0].data_vars:
         np.testing.assert_allclose(runs[0][key], runs[1][key], rtol=1e-9, atol=1e-12)
-
-
-# --- bad input -------------------------------------------------------------------------------------------------------------
-
-NETWORK = Dense((3, 4, 2))
-GOOD = {
-    "parameters": NETWORK.initialize(0, 2),
-    "inputs": np.ones((5, 3)),
-    "targets": np.ones((5, 2)),
-    "learning_rate": 0.1,
-    "steps": 10,
-}
-RATE = "want one number, or one for each of 2 members"
-RECORD = "record must be whole steps that ascend, from 0 to 10 at most"
-NAMES = "weight1, bias1, weight2, bias2"
-
-
-@pytest.mark.parametrize(
-    "change, message",
-    [
-        ({"learning_rate": [0.1] * 3}, RATE),
-        ({"learning_rate": {"weight1": 0.1}}, f"must name each of the parameters {NAMES}"),
-        ({"learning_rate": [0.1, -1]}, "learning_rate must be positive, not -1"),
-        ({"record": [0, 11]}, f"{RECORD}: there is nothing beyond the run"),
-        ({"record": [0, 3, 3]}, RECORD),
-        ({"batch_size": 6}, "batch_size is 6: want an integer of at least 1 and at most 5"),
-        ({"momentum": 0.5, "optimizer": "adam"}, "with sgd only"),
-        ({"seed": [1, 2, 3]}, r"seed is \[1, 2, 3\]: want one number, or one for each of 2 members"),
-        ({"optimizer": "adam", "betas": (0.9, 1.0)}, r"betas are \(0.9, 1.0\): want two numbers in \[0, 1\)"),
-        ({"weight_decay": -1.0}, "weight_decay must not be negative"),
-        ({"schedule": lambda step: -1}, "schedule gives -1.0 at update 0: want a number of at least 0"),
-        ({"test": (np.ones((4, 3)), np.ones((5, 2)))}, r"test inputs \(4, 3\) and targets \(5, 2\): want as many"),
-        ({"layers": 1}, "layer 1: hidden layers are numbered 0 to 0"),
-        ({"inputs": np.ones((3, 5, 3)), "targets": np.ones((3, 5, 2))}, r"inputs have shape \(3, 5, 3\): want .*\(2, n, 3\)"),
-        ({"inputs": np.ones((5, 2))}, r"inputs have shape \(5, 2\): want \(n, 3\)"),
-        ({"targets": np.ones((5, 1))}, r"targets are \(5, 1\) for each member: want \(5, 2\), points and outputs"),
-        ({"targets": np.zeros(5), "loss": cross_entropy}, r"want \(5,\) labels, whole numbers from 0 to 1"),
-        ({"stop_when": lambda seen: seen["loss"]}, "stop_when gives float32 .*: want a mask"),
-        ({"batch_size": 2, "draw": max}, "batch_size and draw: want one of them"),
-        ({"parameters": GOOD["parameters"] | {"bias2": torch.zeros(2, 3)}}, r"parameters\['bias2'\] has shape \(2, 3\)"),
-        ({"parameters": {k: v for k, v in GOOD["parameters"].items() if k != "bias1"}}, r"parameters\['bias1'\] has shape None"),
-    ],
-    ids=lambda value: str(value).split(" at 0x")[0],
-)
-def test_bad_input_gets_one_clear_error(change, message):
-    with pytest.raises(ValueError, match=message):
-        train(NETWORK, **(GOOD | change))
-
-
-@pytest.mark.parametrize("tokens", [[[0, 4]], [[0.0, 1.0]]])
-def test_tokens_that_do_not_exist_are_refused(tokens):
-    network = Transformer(4, 2, 4, 2)
-    with pytest.raises(ValueError, match="inputs are tokens: want whole numbers from 0 to 3"):
-        train(network, network.initialize(), np.array(tokens), np.array([0]), loss=cross_entropy, learning_rate=0.1, steps=1)
 
 
 @pytest.mark.parametrize(
