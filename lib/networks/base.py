@@ -28,6 +28,8 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "erf": lambda z: torch.erf(z * 0.5**0.5),  # of z/√2
 }
 
+Shape = tuple[int, ...]
+Parameters = dict[str, Tensor]  # by name, of one member or (members, ...)
 Layers = tuple[int, ...] | None  # hidden layers, counted from 0; None means all
 Answer = tuple[Tensor, list[Tensor]]  # outputs, and the representations after the hidden layers asked for
 
@@ -42,7 +44,7 @@ class Layer(NamedTuple):
 
 
 # What is read off networks: (parameters, outputs, hidden) to observables by name, with their dimensions beyond the member's.
-Observe = Callable[[dict[str, Tensor], Tensor, list[Tensor]], dict[str, tuple[tuple[str, ...], Tensor]]]
+Observe = Callable[[Parameters, Tensor, list[Tensor]], dict[str, tuple[tuple[str, ...], Tensor]]]
 
 
 def check_device(name: str, value: str) -> str:
@@ -63,7 +65,7 @@ def check_tensor(name: str, value: Tensor, ndim: int) -> Tensor:
     return value
 
 
-def check_parameters(name: str, value: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+def check_parameters(name: str, value: Parameters) -> Parameters:
     """Return tensors by name, one at least."""
     for key, part in kind(name, value, Mapping).items():
         kind(f"{name}[{key!r}]", part, Tensor)
@@ -97,20 +99,20 @@ class Network:
     broadcasts: ClassVar[bool] = False  # whether a call takes parameters and inputs of many members at once
     by_layer: ClassVar[bool] = False  # whether a call can note the layers that the inputs pass, in a list `passed`
 
-    def shapes(self) -> dict[str, tuple[int, ...]]:
+    def shapes(self) -> dict[str, Shape]:
         """Return the shape of each parameter of one member, by name; biases are vectors, weights start with (out, in)."""
         raise NotImplementedError
 
     @property
-    def point(self) -> tuple[int, ...]:
+    def point(self) -> Shape:
         """The shape of one input; by default the first layer's fan-in."""
         return (self.shapes()["weight1"][1],)
 
-    def variance(self, shape: tuple[int, ...]) -> float:
+    def variance(self, shape: Shape) -> float:
         """Return the variance with which weights of this shape are drawn: Xavier's, 2 / (fan in + fan out)."""
         return 2 / ((shape[0] + shape[1]) * int(np.prod(shape[2:])))
 
-    def layers(self, layers: int | tuple[int, ...] | None) -> tuple[int, ...]:
+    def layers(self, layers: int | Layers) -> tuple[int, ...]:
         """Return the hidden layers asked for, counted from 0; None means all."""
         asked = range(self.depth) if layers is None else np.atleast_1d(layers).tolist()
         wrong = [layer for layer in asked if layer not in range(self.depth)]
@@ -126,7 +128,7 @@ class Network:
         gain: float | np.ndarray = 1.0,
         dtype: torch.dtype = torch.float32,
         device: str = "cpu",
-    ) -> dict[str, Tensor]:
+    ) -> Parameters:
         """Draw weights from normal distributions, with gain times the standard deviation that `variance` gives; biases are zero.
 
         Parameters

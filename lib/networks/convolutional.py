@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import batch_norm, conv1d, conv2d, linear, max_pool2d
 
 from lib.checks import one_of, sizes
-from lib.networks.base import ACTIVATIONS, Answer, Layer, Layers, Network, note
+from lib.networks.base import ACTIVATIONS, Answer, Layer, Layers, Network, Parameters, Shape, note
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class LeNet(Network):
     """
 
     by_layer: ClassVar[bool] = True
-    point: ClassVar[tuple[int, ...]] = (1, 28, 28)
+    point: ClassVar[Shape] = (1, 28, 28)
     depth: ClassVar[int] = 4
 
     outputs: int = 10
@@ -32,19 +32,19 @@ class LeNet(Network):
     def __post_init__(self) -> None:
         sizes(outputs=self.outputs)
 
-    def shapes(self) -> dict[str, tuple[int, ...]]:  # noqa: D102
+    def shapes(self) -> dict[str, Shape]:  # noqa: D102
         weights = (6, 1, 5, 5), (16, 6, 5, 5), (120, 400), (84, 120), (self.outputs, 84)
         shapes = {}
         for i, shape in enumerate(weights, start=1):
             shapes |= {f"weight{i}": shape, f"bias{i}": shape[:1]}
         return shapes
 
-    def variance(self, shape: tuple[int, ...]) -> float:  # noqa: D102
+    def variance(self, shape: Shape) -> float:  # noqa: D102
         return 2 / prod(shape[1:])
 
     def __call__(
         self,
-        parameters: dict[str, Tensor],
+        parameters: Parameters,
         inputs: Tensor,
         layers: Layers = None,
         passed: list[Layer] | None = None,
@@ -93,7 +93,7 @@ class SmallResNet(Network):
 
     channels: int = 64
     kernel: int = 15
-    point: tuple[int, ...] = (3, 32, 32)
+    point: Shape = (3, 32, 32)
     outputs: int = 10
     doublings: int = 3
 
@@ -116,17 +116,17 @@ class SmallResNet(Network):
             widths += [2 * widths[-1]] * (1 if i % 2 else 3)
         return widths
 
-    def shapes(self) -> dict[str, tuple[int, ...]]:  # noqa: D102
+    def shapes(self) -> dict[str, Shape]:  # noqa: D102
         widths, shapes = [self.point[0], *self._widths()], {}
         for i, (into, out) in enumerate(pairwise(widths), start=1):
             side = self.kernel if i == 1 else 3
             shapes |= {f"weight{i}": (out, into, side, side), f"gain{i}": (out,), f"bias{i}": (out,)}
         return shapes | {"readout": (self.outputs, widths[-1])}
 
-    def variance(self, shape: tuple[int, ...]) -> float:  # noqa: D102
+    def variance(self, shape: Shape) -> float:  # noqa: D102
         return 1 / (3 * prod(shape[1:]))
 
-    def __call__(self, parameters: dict[str, Tensor], inputs: Tensor, layers: Layers = None) -> Answer:
+    def __call__(self, parameters: Parameters, inputs: Tensor, layers: Layers = None) -> Answer:
         """Map images (n, *point) to outputs (n, c) and the activations (n, units) of the blocks `layers`."""
         hidden = []
 
@@ -182,7 +182,7 @@ class Convolutional(Network):
     def depth(self) -> int:  # noqa: D102
         return self.convolutions + 1
 
-    def shapes(self) -> dict[str, tuple[int, ...]]:  # noqa: D102
+    def shapes(self) -> dict[str, Shape]:  # noqa: D102
         shapes = {"weight1": (self.units, self.inputs), "bias1": (self.units,)}
         for i in range(2, self.convolutions + 2):
             into = 1 if i == 2 else self.channels
@@ -191,7 +191,7 @@ class Convolutional(Network):
         left = self.units - self.convolutions * (self.kernel - 1)
         return shapes | {f"weight{i + 1}": (self.outputs, left), f"bias{i + 1}": (self.outputs,)}
 
-    def __call__(self, parameters: dict[str, Tensor], inputs: Tensor, layers: Layers = None) -> Answer:
+    def __call__(self, parameters: Parameters, inputs: Tensor, layers: Layers = None) -> Answer:
         """Map inputs (n, d) to outputs (n, c) and the representations (n, channels · length) after the hidden `layers`."""
         sigma, last = self._sigma(), self.convolutions + 2
         h = sigma(linear(inputs, parameters["weight1"], parameters["bias1"]))

@@ -7,7 +7,7 @@ import numpy as np
 from torch import Tensor
 
 from lib.checks import kind, number, one_of, sizes
-from lib.networks.base import ACTIVATIONS, Answer, Layer, Layers, Network, note
+from lib.networks.base import ACTIVATIONS, Answer, Layer, Layers, Network, Parameters, Shape, note
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Dense(Network):
     def outputs(self) -> int:  # noqa: D102
         return self.widths[-1]
 
-    def shapes(self) -> dict[str, tuple[int, ...]]:  # noqa: D102
+    def shapes(self) -> dict[str, Shape]:  # noqa: D102
         shapes = {}
         for i, (out, into) in enumerate(zip(self.widths[1:], self.widths[:-1], strict=True), start=1):
             shapes[f"weight{i}"] = (out, into)
@@ -67,7 +67,7 @@ class Dense(Network):
 
     def __call__(
         self,
-        parameters: dict[str, Tensor],
+        parameters: Parameters,
         inputs: Tensor,
         layers: Layers = None,
         masks: Tensor | None = None,
@@ -115,10 +115,10 @@ class Committee(Network):
         sizes(inputs=self.inputs, units=self.units)
         one_of("activation", self.activation, ACTIVATIONS)
 
-    def shapes(self) -> dict[str, tuple[int, ...]]:  # noqa: D102
+    def shapes(self) -> dict[str, Shape]:  # noqa: D102
         return {"weight1": (self.units, self.inputs)} | ({"bias1": (self.units,)} if self.bias else {})
 
-    def __call__(self, parameters: dict[str, Tensor], inputs: Tensor, layers: Layers = None) -> Answer:
+    def __call__(self, parameters: Parameters, inputs: Tensor, layers: Layers = None) -> Answer:
         """Map inputs (..., n, d) to outputs (..., n, 1) and, if layer 0 is asked for, the representation (..., n, units)."""
         z = inputs @ parameters["weight1"].mT
         hidden = self._sigma()(z + parameters["bias1"].unsqueeze(-2) if self.bias else z)

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from lib.networks import Network, Observe
+from lib.networks.base import Layers, Parameters
 from lib.training import descent
 from lib.training.descent import Data
 from lib.training.losses import Loss
@@ -22,7 +23,7 @@ Stack = descent.Stack  # or that of another path, which has the same methods
 class Seen(NamedTuple):
     """What a look shows, each with a member axis."""
 
-    parameters: dict[str, Tensor]
+    parameters: Parameters
     outputs: Tensor
     hidden: list[Tensor]
     answers: Tensor | None  # outputs at the test points
@@ -53,7 +54,7 @@ class ActiveSet:
         self.inside = np.arange(stack.members)  # the member in each row of the stack
         self.last: Seen | None = None
 
-    def measure(self, layers: tuple[int, ...]) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
+    def measure(self, layers: Layers) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
         """Return losses, metrics and observables of all members by name, with their further dimensions."""
         seen = self._look(layers)
         found = {name: ((), measure(seen.outputs, self.data.targets)) for name, measure in self.measures.items()}
@@ -65,7 +66,7 @@ class ActiveSet:
         return {name: (dims, value.detach().cpu().numpy().copy()) for name, (dims, value) in found.items()}
 
     @torch.no_grad()
-    def _look(self, layers: tuple[int, ...]) -> Seen:
+    def _look(self, layers: Layers) -> Seen:
         """Return what is seen of all members: of those that were dropped, what was last seen."""
         parameters, outputs, hidden = self.stack.look(layers)
         answers = None

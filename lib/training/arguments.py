@@ -8,13 +8,14 @@ from torch import Tensor
 
 from lib.checks import Check
 from lib.networks import Network
+from lib.networks.base import Parameters
 from lib.training.descent import Data
 from lib.training.losses import Loss, cross_entropy, half_squared_error
 
 Rates = float | Sequence[float] | Mapping[str, float | Sequence[float]]  # for all, for each member, or these for each parameter
 
 
-def count_members(network: Network, parameters: Mapping[str, Tensor]) -> int:
+def count_members(network: Network, parameters: Parameters) -> int:
     """Return the number of members, or raise unless the parameters are the network's."""
     first = next(iter(network.shapes()))
     members = len(parameters[first]) if first in parameters else 0

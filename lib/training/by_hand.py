@@ -3,12 +3,13 @@
 The same numbers as automatic differentiation, to rounding, without its fresh arrays and its many small calls.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
 from lib.networks import Committee, Dense, Network
+from lib.networks.base import Parameters, Shape
 from lib.training.losses import SLOPES, Loss
 
 _aten = torch.ops.aten
@@ -41,7 +42,7 @@ class Gradients:
         self.differentiate = self._dense if isinstance(network, Dense) else self._committee
 
     @torch.no_grad()
-    def __call__(self, parameters: Mapping[str, Tensor], inputs: Tensor, targets: Tensor, out: Mapping[str, Tensor]) -> None:
+    def __call__(self, parameters: Parameters, inputs: Tensor, targets: Tensor, out: Parameters) -> None:
         """Write the gradients of the parameters (members, ...) to `out`, by name; points are of (members or 1, n)."""
         like = next(iter(parameters.values()))
         if len(like) == 1 and like.dtype == torch.float64:  # gets a twin, as in `descent.call`
@@ -53,13 +54,13 @@ class Gradients:
         else:
             self.differentiate(parameters, inputs, targets, out)
 
-    def _array(self, name: str, shape: tuple[int, ...], like: Tensor) -> Tensor:
+    def _array(self, name: str, shape: Shape, like: Tensor) -> Tensor:
         """Return an array that is made once, with anything in it."""
         if (name, shape) not in self.arrays:
             self.arrays[name, shape] = like.new_empty(shape)
         return self.arrays[name, shape]
 
-    def _committee(self, parameters: Mapping[str, Tensor], inputs: Tensor, targets: Tensor, out: Mapping[str, Tensor]) -> None:
+    def _committee(self, parameters: Parameters, inputs: Tensor, targets: Tensor, out: Parameters) -> None:
         """Multiply the inputs by the errors, which all units share, then the units' slopes, 1 or 0, by both."""
         from lib.training import compiled  # numba is not needed elsewhere
 
@@ -73,7 +74,7 @@ class Gradients:
         if self.network.bias:
             torch.bmm(slopes.mT, errors, out=out["bias1"].unsqueeze(-1))
 
-    def _dense(self, parameters: Mapping[str, Tensor], inputs: Tensor, targets: Tensor, out: Mapping[str, Tensor]) -> None:
+    def _dense(self, parameters: Parameters, inputs: Tensor, targets: Tensor, out: Parameters) -> None:
         members, layers = len(parameters["weight1"]), sum(name.startswith("weight") for name in parameters)
         inputs, targets = (values.expand(members, *values.shape[1:]) for values in (inputs, targets))
         hidden = [inputs]
@@ -90,7 +91,7 @@ class Gradients:
                 torch.bmm(errors, parameters[f"weight{i}"], out=back)
                 errors = self.backward(back, hidden[i - 1], hidden[i - 1])  # in place of what is no longer needed
 
-    def _affine(self, i: int, h: Tensor, parameters: Mapping[str, Tensor], turned: bool) -> Tensor:
+    def _affine(self, i: int, h: Tensor, parameters: Parameters, turned: bool) -> Tensor:
         """Return W h + b (members, n, out) of the i-th layer; `turned` in memory, each output's points together."""
         w, (members, points, _) = parameters[f"weight{i}"], h.shape
         shape = (members, w.shape[1], points) if turned else (members, points, w.shape[1])

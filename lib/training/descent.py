@@ -12,7 +12,7 @@ from torch import Tensor
 
 from lib.checks import generator, number, numbers, one_of, whole
 from lib.networks import Network
-from lib.networks.base import Answer
+from lib.networks.base import Answer, Layers, Parameters
 from lib.training import by_hand
 from lib.training.losses import Loss, half_squared_error
 from lib.training.update import Update
@@ -109,7 +109,7 @@ class Stack:
     def __init__(
         self,
         network: Network,
-        parameters: Mapping[str, Tensor],
+        parameters: Parameters,
         data: Data,
         rates: Mapping[str, np.ndarray],
         method: Method,
@@ -130,7 +130,7 @@ class Stack:
         self.least = 2 if network.broadcasts and on_cpu else 1
 
     @property
-    def parameters(self) -> dict[str, Tensor]:
+    def parameters(self) -> Parameters:
         """By name, (members, ...)."""
         return self.update.parameters
 
@@ -183,7 +183,7 @@ class Stack:
         return [np.random.default_rng((*self.method.key(m), *key)) for m in self.places.tolist()]
 
     @torch.no_grad()
-    def look(self, layers: tuple[int, ...]) -> tuple[dict[str, Tensor], Tensor, list[Tensor]]:
+    def look(self, layers: Layers) -> tuple[Parameters, Tensor, list[Tensor]]:
         """Return the parameters, the outputs and the representations asked for, all with a member axis."""
         outputs, hidden = call(self.network, self.parameters, self.data, layers)
         return self.parameters, outputs, hidden
@@ -214,9 +214,7 @@ def _stacked(values: Sequence[np.ndarray], like: Tensor) -> Tensor:
     return torch.from_numpy(np.stack(values)).to(like)
 
 
-def call(
-    network: Network, parameters: dict[str, Tensor], data: Data, layers: tuple[int, ...], masks: Tensor | None = None
-) -> Answer:
+def call(network: Network, parameters: Parameters, data: Data, layers: Layers, masks: Tensor | None = None) -> Answer:
     """Return the outputs and the representations of all members."""
     like = next(iter(parameters.values()))
     members = len(like)

@@ -11,6 +11,7 @@ from numba import njit
 from torch import Tensor
 
 from lib.networks import Dense
+from lib.networks.base import Layers, Parameters
 
 _REORDER = {"reassoc", "contract", "nsz", "arcp"}  # sums may be reordered; NaN and infinity keep their meaning
 ROWS = 16  # of a weight matrix that stay in the nearest cache while all points pass; a multiple of four
@@ -28,9 +29,7 @@ class Stack:
 
     members = 1  # it leaves with its stack
 
-    def __init__(
-        self, network: Dense, parameters: dict[str, Tensor], inputs: Tensor, targets: Tensor, rates: dict[str, float]
-    ) -> None:
+    def __init__(self, network: Dense, parameters: Parameters, inputs: Tensor, targets: Tensor, rates: dict[str, float]) -> None:
         layers = range(1, network.depth + 2)
         dtype = parameters["weight1"].numpy().dtype
         padded = len(inputs) + len(inputs) % 2  # points go in pairs: an odd one takes a partner without error
@@ -54,7 +53,7 @@ class Stack:
         form = self.starts, self.widths, _KINDS[self.network.activation], self.network.skip
         _descend(*state, *form, self.targets, self.rates, steps)
 
-    def look(self, layers: tuple[int, ...]) -> tuple[dict[str, Tensor], Tensor, list[Tensor]]:
+    def look(self, layers: Layers) -> tuple[Parameters, Tensor, list[Tensor]]:
         """Return the parameters, the outputs and the representations asked for, each with a member axis of one."""
         shown = self.network.depth + 1, *(layer + 1 for layer in layers)
         outputs, *hidden = (torch.from_numpy(self.hidden[i, : self.points, : self.widths[i]])[None] for i in shown)

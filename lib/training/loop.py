@@ -24,7 +24,7 @@ from torch import Tensor
 
 from lib.checks import instance, limit, non_negatives, optional, positives, size, takes, vector, whole
 from lib.networks import Dense, Network, Observe
-from lib.networks.base import check_parameters
+from lib.networks.base import Layers, Parameters, check_parameters
 from lib.progress import bar as progress_bar
 from lib.training import arguments, descent
 from lib.training.active import ActiveSet, Stack
@@ -63,7 +63,7 @@ function = optional(instance(Callable))
 )
 def train(
     network: Network,
-    parameters: Mapping[str, Tensor],
+    parameters: Parameters,
     inputs: Tensor | np.ndarray,
     targets: Tensor | np.ndarray,
     *,
@@ -166,7 +166,7 @@ def train(
     return xr.concat(runs, "member").assign_coords(member=np.arange(members))
 
 
-def _run(members: ActiveSet, record: np.ndarray, layers: tuple[int, ...], stops: StopWhen, pace: "_Pace") -> xr.Dataset:
+def _run(members: ActiveSet, record: np.ndarray, layers: Layers, stops: StopWhen, pace: "_Pace") -> xr.Dataset:
     """Train a stack from record to record and collect what is seen."""
     stopped = np.full(len(members.active), -1)
     diverged = stopped.copy()
@@ -218,7 +218,7 @@ class _Pace:
 
 def _stacks(
     network: Network,
-    parameters: Mapping[str, Tensor],
+    parameters: Parameters,
     data: Data,
     rates: Mapping[str, np.ndarray],
     method: Method,

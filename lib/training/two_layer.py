@@ -11,6 +11,7 @@ from numba import njit
 from torch import Tensor
 
 from lib.networks import Dense
+from lib.networks.base import Layers, Parameters
 
 TILE = 2**19  # multiplications in a product
 
@@ -29,7 +30,7 @@ class Stack:
     def __init__(
         self,
         network: Dense,
-        parameters: Mapping[str, Tensor],
+        parameters: Parameters,
         inputs: Tensor,
         targets: Tensor,
         rates: Mapping[str, float],
@@ -45,7 +46,7 @@ class Stack:
         """Take some steps."""
         _descend(self.w.numpy(), self.a[0].numpy(), self.inputs.numpy(), self.targets, *self.rates, steps)
 
-    def look(self, layers: tuple[int, ...]) -> tuple[dict[str, Tensor], Tensor, list[Tensor]]:
+    def look(self, layers: Layers) -> tuple[Parameters, Tensor, list[Tensor]]:
         """Return the parameters, the outputs and the representations asked for, each with a member axis of one."""
         hidden = (self.w @ self.inputs.mT).relu()  # (h, n)
         parameters = {"weight1": self.w[None], "weight2": self.a[None]}

@@ -9,11 +9,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from lib.networks.base import Parameters
+
 
 class Block:
     """Tensors that lie one after the other in one buffer, `flat`; `parts` are its views, by name."""
 
-    def __init__(self, values: Mapping[str, Tensor]) -> None:
+    def __init__(self, values: Parameters) -> None:
         self.flat = torch.cat([value.flatten() for value in values.values()])
         parts = self.flat.split([value.numel() for value in values.values()])
         self.parts = {name: part.view(value.shape) for (name, value), part in zip(values.items(), parts, strict=True)}
@@ -26,9 +28,7 @@ class Block:
 class Update:
     """The state of an optimizer: the parameters (members, ...), copied, and their rates and decays (members,), all by name."""
 
-    def __init__(
-        self, parameters: Mapping[str, Tensor], rates: Mapping[str, np.ndarray], decays: Mapping | None, method: object
-    ) -> None:
+    def __init__(self, parameters: Parameters, rates: Mapping[str, np.ndarray], decays: Mapping | None, method: object) -> None:
         self.method = method
         zeros = {name: torch.zeros_like(value) for name, value in parameters.items()}
         self.blocks = {"weights": Block(parameters), "gradients": Block(zeros), "rates": _spread(rates, parameters)}
@@ -40,7 +40,7 @@ class Update:
             self.blocks["second"] = Block(zeros)
 
     @property
-    def parameters(self) -> dict[str, Tensor]:
+    def parameters(self) -> Parameters:
         """The weights by name."""
         return self.blocks["weights"].parts
 
@@ -78,7 +78,7 @@ class Update:
         flat["weights"].sub_(change)
 
 
-def _spread(values: Mapping[str, np.ndarray], parameters: Mapping[str, Tensor]) -> Block:
+def _spread(values: Mapping[str, np.ndarray], parameters: Parameters) -> Block:
     """Return the values (members,) by name, repeated for all entries of the parameters."""
     spread = {}
     for name, value in parameters.items():
