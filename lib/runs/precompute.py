@@ -5,10 +5,10 @@ A finished case is kept at once, as a file of its own under `_build/runs/`. The 
 
 import hashlib
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from contextlib import closing
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import xarray as xr
 
@@ -16,7 +16,7 @@ from lib import files
 from lib.progress import bar, duration
 from lib.provenance import device_name
 from lib.runs.freshness import freshness
-from lib.runs.results import OutdatedResult, flatten, matching, read, save
+from lib.runs.results import OutdatedResult, matching, numbered, read, save
 from lib.runs.run import Run
 from lib.runs.workers import ComputationFailed, compute
 
@@ -27,7 +27,7 @@ def precompute(
     run: Run,
     device: str = "cpu",
     *,
-    client: Any = None,
+    pool: Executor | None = None,
     batch: int | None = None,
     part: tuple[int, int] | None = None,
 ) -> None:
@@ -36,7 +36,7 @@ def precompute(
     Parameters
     ----------
     device : "cpu" or "cuda"
-    client : a Dask client whose workers compute (see `lib.runs.workers.cluster`)
+    pool : what computes (see `lib.runs.workers.processes`); by default this process
     batch : cases in a call; by default one on a CPU, and on a GPU what the run says
     part : (i, n), i from 1: only the i-th, i + n-th, ... of the cases that the result lacks, and leave the result alone, so that
         n machines with a common disk can do this at once
@@ -51,7 +51,7 @@ def precompute(
     known = len(progress.parts)
     todo = progress.collect(progress.missing[part[0] - 1 :: part[1]] if part else progress.missing)
     try:
-        progress.compute(todo, client, batch)
+        progress.compute(todo, pool, batch)
     finally:
         if part is None and len(progress.parts) > known:
             progress.save()
@@ -77,18 +77,18 @@ class Progress:
         same = found if found is None else matching(run, found)
         self.freshness = "" if found is None else str(freshness(found.attrs))
         self.outdated = found is not None and same.sizes != found.sizes
-        if same is not None and same.done.any():
-            self._add(flatten(run, same))
+        if same is not None and same.sizes["case"]:
+            self._add(numbered(run, same))
         done = {*self.parts[0].case.values.tolist()} if self.parts else {}
         self.missing = [case for case in range(len(run.cases)) if case not in done]
 
-    def compute(self, todo: Sequence[int], client: Any = None, batch: int | None = None) -> None:
+    def compute(self, todo: Sequence[int], pool: Executor | None = None, batch: int | None = None) -> None:
         """Compute cases and keep each; those that fail are named in a ComputationFailed at the end."""
         size = batch or (self.run.batch if self.kind == "cuda" else 1)
         calls = [todo[start : start + size] for start in range(0, len(todo), size)]
         tasks = [{**self.run.fixed, **self.run.arguments(call), "device": self.kind} for call in calls]
         total = len(self.run.cases)
-        work, failed = compute(self.run.function, tasks, client), []
+        work, failed = compute(self.run.function, tasks, pool), []
         with bar(total, self.run.name, "case", initial=total - len(todo)) as shown, closing(work):
             for number, found in work:
                 call = calls[number]
