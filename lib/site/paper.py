@@ -76,13 +76,12 @@ def compute(names: Sequence[str], device: str, jobs: int, budget: float | None) 
     if not known:
         return {}
     try:
-        with limit(budget):
-            with processes(jobs if jobs > 1 else None, runs.at, "paper", device) as pool:
+        with limit(budget), processes(jobs if jobs > 1 else None, runs.at, "paper", device) as pool:
+            print(plan(known, device, jobs), flush=True)
+            if any([one.measure() for one in known]):
                 print(plan(known, device, jobs), flush=True)
-                if any([one.measure() for one in known]):
-                    print(plan(known, device, jobs), flush=True)
-                for one in sorted(known, key=Kept.left):
-                    one.compute(pool)
+            for one in sorted(known, key=Kept.left):
+                one.compute(pool)
     except OutOfTime:
         print("time is up; what was finished is kept", flush=True)
     lacking = {}

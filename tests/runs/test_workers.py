@@ -25,7 +25,7 @@ def test_processes_compute_what_one_process_does(root):
 
 def test_a_process_that_dies_leaves_what_is_finished(tmp_path):
     run = small.plane(small.dies_once, mark=str(tmp_path / "mark"))
-    with processes(2) as pool, pytest.raises(ComputationFailed, match="a process died.*finished is kept: start again"):
+    with processes(2) as pool, pytest.raises(ComputationFailed, match=r"a process died.*finished is kept: start again"):
         precompute(run, pool=pool)
     with processes(2) as pool:
         precompute(run, pool=pool)
