@@ -51,8 +51,6 @@ def dies_once(tau, delta, seed, device, mark):
     return wave(tau, delta, seed)
 
 
-
-
 def spoils(seed, device, how):
     """Return something unfit for one of the cases."""
     good = wave(0.1, 1.0, seed)
