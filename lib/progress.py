@@ -2,10 +2,13 @@
 
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
+from threading import RLock
 
 from tqdm import tqdm
+
+tqdm.set_lock(RLock())  # its own is one of all processes, which one that is ended would leave behind
 
 # A log has a line a minute, and none for what takes less.
 LOG = {
@@ -43,7 +46,7 @@ class OutOfTime(KeyboardInterrupt):
 
 
 @contextmanager
-def limit(seconds: float | None) -> Iterator[None]:
+def limit(seconds: float | None) -> Generator[None]:
     """Raise OutOfTime in this context's code when the time, if any was given, is up."""
 
     def ring(*_: object) -> None:

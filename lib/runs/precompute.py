@@ -69,18 +69,14 @@ class Progress:
     def __init__(self, run: Run, device: str, stored: bool = True, folder: str = "runs") -> None:
         self.run, self.kind, self.device, self.folder = run, device, device_name(device), folder
         self.parts: list[xr.Dataset] = []  # each along `case`
-        self.done, self.seconds, self.origin = 0, 0.0, {name: set() for name in ORIGIN}
-        try:
-            found = read(run) if stored else None
-        except OutdatedResult:
-            found = None
-        same = found if found is None else matching(run, found)
-        self.freshness = "" if found is None else str(freshness(found.attrs))
-        self.outdated = found is not None and same.sizes != found.sizes
-        if same is not None and same.sizes["case"]:
-            self._add(numbered(run, same))
-        done = {*self.parts[0].case.values.tolist()} if self.parts else {}
-        self.missing = [case for case in range(len(run.cases)) if case not in done]
+        self.done = 0
+        self.seconds = 0.0
+        self.origin: dict[str, set[str]] = {name: set() for name in ORIGIN}
+        self.freshness = ""
+        self.outdated = False
+        self.missing = list(range(len(run.cases)))
+        if stored:
+            self._add_stored()
 
     def compute(self, todo: Sequence[int], pool: Executor | None = None, batch: int | None = None) -> None:
         """Compute cases and keep each; those that fail are named in a ComputationFailed at the end."""
@@ -105,6 +101,23 @@ class Progress:
         """Return where a finished case is kept."""
         return self.run.file_of(case, self.kind, self.folder)
 
+    def _add_stored(self) -> None:
+        """Take in the cases of the result, if it can be read, that have the arguments of the run."""
+        try:
+            found = read(self.run)
+        except OutdatedResult:
+            return
+        if found is None:
+            return
+        same = matching(self.run, found)
+        self.freshness = str(freshness(found.attrs))
+        self.outdated = same.sizes != found.sizes
+        if same.sizes["case"]:
+            known = numbered(self.run, same)
+            self._add(known)
+            done = set(known.case.values.tolist())
+            self.missing = [case for case in self.missing if case not in done]
+
     def _add(self, found: xr.Dataset) -> None:
         """Take in finished cases."""
         theirs, ours = ({name: {*v.dims} for name, v in one.items()} for one in (*self.parts[:1], found, found)[:2])
@@ -124,9 +137,9 @@ class Progress:
                 self._add(before.expand_dims(case=[case]))
         return [case for case, before in found.items() if before is None]
 
-    def keep(self, call: Sequence[int], found: xr.Dataset | Exception) -> None:
+    def keep(self, call: Sequence[int], found: xr.Dataset | BaseException) -> None:
         """Check what the function returned for some cases, and write each to a file of its own."""
-        if isinstance(found, Exception):
+        if isinstance(found, BaseException):
             raise ValueError("; ".join([f"{type(found).__name__}: {found}", *getattr(found, "__notes__", [])]))
         if found.sizes.get("member", 1) != len(call):
             raise ValueError(f"the function returned {found.sizes.get('member', 1)} members for {len(call)} cases")
@@ -175,7 +188,8 @@ def _decode(data: bytes) -> xr.Dataset:
 
 def plan(runs: Sequence[Run], device: str = "cpu") -> str:
     """Lay out what is there of each run and what is missing, the time taken and left on this device, and the scale."""
-    rows, left = [("run", "state", "code", "done", "taken", "left here", "scale / the source's")], 0.0
+    rows: list[tuple[str, ...]] = [("run", "state", "code", "done", "taken", "left here", "scale / the source's")]
+    left = 0.0
     for run in runs:
         progress = Progress(run, device)
         left += len(progress.collect(progress.missing)) * (progress.seconds_each() or 0)

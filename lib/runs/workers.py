@@ -5,7 +5,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -26,7 +26,7 @@ class ComputationFailed(RuntimeError):
 
 
 @contextmanager
-def processes(count: int | None, begin: Callable | None = None, *arguments: Any) -> Iterator[Executor | None]:
+def processes(count: int | None, begin: Callable | None = None, *arguments: Any) -> Generator[Executor | None]:
     """Yield so many new processes, each of which begins with a call of `begin`; without a count, None.
 
     They end with the context, whatever they are computing.
@@ -47,7 +47,7 @@ def processes(count: int | None, begin: Callable | None = None, *arguments: Any)
 
 def compute(
     function: Callable[..., xr.Dataset], tasks: Sequence[Mapping[str, Any]], pool: Executor | None = None
-) -> Iterator[tuple[int, xr.Dataset | Exception]]:
+) -> Generator[tuple[int, xr.Dataset | BaseException]]:
     """Yield the number of each task and what the function returns or raises: in order here, or as processes deliver.
 
     The function has one thread, so that its sums have the same last digits everywhere. ComputationFailed says that a process
@@ -73,7 +73,7 @@ def compute(
 
 
 @contextmanager
-def _interrupts_held() -> Iterator[None]:
+def _interrupts_held() -> Generator[None]:
     """Keep Ctrl-C until the end of this context; processes that are started within never see one: who has them ends them."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
@@ -83,7 +83,7 @@ def _interrupts_held() -> Iterator[None]:
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
+def one_thread() -> Generator[None]:
     """Compute with one thread within this context; `threadpool_limits` alone does not reach the threads that training starts."""
     torch = sys.modules.get("torch")
     before = torch.get_num_threads() if torch else 1
