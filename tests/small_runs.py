@@ -59,9 +59,14 @@ def spoils(seed, device, how):
     return {
         "no dataset": lambda: good.height,
         "objects": lambda: good.assign(thing=((), {})),
-        "another variable": lambda: good.assign(more=good.height),
         "another dimension": lambda: good.assign(short=("place", [1.0])),
     }[how]()
+
+
+def biased(bias, device="cpu"):
+    """Return a variable that some cases lack."""
+    found = xr.Dataset({"value": ((), 1.0)})
+    return found.assign(shift=((), 2.0)) if bias else found
 
 
 def ragged(size, device="cpu"):

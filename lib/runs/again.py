@@ -109,8 +109,11 @@ def recompute(
 def compare(run: Run, before: xr.Dataset, after: xr.Dataset) -> list[Difference]:
     """Compare two results of the same cases, variable by variable; what is lacking on one side only differs without bound."""
     before, after = xr.align(before, after, join="outer")
-    one_sided = {*map(str, before.data_vars)} ^ {*map(str, after.data_vars)}
-    found = [Difference(name, "number", np.inf, 1.0, run.tolerance) for name in sorted(one_sided)]
+    found = []
+    for name in sorted({*map(str, before.data_vars)} ^ {*map(str, after.data_vars)}):
+        there = before if name in before else after
+        if not there[name].isnull().all():  # NaN stands for what a case lacks
+            found.append(Difference(name, "number", np.inf, 1.0, run.tolerance))
     for name in map(str, before.data_vars):
         if name in after:
             pair = (before[name].values, after[name].transpose(*before[name].dims).values)

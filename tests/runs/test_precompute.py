@@ -105,8 +105,7 @@ def test_what_fails_leaves_the_others_and_is_named(root):
     [
         ("no dataset", "returned DataArray: want a Dataset with variables"),
         ("objects", "cannot be kept as NetCDF"),
-        ("another variable", r"and for other cases \{"),
-        ("another dimension", r"and for other cases \{"),
+        ("another dimension", r"returned short along \['place'\], and for other cases along \['step'\]"),
     ],
 )
 def test_what_is_unfit_is_refused_before_it_is_kept(root, how, said):

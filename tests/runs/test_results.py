@@ -63,6 +63,16 @@ def test_cases_of_other_lengths_are_joined_by_their_labels():
     np.testing.assert_array_equal(found["count"], [[0, 1, 2], [0, 1, np.nan]])
 
 
+@pytest.mark.parametrize("order", [[False, True], [True, False]])
+def test_what_a_case_lacks_is_nan(order):
+    run = Run("topic/biased", small.biased, grid(bias=order))
+    precompute(run)
+    assert load(run).value.values.tolist() == [1, 1]
+    assert load(run).shift.sel(bias=True) == 2 and load(run).shift.sel(bias=False).isnull()
+    before, progress = recompute(run, "cpu", cases=1)
+    assert all(one.within for one in compare(run, before.sel(case=[0]), progress.joined()))
+
+
 def test_it_grows_by_values_seeds_and_names(root, log):
     precompute(small.plane(values=small.GRID | {"seed": [1]}, log=str(log)))
     shutil.rmtree(root / "_build")  # a fresh clone
