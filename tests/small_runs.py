@@ -66,7 +66,7 @@ def spoils(seed, device, how):
 def biased(bias, device="cpu"):
     """Return a variable that some cases lack."""
     found = xr.Dataset({"value": ((), 1.0)})
-    return found.assign(shift=((), 2.0)) if bias else found
+    return found.assign(offset=((), 2.0)) if bias else found
 
 
 def ragged(size, device="cpu"):

@@ -14,6 +14,7 @@ from scipy.io import netcdf_file
 
 from lib import runs
 from lib.runs import OutdatedResult, Run, count, describe, freshness, grid, load, named
+from lib.runs.again import compare, recompute
 from lib.runs.precompute import Progress, precompute
 
 REMEDY = "compute it with: python -m lib store topic/plane"
@@ -68,7 +69,7 @@ def test_what_a_case_lacks_is_nan(order):
     run = Run("topic/biased", small.biased, grid(bias=order))
     precompute(run)
     assert load(run).value.values.tolist() == [1, 1]
-    assert load(run).shift.sel(bias=True) == 2 and load(run).shift.sel(bias=False).isnull()
+    assert load(run).offset.sel(bias=True) == 2 and load(run).offset.sel(bias=False).isnull()
     before, progress = recompute(run, "cpu", cases=1)
     assert all(one.within for one in compare(run, before.sel(case=[0]), progress.joined()))
 
