@@ -6,15 +6,16 @@ under `_build/runs/`, executes the notebooks into `_build/paper/`, and lays each
 
 import json
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from lib import claims, files, runs
 from lib.claims import NOT_DECIDED
 from lib.progress import OutOfTime, duration, limit
 from lib.provenance import device_name, resolve_device
 from lib.runs.precompute import Progress
-from lib.runs.workers import ComputationFailed, cluster
+from lib.runs.workers import ComputationFailed, processes
 from lib.site import execute, slices
 
 FOLDER = Path("_build") / "paper"
@@ -75,14 +76,12 @@ def compute(names: Sequence[str], device: str, jobs: int, budget: float | None) 
     if not known:
         return {}
     try:
-        with limit(budget):
-            preload = f"from lib import runs; runs.at('paper', {device!r})"
-            with cluster(jobs if jobs > 1 else None, preload=preload) as client:
+        with limit(budget), processes(jobs if jobs > 1 else None, runs.at, "paper", device) as pool:
+            print(plan(known, device, jobs), flush=True)
+            if any([one.measure() for one in known]):
                 print(plan(known, device, jobs), flush=True)
-                if any([one.measure() for one in known]):
-                    print(plan(known, device, jobs), flush=True)
-                for one in sorted(known, key=Kept.left):
-                    one.compute(client)
+            for one in sorted(known, key=Kept.left):
+                one.compute(pool)
     except OutOfTime:
         print("time is up; what was finished is kept", flush=True)
     lacking = {}
@@ -118,10 +117,10 @@ class Kept:
         """Return the seconds that the missing cases take."""
         return len(self.todo) * self.progress.seconds / max(self.done, 1)
 
-    def compute(self, client: Any) -> None:
+    def compute(self, pool: Executor | None) -> None:
         """Compute the missing cases; those that fail are named, and the other runs go on."""
         try:
-            self.progress.compute(self.todo, client)
+            self.progress.compute(self.todo, pool)
         except ComputationFailed as problem:
             self.failed = True
             print(problem, flush=True)
