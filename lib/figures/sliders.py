@@ -22,7 +22,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from lib.checks import instance, number, optional, takes, vector, words
+from lib.checks import takes, vector, words
 
 MOST_BYTES = 300_000
 CONTENTS = ""  # stands for an element's contents where others name an attribute
@@ -46,7 +46,7 @@ class Moving:
         return self.alt
 
 
-@takes(fig=instance(Figure), values=vector, label=words, alt=words, start=optional(number), format=words)
+@takes(values=vector, label=words, alt=words)
 def figure(
     fig: Figure,
     update: Callable[[float], object],

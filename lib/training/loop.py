@@ -33,7 +33,7 @@ from lib.training.descent import Data, Draw, Method, Schedule
 from lib.training.losses import Loss, half_squared_error
 
 StopWhen = Callable[[dict[str, np.ndarray]], np.ndarray]
-MOST_FUSED_POINTS = 16  # beyond this, matrix products beat the compiled path
+MOST_FUSED_POINTS = 16  # beyond this, matrix products beat the compiled path in the deep networks of 500 units
 
 
 @takes(steps=size, count=size)
