@@ -16,7 +16,7 @@ ValueError: price must be positive, not -2
 
 import re
 from collections.abc import Callable, Collection, Sequence
-from functools import wraps
+from functools import partial, wraps
 from inspect import signature
 from numbers import Integral, Real
 from typing import Any
@@ -93,9 +93,7 @@ def whole(name: str, value: int, least: int = 1, most: float = np.inf) -> int:
     return int(value)
 
 
-def seed(name: str, value: int) -> int:
-    """Return a whole number of at least 0."""
-    return whole(name, value, 0)
+seed = partial(whole, least=0)
 
 
 def size(name: str, value: int) -> int:
@@ -114,12 +112,9 @@ def sizes(**values: int) -> None:
 
 def real(name: str, value: float) -> float:
     """Return one real number, which may be infinite or NaN."""
-    try:
-        if isinstance(value, str | bytes) or np.ndim(value):
-            raise TypeError
-        return float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} is {value!r}: want one real number") from None
+    if isinstance(value, str | bytes) or np.ndim(value) or value is None:
+        raise TypeError(f"{name} is {value!r}: want one real number")
+    return float(value)
 
 
 def limit(name: str, value: float) -> float:
@@ -171,9 +166,8 @@ def non_negatives(name: str, value: ArrayLike, ndim: int | None = None) -> NDArr
     return array
 
 
-def vector(name: str, value: ArrayLike) -> NDArray:
-    """Return one vector (d,)."""
-    return numbers(name, value, ndim=1)
+vector = partial(numbers, ndim=1)
+matrix = partial(numbers, ndim=2)
 
 
 def nonzero(name: str, value: ArrayLike) -> NDArray:
@@ -190,11 +184,6 @@ def vectors(name: str, value: ArrayLike, largest: float = LARGEST) -> NDArray:
     if array.ndim < 1:
         raise ValueError(f"{name} is one number: want vectors (..., d)")
     return array
-
-
-def matrix(name: str, value: ArrayLike, largest: float = LARGEST) -> NDArray:
-    """Return one matrix (m, n)."""
-    return numbers(name, value, 2, largest)
 
 
 def matrices(name: str, value: ArrayLike, largest: float = LARGEST) -> NDArray:

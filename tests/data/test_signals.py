@@ -182,18 +182,3 @@ def test_bent_rows_are_erf_in_their_places():
     np.testing.assert_allclose(out[rows], expected, atol=2e-6)
     small = abs(expected) < 1e-2
     np.testing.assert_allclose(out[rows][small], expected[small], rtol=2e-5)
-
-
-@pytest.mark.parametrize(
-    "call, says",
-    [
-        (lambda: data.nlgp(0, 3, 5, (1, 0), 1), "want two positive correlation lengths"),
-        (lambda: data.gaussian_clone(0, 3, np.eye(2), np.eye(3)), "do not fit"),
-        (lambda: data.single_pulse(0, 3, 30, ((0.2, 0.1), (0, 0.1))), "0 <= low < high <= 1"),
-        (lambda: data.single_pulse(0, 3, 30, (0.1, 0.2)), "two intervals"),
-        (lambda: data.single_pulse(0, 3, 5, ((0.1, 0.15), (0.5, 1))), "no whole number of sites"),
-    ],
-)
-def test_lengths_that_no_signal_has_are_refused(call, says):
-    with pytest.raises(ValueError, match=says):
-        call()

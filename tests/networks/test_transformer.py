@@ -120,8 +120,3 @@ def test_initial_weights_are_distributed_as_torchs():
         if name not in ("embedding", "positions"):
             np.testing.assert_allclose(value.abs().max(), theirs.abs().max(), rtol=0.02)
     assert sum(value[0].numel() for value in parameters.values()) == sum(v.numel() for v in models[0].values())
-
-
-def test_heads_divide_the_width():
-    with pytest.raises(ValueError, match="width 10 and heads 4: want heads that divide the width"):
-        Transformer(3, width=10, heads=4)

@@ -76,7 +76,7 @@ class Training:
     def state(self) -> dict[str, np.ndarray]:
         """Return the parameters by name."""
         stack = self.stacks[0]
-        parameters = stack.parameters if isinstance(stack, Stack) else stack.look(())[1]
+        parameters = stack.look(())[0]
         return {name: value[0].detach().cpu().numpy() for name, value in parameters.items()}
 
 
@@ -123,7 +123,7 @@ def _few_points(setting: Setting, members: int, widths: tuple[int, ...], inputs:
     def ours() -> Training:
         if device != "cpu":
             return stack(network, parameters, Data(inputs, targets, False), rates, loss=half_squared_error)
-        each = ({name: value[m] for name, value in parameters.items()} for m in range(members))
+        each = [{name: value[m] for name, value in parameters.items()} for m in range(members)]
         return Training([fused.Stack(network, one, inputs, targets, rates) for one in each])
 
     return Case(
@@ -173,10 +173,17 @@ def teacher_student(members: int, width: int, points: int, device: str = "cpu") 
     stacked = map(np.stack, zip(*map(drawn, range(members)), strict=True))
     x, y, w, a = (torch.tensor(values, dtype=torch.float32, device=device) for values in stacked)
     parameters, rates = {"weight1": w, "weight2": a}, {"weight1": 0.005, "weight2": 0.005}
-    doubled = {name: np.full(members, 2 * rate) for name, rate in rates.items()}  # our loss is half of torch's
+    doubled = {name: 2 * rate for name, rate in rates.items()}  # our loss is half of torch's
     network = Dense((d, width, 1), "relu", bias=False)
+
+    def ours() -> Training:
+        if device != "cpu":
+            return stack(network, parameters, Data(x, y, True), doubled, loss=half_squared_error)
+        each = [{name: value[m] for name, value in parameters.items()} for m in range(members)]
+        return Training([two_layer.Stack(network, one, x[m], y[m], doubled) for m, one in enumerate(each)])
+
     return Case(
-        ours=lambda: Training([two_layer.Stack(parameters, x, y, doubled)]),
+        ours=ours,
         plain=lambda: plain.Descent(plain.dense(network), parameters, rates, nn.functional.mse_loss, lambda step: (x[0], y[0])),
         # The hidden errors are a times the residuals times 1 or 0: no product, and a can wait until after the sum over points,
         # from which its own slope follows.
