@@ -13,18 +13,17 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy
 
 from lib import data, progress
-from lib.checks import one_of, positive, seed, size, takes, vector, wholes
-from lib.experiments.ring import signals
+from lib.checks import one_of, positive, size, takes, vector, wholes
+from lib.experiments.signal_batches import signals
 from lib.measures import inverse_participation_ratio
 from lib.networks import Committee
 from lib.runs import Run, named
 from lib.theory import tiling
-from lib.training import log_steps, train
+from lib.training import Schedule, log_steps, train
 
 WIDTHS = np.geomspace(0.3, 8, 40)  # of bumps, in sites
 
 
-@takes(neurons=size, learning_rate=positive, sites=size, trials=size, records=size)
 def receptive_fields(
     kind: str = "nlgp",
     *,
@@ -41,6 +40,8 @@ def receptive_fields(
     trials: int = 1,
     records: int = 30,
     record: np.ndarray | None = None,
+    schedule: Schedule | None = None,
+    dtype: str = "float32",
     seed: int = 0,
     device: str = "cpu",
 ) -> xr.Dataset:
@@ -48,9 +49,11 @@ def receptive_fields(
 
     Parameters
     ----------
-    kind, xi, gain, targets : see `lib.experiments.ring.signals`
+    kind, xi, gain, targets : see `lib.experiments.signal_batches.signals`
     records : how many steps to look at, evenly spaced on a logarithmic scale
     record : or else which ones
+    schedule : of the learning rate, see `lib.training.train`
+    dtype : in which signals are drawn, see `lib.experiments.signal_batches.signals`
 
     Returns
     -------
@@ -66,7 +69,8 @@ def receptive_fields(
         wanted,
         learning_rate=2 * learning_rate,  # `train` halves the error
         steps=steps,
-        draw=signals(kind, sites, xi, gain, batch, seed, targets, dtype="float32"),
+        schedule=schedule,
+        draw=signals(kind, sites, xi, gain, batch, seed, targets, dtype),
         record=log_steps(steps, records) if record is None else record,
         observe=_fields,
         progress=True,
@@ -78,14 +82,7 @@ def receptive_fields(
 GOALS = ("y = 1, 0", "y = ±1", "cross-entropy")
 
 
-@takes(
-    activation=partial(one_of, allowed=("erf", "sigmoid")),
-    neurons=size,
-    rate=positive,
-    record=vector,
-    sites=size,
-    trials=size,
-)
+@takes(activation=partial(one_of, allowed=("erf", "sigmoid")), record=vector)
 def goals(
     activation: str,
     *,
@@ -152,7 +149,7 @@ SIZES = (8, 20, 40, 100)
 SHARES = np.array([0, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 5 / 8, 3 / 4, 7 / 8, 1])  # of a run: when `tiles` looks
 
 
-@takes(sizes=partial(wholes, least=1), steps=size, sites=size, batch=size, rate=positive, seed=seed)
+@takes(sizes=wholes, steps=size, rate=positive)
 def tiles(
     kind: str = "nlgp",
     *,
@@ -210,7 +207,7 @@ def tiles(
     )
 
 
-@takes(steps=size, sizes=partial(wholes, least=2), sites=size, samples=size, seed=seed)
+@takes(steps=size, sizes=partial(wholes, least=2))
 def predicted_tiles(
     *,
     xi: tuple,
@@ -265,7 +262,6 @@ def predicted_tiles(
     ).astype(np.float32)
 
 
-@takes(neurons=size, rate=positive, steps=size, seed=seed)
 def to_rest(
     *, xi: tuple, gain: float, bias: bool, steps: int, neurons: int = 40, rate: float = 0.4, seed: int = 0, device: str = "cpu"
 ) -> xr.Dataset:

@@ -4,8 +4,9 @@ Source: Kunin et al. (2024), "Get rich quick", figure 1 and appendix "Experiment
 weights depend on its seed alone, so that members of one seed differ in τ and δ only. Seeds are ours, or the authors' own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,31 +14,26 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from lib.checks import broadcastable, fit, matrix, numbers, optional, positive, positives, seed, size, takes, vector, wholes
+from lib.checks import broadcastable, numbers, optional, positives, seed, size, takes, vector, wholes
 from lib.experiments import authors_draw
 from lib.kernels import kernel_turn, two_layer_ntk
 from lib.networks import Dense
-from lib.networks.base import check_device
 from lib.runs import Run, grid, named
 from lib.theory.piecewise_linear import scale_initialization
 from lib.training import log_steps, train
 
 
-@takes(count=size, dimension=size)
 def sphere(rng: np.random.Generator, count: int, dimension: int) -> NDArray:
     """Draw points uniformly from the unit sphere, (count, dimension)."""
     points = rng.normal(size=(count, dimension))
     return points / np.linalg.norm(points, axis=1, keepdims=True)
 
 
-@takes(w=matrix, a=vector, inputs=matrix)
 def relu_network(w: NDArray, a: NDArray, inputs: NDArray) -> NDArray:
     """Return the outputs (n,) of Σ a_k relu(w_k·x), for w (h, d), a (h,) and inputs (n, d)."""
-    fit("(h, d), (h,), (n, d)", w=w, a=a, inputs=inputs)
     return np.maximum(inputs @ w.T, 0) @ a
 
 
-@takes(units=size)
 def balanced_student(rng: np.random.Generator, units: int, dimension: int) -> tuple[NDArray, NDArray]:
     """Draw w (units, dimension) on the sphere and a = ±1; the second half repeats the first with opposite a, so that f = 0."""
     if units % 2:
@@ -47,14 +43,7 @@ def balanced_student(rng: np.random.Generator, units: int, dimension: int) -> tu
     return np.concatenate([w, w]), np.concatenate([a, -a])
 
 
-@takes(
-    dimension=size,
-    units=size,
-    teachers=size,
-    points=size,
-    teacher_seed=optional(seed),
-    device=check_device,
-)
+@takes(dimension=size, units=size, teachers=size, points=size, teacher_seed=optional(seed))
 def students(
     tau: ArrayLike,
     delta: ArrayLike,
@@ -131,7 +120,6 @@ def _problem(seed: int, dimension: int, units: int, teachers: int, points: int) 
     return x, relu_network(*teacher(seed, dimension, teachers), x), *balanced_student(rng, units, dimension)
 
 
-@takes(seed=seed, dimension=size, neurons=size)
 def teacher(seed: int, dimension: int, neurons: int = 3) -> tuple[NDArray, NDArray]:
     """Return the w (neurons, dimension) on the sphere and the a = ±1 of the teacher that goes with a seed."""
     rng = np.random.default_rng((seed, 1))
@@ -142,7 +130,7 @@ def _weights(parameters: dict[str, Tensor], outputs: Tensor, hidden: list[Tensor
     return {"w": (("unit", "input"), parameters["weight1"]), "a": (("unit",), parameters["weight2"][:, 0])}
 
 
-@takes(tau=positives, rate=positive)
+@takes(tau=positives)
 def distances(
     tau: ArrayLike,
     delta: ArrayLike,
@@ -153,11 +141,12 @@ def distances(
     authors: bool = False,
     precise: bool = False,
     rate: float = 5e-3,
+    split: Callable[[xr.Dataset], xr.Dataset] | None = None,
     device: str = "cpu",
 ) -> xr.Dataset:
     """Train `students` at a learning rate of `rate`/τ² and watch how far they go.
 
-    `steps`, `record`, `authors` and `precise` are those of `students`.
+    `steps`, `record`, `authors` and `precise` are those of `students`; `split` returns what else to say of one student.
 
     Returns
     -------
@@ -170,11 +159,15 @@ def distances(
     tau, delta, seed, rate = _members(tau, delta, seed, rate / np.atleast_1d(tau) ** 2)
     settings = {"steps": steps, "record": record, "authors": authors, "precise": precise, "device": device}
     found = students(tau, delta, seed, learning_rate=rate, **settings)
-    compared = [_compare(found.isel(member=m), int(s), device, authors) for m, s in enumerate(seed)]
-    return xr.concat(compared, "member").assign(train=found.train, diverged=found.diverged).drop_vars("member")
+    seen = []
+    for m, s in enumerate(seed):
+        student = found.isel(member=m)
+        own = _compare(student, int(s), device, authors)
+        seen.append(own if split is None else own.merge(split(student)))
+    return xr.concat(seen, "member").assign(train=found.train, diverged=found.diverged).drop_vars("member")
 
 
-def _compare(student: xr.Dataset, seed: int, device: str, authors: bool = False) -> xr.Dataset:
+def _compare(student: xr.Dataset, seed: int, device: str, authors: bool) -> xr.Dataset:
     """Compare one student's states with its first, and with its teacher."""
     dimension = student.sizes["input"]
     if authors:
@@ -202,21 +195,8 @@ def _compare(student: xr.Dataset, seed: int, device: str, authors: bool = False)
     )
 
 
-@takes(tau=positives)
-def turns(
-    tau: ArrayLike,
-    delta: ArrayLike,
-    seed: ArrayLike,
-    *,
-    steps: int,
-    record: Sequence[int],
-    layers: bool = False,
-    authors: bool = False,
-    device: str = "cpu",
-) -> xr.Dataset:
-    """Train as `distances` does and split the turn of the kernel into gates and weights.
-
-    `steps`, `record` and `authors` are those of `students`.
+def turns(tau: ArrayLike, delta: ArrayLike, seed: ArrayLike, *, layers: bool = False, **options: Any) -> xr.Dataset:
+    """Train as `distances` does, with its `options`, and split the turn of the kernel into gates and weights.
 
     Returns
     -------
@@ -226,13 +206,7 @@ def turns(
 
     Source: `lib.kernels.kernel_turn`, for section 5 and figure 1(b).
     """
-    tau, delta, seed, rate = _members(tau, delta, seed, 5e-3 / np.atleast_1d(tau) ** 2)
-    settings = {"steps": steps, "record": record, "authors": authors, "device": device}
-    found = students(tau, delta, seed, learning_rate=rate, **settings)
-    compared = [_compare(found.isel(member=m), int(s), device, authors) for m, s in enumerate(seed)]
-    split = [_split(found.isel(member=m), layers) for m in range(len(seed))]
-    parts = xr.merge([xr.concat(compared, "member"), xr.concat(split, "member")])
-    return parts.assign(train=found.train, diverged=found.diverged).drop_vars("member")
+    return distances(tau, delta, seed, split=partial(_split, layers=layers), **options)
 
 
 def _split(student: xr.Dataset, layers: bool) -> xr.Dataset:
@@ -246,7 +220,7 @@ def _split(student: xr.Dataset, layers: bool) -> xr.Dataset:
     return xr.Dataset({name: ("step", np.array(values)) for name, values in found.items()}, {"step": student.step})
 
 
-@takes(width=size, p=vector, q=vector, seeds=wholes, steps=size, device=check_device)
+@takes(width=size, p=vector, q=vector, seeds=wholes)
 def widths(
     width: int, p: Sequence[float], q: Sequence[float], seeds: Sequence[int], *, steps: int = 800, device: str = "cpu"
 ) -> xr.Dataset:
