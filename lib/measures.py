@@ -11,10 +11,9 @@ from torch import Tensor
 
 from lib.checks import matrices, matrix, numbers, size, squares, takes, vector, whole
 from lib.networks import Observe
-from lib.networks.base import check_labels, check_tensor
+from lib.networks.base import check_labels
 
 
-@takes(points=partial(check_tensor, ndim=2))
 def squared_distances(points: Tensor) -> Tensor:
     """Return the squared distances between all pairs of `points` (..., n, d), shape (..., n, n); NaN where a point is."""
     return ((points.unsqueeze(-2) - points.unsqueeze(-3)) ** 2).sum(-1)

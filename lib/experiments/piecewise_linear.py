@@ -14,7 +14,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from lib.checks import broadcastable, numbers, optional, positives, seed, size, takes, vector, wholes
+from lib.checks import optional, positives, seed, size, takes
 from lib.experiments import authors_draw
 from lib.kernels import kernel_turn, two_layer_ntk
 from lib.networks import Dense
@@ -79,18 +79,18 @@ def students(
 
     Source: figure 1(a) and the text about figure 1; the error is without ½ in allanraventos/getrichquick.
     """
-    tau, delta, seed, learning_rate = _members(tau, delta, seed, learning_rate)
+    tau, delta, seed, learning_rate = np.broadcast_arrays(*np.atleast_1d(tau, delta, seed, learning_rate))
     draw = partial(authors_draw.problem, teacher_seed=teacher_seed) if authors else _problem
     problems = [draw(int(s), dimension, units, teachers, points)[:4] for s in seed]
     x, y, w, a = (np.stack(parts) for parts in zip(*problems, strict=True))
     w, a = scale_initialization(w, a, tau, delta)
     dtype = torch.float64 if precise else torch.float32
-    parameters = {
-        name: torch.tensor(value, dtype=dtype, device=device) for name, value in (("weight1", w), ("weight2", a[:, None]))
-    }
     found = train(
         Dense((dimension, units, 1), "relu", bias=False),
-        parameters,
+        {
+            "weight1": torch.tensor(w, dtype=dtype, device=device),
+            "weight2": torch.tensor(a[:, None], dtype=dtype, device=device),
+        },
         x,
         y[..., None],
         learning_rate=2 * learning_rate,  # `train` halves the error
@@ -101,16 +101,6 @@ def students(
     )
     data = {"x": (("member", "point", "input"), x), "y": (("member", "point"), y), "train": 2 * found.loss}
     return found.assign(data).drop_vars(["loss", "stopped"])
-
-
-def _members(tau: ArrayLike, delta: ArrayLike, seed: ArrayLike, learning_rate: ArrayLike) -> tuple[NDArray, ...]:
-    """Return them (m,), one entry for each student."""
-    given = {"tau": tau, "delta": delta, "learning_rate": learning_rate}
-    given = {name: numbers(name, np.atleast_1d(value), 1) for name, value in given.items()}
-    seed = np.array(wholes("seed", np.atleast_1d(seed)))
-    broadcastable(**given, seed=seed)
-    tau, delta, learning_rate, seed = np.broadcast_arrays(*given.values(), seed)
-    return tau, delta, seed, learning_rate
 
 
 def _problem(seed: int, dimension: int, units: int, teachers: int, points: int) -> tuple[NDArray, NDArray, NDArray, NDArray]:
@@ -156,40 +146,51 @@ def distances(
 
     Source: figure 1(b) and its supporting figure.
     """
-    tau, delta, seed, rate = _members(tau, delta, seed, rate / np.atleast_1d(tau) ** 2)
-    settings = {"steps": steps, "record": record, "authors": authors, "precise": precise, "device": device}
-    found = students(tau, delta, seed, learning_rate=rate, **settings)
+    found = students(
+        tau,
+        delta,
+        seed,
+        learning_rate=rate / np.atleast_1d(tau) ** 2,
+        steps=steps,
+        record=record,
+        authors=authors,
+        precise=precise,
+        device=device,
+    )
     seen = []
-    for m, s in enumerate(seed):
+    for m, s in enumerate(np.broadcast_to(seed, found.sizes["member"])):
         student = found.isel(member=m)
-        own = _compare(student, int(s), device, authors)
+        own = _compare(student, int(s), authors, device)
         seen.append(own if split is None else own.merge(split(student)))
     return xr.concat(seen, "member").assign(train=found.train, diverged=found.diverged).drop_vars("member")
 
 
-def _compare(student: xr.Dataset, seed: int, device: str, authors: bool) -> xr.Dataset:
+def _compare(student: xr.Dataset, seed: int, authors: bool, device: str) -> xr.Dataset:
     """Compare one student's states with its first, and with its teacher."""
     dimension = student.sizes["input"]
     if authors:
-        fresh, (w, a) = authors_draw.fresh(10_000, dimension), authors_draw.problem(seed, dimension)[4:]
+        fresh = authors_draw.fresh(10_000, dimension)
+        teacher_w, teacher_a = authors_draw.problem(seed, dimension)[4:]
     else:
-        fresh, (w, a) = sphere(np.random.default_rng((seed, 2)), 10_000, dimension), teacher(seed, dimension)
-    answers = relu_network(w, a, fresh)
-    states = list(zip(torch.tensor(student.w.values, device=device), torch.tensor(student.a.values, device=device), strict=True))
-    data = student.x.values, fresh, answers
-    x, fresh, answers = (torch.tensor(v, dtype=states[0][0].dtype, device=device) for v in data)
+        fresh = sphere(np.random.default_rng((seed, 2)), 10_000, dimension)
+        teacher_w, teacher_a = teacher(seed, dimension)
+    answers = relu_network(teacher_w, teacher_a, fresh)
+    ws = torch.tensor(student.w.values, device=device)  # (step, unit, input)
+    readouts = torch.tensor(student.a.values, device=device)  # (step, unit)
+    x, fresh, answers = (torch.tensor(v, dtype=ws.dtype, device=device) for v in (student.x.values, fresh, answers))
 
     def unit_kernel(w: Tensor, a: Tensor) -> Tensor:
         kernel = two_layer_ntk(w, a, x)
         return kernel / torch.linalg.norm(kernel)
 
-    first, signs = unit_kernel(*states[0]), states[0][0] @ x.T > 0
+    first = unit_kernel(ws[0], readouts[0])
+    signs = ws[0] @ x.T > 0
     found = {"test": [], "kernel": [], "hamming": [], "moved": []}
-    for w, a in states:
+    for w, a in zip(ws, readouts, strict=True):
         found["test"].append(torch.mean((torch.relu(fresh @ w.T) @ a - answers) ** 2))
         found["kernel"].append(torch.sum((unit_kernel(w, a) - first) ** 2) / 2)
         found["hamming"].append(((w @ x.T > 0) != signs).sum() / len(x))
-        found["moved"].append(torch.sqrt(((w - states[0][0]) ** 2).sum() + ((a - states[0][1]) ** 2).sum()))
+        found["moved"].append(torch.sqrt(((w - ws[0]) ** 2).sum() + ((a - readouts[0]) ** 2).sum()))
     return xr.Dataset(
         {name: ("step", torch.stack(values).cpu().numpy()) for name, values in found.items()}, {"step": student.step}
     )
@@ -220,7 +221,6 @@ def _split(student: xr.Dataset, layers: bool) -> xr.Dataset:
     return xr.Dataset({name: ("step", np.array(values)) for name, values in found.items()}, {"step": student.step})
 
 
-@takes(width=size, p=vector, q=vector, seeds=wholes)
 def widths(
     width: int, p: Sequence[float], q: Sequence[float], seeds: Sequence[int], *, steps: int = 800, device: str = "cpu"
 ) -> xr.Dataset:
@@ -272,6 +272,7 @@ def _turn_until_fit(width: int, p: Sequence[float], q: Sequence[float], seed: in
 TAU, DELTA = np.logspace(-1, 0.3, 17), np.linspace(-1, 1, 17)
 PAPER = {"networks": 17 * 17 * 16, "steps": 100_000}
 AT_SMALLEST = [0, 10, 30, 100, 200, 300, 500, 1000, 2000, 3000, 5000, 7000, 10_000, 20_000, 30_000, 50_000, 70_000, 100_000]
+_LONG = {"steps": 1_000_000, "record": [0, 10, 100, 1000, 10_000, 100_000, 1_000_000], "authors": True}
 RUNS = [
     Run(
         "piecewise_linear/plane",
@@ -317,7 +318,7 @@ RUNS = [
         "piecewise_linear/long",
         distances,
         grid(tau=TAU[::4], delta=DELTA[::4], seed=range(100, 102)),
-        {"steps": 1_000_000, "record": [0, 10, 100, 1000, 10_000, 100_000, 1_000_000], "authors": True},
+        _LONG,
         PAPER | {"steps": 1_000_000},
         batch=50,
     ),
@@ -325,7 +326,7 @@ RUNS = [
         "piecewise_linear/peak",
         distances,
         grid(tau=TAU[11:12], delta=[-1.0], seed=range(100, 116)),
-        {"steps": 1_000_000, "record": [0, 10, 100, 1000, 10_000, 100_000, 1_000_000], "authors": True},
+        _LONG,
         PAPER | {"steps": 1_000_000},
         batch=16,
     ),
@@ -333,13 +334,7 @@ RUNS = [
         "piecewise_linear/peak_precise",
         distances,
         grid(tau=TAU[11:12], delta=[-1.0], seed=range(100, 116)),
-        {
-            "steps": 50_000,
-            "record": [0, 500, 5000, 15_000, 50_000],
-            "authors": True,
-            "precise": True,
-            "rate": 0.1,
-        },
+        {"steps": 50_000, "record": [0, 500, 5000, 15_000, 50_000], "authors": True, "precise": True, "rate": 0.1},
         PAPER | {"steps": 50_000},
         batch=4,
     ),
