@@ -5,7 +5,7 @@ from collections.abc import Callable
 from math import isfinite
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.integrate import solve_ivp
 from scipy.optimize import minimize
 
@@ -18,6 +18,18 @@ def held(name: str, value: NDArray) -> NDArray:
     if not np.all(np.isfinite(value)):
         raise ValueError(f"{name} leaves the range of floats: bring the arguments nearer to 1")
     return value
+
+
+def layer_sizes(product: ArrayLike, delta: ArrayLike) -> tuple[NDArray, NDArray]:
+    r"""Return :math:`|a|` and :math:`|w|` with :math:`a^2 - w^2 = \delta` and :math:`|a||w| \ge 0` given, without cancellation.
+
+    That is :math:`\sqrt{(\kappa \pm \delta)/2}` with :math:`\kappa = \sqrt{\delta^2 + 4\,|a|^2|w|^2}`. `product` and `delta`
+    broadcast. The smaller one's square may underflow.
+    """
+    larger = np.sqrt(np.hypot(product, np.divide(delta, 2)) + np.abs(delta) / 2)
+    smaller = np.divide(product, larger, out=np.zeros_like(larger), where=larger > 0)
+    upstream = np.greater_equal(delta, 0)
+    return np.where(upstream, larger, smaller), np.where(upstream, smaller, larger)
 
 
 def orthogonal(n: int, rng: np.random.Generator) -> NDArray:

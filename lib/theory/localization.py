@@ -28,9 +28,8 @@ from lib.checks import (
     vectors,
     whole,
 )
-from lib.theory.common import integrate
+from lib.theory.common import EPS, integrate
 from lib.theory.orthants import (  # noqa: F401  Gaussian data in half-spaces, under the same name
-    EPS,
     Pair,
     _compare,
     _root,

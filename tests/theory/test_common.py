@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 from lib import theory
-from lib.theory import common, linear_networks, localization, products, two_point
+from lib.theory import common, linear_networks, localization, products, single_neuron, two_point
 
 XTX = np.array([[1.0, 0.3, 0.0], [0.3, 0.5, 0.1], [0.0, 0.1, 0.2]])
 TO_H, TO_Y = np.random.default_rng(0).normal(size=(2, 2, 3)) / 5
@@ -28,6 +28,7 @@ FLOWS = {
     "linear_networks": lambda times: np.concatenate(
         [part.reshape(len(part), -1) for part in linear_networks.flow(TO_H, TO_H, XTX, XTX, times)], axis=1
     ),
+    "single_neuron": lambda times: np.column_stack(single_neuron.flow(1.0, [0.5, -0.2, 0.1], XTX, XTX[0], times)[1:]),
     "localization": lambda times: localization.relu_trajectory(TO_H, XTX, np.eye(3), times),
 }
 
