@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lib.checks import ascending, broadcastable, gram, moments, nonzero, number, numbers, positive, takes, vector, vectors
-from lib.theory.common import EPS, best_interpolator, check_data, integrate, interpolators, layer_sizes
+from lib.theory.common import EPS, best_interpolator, check_data, integrate_layers, interpolators, layer_sizes
 
 
 class Trajectory(NamedTuple):
@@ -139,8 +139,8 @@ def _modes(a0: float, w0: NDArray, beta_star: NDArray) -> _Modes:
     gap = np.hypot(delta, 2 * s)  # λ₊ - λ₋
     if gap == 0:  # β* = 0 and δ = 0: N stays
         return _Modes(delta, 0.0, 0.0, a0, 0.0)
-    up, down = layer_sizes(s, delta)
-    rise, fall = up**2, -(down**2)
+    larger = (gap + np.abs(delta)) / 2
+    rise, fall = (larger, -s * (s / larger)) if delta >= 0 else (s * (s / larger), -larger)
     omega = w0 @ beta_star
     p, m = (omega + a0 * rise) / gap, -(omega + a0 * fall) / gap
     if omega * a0 < 0:
@@ -168,14 +168,8 @@ def flow(
     Source: appendix A, first display.
     """
     check_data(xtx, xty, w0.shape, "w0")
-
-    def velocity(_: float, state: NDArray) -> NDArray:
-        a, w = state[0], state[1:]
-        residual = xtx @ (a * w) - xty
-        return -np.append(eta_a * (w @ residual), eta_w * a * residual)
-
-    path = integrate(velocity, np.append(a0, w0), times)
-    return Trajectory(times, path[:, 0], path[:, 1:])
+    w, a = integrate_layers([w0[None], np.array([[a0]])], xtx, xty[:, None], times, [eta_w, eta_a])
+    return Trajectory(times, a[:, 0, 0], w[:, 0])
 
 
 @takes(beta=vectors, delta=number)
