@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import exprel, ndtr
 
 from lib.checks import ascending, binary, broadcastable, fit, gram, matrix, numbers, positive, positives, takes, vector
-from lib.theory.orthants import EPS, _compare, _gated_covariance, _root, gated_mean
+from lib.theory.common import EPS
+from lib.theory.orthants import _compare, _gated_covariance, _root, gated_mean
 
 
 class Moments(NamedTuple):

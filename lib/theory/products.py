@@ -6,7 +6,7 @@ Weights carry no units; time is measured in units of 1/(learning rate).
 
 from collections.abc import Sequence
 from functools import partial
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,7 +29,7 @@ from lib.checks import (
     vectors,
     whole,
 )
-from lib.theory.common import held, integrate
+from lib.theory.common import held, integrate, integrate_layers
 
 TINY = partial(positives, least=0)  # however small
 NODES, SHARES = np.polynomial.legendre.leggauss(16)  # of a quadrature over (-1, 1)
@@ -227,22 +227,7 @@ def matrix_flow(layers: Sequence[ArrayLike], target: ArrayLike, times: ArrayLike
     chained = all(after[1] == before[0] for before, after in pairwise(shapes))
     if not chained or target.shape != (shapes[-1][0], shapes[0][1]):
         raise ValueError(f"layers {shapes} and target {target.shape} do not fit: want (n_l, n_(l-1)), W_1 first, and (n_d, n_0)")
-    splits = np.cumsum([layer.size for layer in layers])[:-1]
-
-    def unpacked(state: NDArray) -> list[NDArray]:
-        parts = np.split(state, splits, axis=-1)
-        return [part.reshape(*part.shape[:-1], *shape) for part, shape in zip(parts, shapes, strict=True)]
-
-    def velocity(_: float, state: NDArray) -> NDArray:
-        ws = unpacked(state)
-        below = list(accumulate(ws, lambda product, w: w @ product, initial=np.eye(shapes[0][1])))
-        above, velocities = target - below[-1], []
-        for w, product in zip(ws[::-1], below[-2::-1], strict=True):
-            velocities.append((above @ product.T).ravel())
-            above = w.T @ above
-        return np.concatenate(velocities[::-1])
-
-    return unpacked(integrate(velocity, np.concatenate([layer.ravel() for layer in layers]), times))
+    return integrate_layers(layers, np.eye(shapes[0][1]), target.T, times)
 
 
 @takes(product=TINY, target=TINY, degree=numbers, start=TINY)

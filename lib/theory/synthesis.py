@@ -34,7 +34,7 @@ from lib.checks import (
     whole,
 )
 from lib.theory import single_neuron
-from lib.theory.common import held
+from lib.theory.common import held, layer_sizes
 from lib.theory.two_point import Pair, one
 
 GENERATORS, RATES = partial(arrays, check=checks.squares), partial(positives, ndim=1)
@@ -287,7 +287,8 @@ def strengths(balance: ArrayLike, size: ArrayLike) -> tuple[NDArray, NDArray]:
     Returns two arrays (...). Source: Kunin et al. (2024), section 3, in units of the target.
     """  # noqa: D400
     broadcastable(balance=balance, size=size)
-    return _split(balance, size)
+    readout, inputs = layer_sizes(size, 2 * balance)
+    return readout**2, inputs**2
 
 
 @takes(balance=numbers, size=non_negatives)
@@ -361,7 +362,7 @@ def neuron_kernel_distance(balance: ArrayLike, size: ArrayLike, cosine: float = 
     Returns (...). Source: extends the kernel distances of Kunin et al. (2024), section 3, to any size, angle and dimension.
     """
     broadcastable(balance=balance, size=size)
-    (plus, minus), (plus_end, minus_end) = (_normalized(*_split(balance, r), dimension) for r in (size, 1.0))
+    (plus, minus), (plus_end, minus_end) = (_normalized(*strengths(balance, r), dimension) for r in (size, 1.0))
     apart, along = plus - plus_end, minus - minus_end
     return (dimension * apart**2 + 2 * apart * along + along**2 + 2 * minus * minus_end * (1 - cosine**2)) / 2
 
@@ -382,8 +383,8 @@ def twin_kernel_distance(balance: ArrayLike, size: ArrayLike, dimension: int = 2
     broadcastable(balance=balance, size=size)
     if pairs >= dimension:
         raise ValueError(f"pairs is {pairs}: want fewer than the {dimension} dimensions, since w ⊥ β*")
-    plus, minus = _split(balance, size)
-    plus_end, minus_end = _split(plus / 2, 1.0)
+    plus, minus = strengths(balance, size)
+    plus_end, minus_end = strengths(plus / 2, 1.0)
     minus, multiplicity = minus / pairs, np.array([pairs, 1, dimension - pairs - 1])
     start, end = (
         np.stack(np.broadcast_arrays(*values), axis=-1)
@@ -391,13 +392,6 @@ def twin_kernel_distance(balance: ArrayLike, size: ArrayLike, dimension: int = 2
     )
     start, end = (m / np.sqrt(np.sum(multiplicity * m**2, axis=-1, keepdims=True)) for m in (start, end))
     return np.sum(multiplicity * (start - end) ** 2, axis=-1) / 2
-
-
-def _split(balance: NDArray, size: NDArray) -> tuple[NDArray, NDArray]:
-    """Return √(b² + r²) ± b without cancellation; their product is r²."""
-    larger = np.hypot(balance, size) + np.abs(balance)
-    smaller = size * np.divide(size, larger, out=np.zeros_like(larger), where=larger > 0)
-    return np.where(balance >= 0, larger, smaller), np.where(balance >= 0, smaller, larger)
 
 
 def _normalized(plus: NDArray, minus: NDArray, dimension: int) -> tuple[NDArray, NDArray]:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lib import checks
 from lib.checks import ascending, broadcastable, matrices, matrix, non_negatives, positive, positives, takes
-from lib.theory.common import held, integrate
+from lib.theory.common import held, integrate_layers, layer_sizes
 from lib.theory.two_point_curves import (  # noqa: F401  the curves, under the same name
     CURVES,
     Pair,
@@ -62,13 +62,7 @@ def final_distance2(dh2: ArrayLike, dy2: ArrayLike, pair: Pair) -> NDArray:
     Source: van Rossem & Saxe, Eqs. 10 and 11.
     """
     high, low = high_low(dh2, dy2, pair)
-    return _larger_root(high, low)
-
-
-def _larger_root(high: NDArray, low: NDArray) -> NDArray:
-    """Solve h² - high h - low² = 0, for the root that is not negative, without cancellation."""
-    outer = (np.abs(high) + np.hypot(high, 2 * low)) / 2
-    return np.where(high >= 0, outer, low / np.where(outer > 0, outer, 1) * low)[()]
+    return layer_sizes(low, high)[0] ** 2
 
 
 # --- the unreduced flow of Eq. 6
@@ -107,17 +101,9 @@ def linear_flow(
     checks.fit("(k, n_in), (n_out, k), (n_in,), (n_out,)", d_h=d_h, d_y=d_y, input_difference=dx, target_difference=target)
     _check_apart(d_h, dx)
 
-    def split(state: NDArray) -> tuple[NDArray, NDArray]:
-        return state[..., : d_h.size].reshape(-1, *d_h.shape), state[..., d_h.size :].reshape(-1, *d_y.shape)
-
-    def descend(_: float, state: NDArray) -> NDArray:
-        (to_h,), (to_y,) = split(state)
-        dh = to_h @ dx
-        error = (to_y @ dh - target) / 4
-        return -np.concatenate([np.outer(to_y.T @ error, dx).ravel() / tau_h, np.outer(error, dh).ravel() / tau_y])
-
-    path = integrate(descend, np.concatenate([d_h.ravel(), d_y.ravel()]), times)
-    to_h, to_y = split(path)
+    # The data are the one direction Δx; the mean over the two points is left out.
+    rates = 1 / (4 * tau_h), 1 / (4 * tau_y)
+    to_h, to_y = integrate_layers([d_h, d_y], np.outer(dx, dx), np.outer(dx, target), times, rates)
     dh = to_h @ dx
     dy = np.einsum("tok,tk->to", to_y, dh)
     dh2, dy2 = np.sum(dh**2, axis=1), np.sum(dy**2, axis=1)
