@@ -178,20 +178,16 @@ def nonzero(name: str, value: ArrayLike) -> NDArray:
     return array
 
 
-def vectors(name: str, value: ArrayLike, largest: float = LARGEST) -> NDArray:
-    """Return a vector or an array of them (..., d)."""
+def batch(name: str, value: ArrayLike, largest: float = LARGEST, *, axes: int, wanted: str) -> NDArray:
+    """Return an array of numbers on `axes` axes or more, which are `wanted`."""
     array = numbers(name, value, largest=largest)
-    if array.ndim < 1:
-        raise ValueError(f"{name} is one number: want vectors (..., d)")
+    if array.ndim < axes:
+        raise ValueError(f"{name} has shape {array.shape}: want {wanted}")
     return array
 
 
-def matrices(name: str, value: ArrayLike, largest: float = LARGEST) -> NDArray:
-    """Return a matrix or an array of them (..., m, n)."""
-    array = numbers(name, value, largest=largest)
-    if array.ndim < 2:
-        raise ValueError(f"{name} has shape {array.shape}: want a matrix, or a batch of them")
-    return array
+vectors = partial(batch, axes=1, wanted="vectors (..., d)")
+matrices = partial(batch, axes=2, wanted="matrices (..., m, n)")
 
 
 def squares(name: str, value: ArrayLike, largest: float = LARGEST) -> NDArray:
@@ -222,9 +218,9 @@ def moments(name: str, value: ArrayLike) -> NDArray:
 
 def ascending(name: str, value: ArrayLike) -> NDArray:
     """Return times (T,), of any size, that ascend from 0 or later; one number is one time."""
-    times = np.atleast_1d(numbers(name, value, largest=np.inf))
-    if times.ndim != 1 or times[0] < 0 or np.any(np.diff(times) < 0):
-        raise ValueError(f"{name} must ascend from 0 or later, shape (T,)")
+    times = moments(name, value)
+    if np.any(np.diff(times) < 0):
+        raise ValueError(f"{name} must ascend, shape (T,)")
     return times
 
 

@@ -1,7 +1,5 @@
 """Training against a loop of torch.optim for each member; records, early stop, divergence; members do not feel each other."""
 
-from unittest.mock import MagicMock
-
 import numpy as np
 import pytest
 import torch
@@ -310,24 +308,3 @@ def test_a_gpu_agrees_with_the_cpu_to_rounding(name):
         runs.append(train(network, parameters, inputs, targets, **settings))
     for key in runs[0].data_vars:
         np.testing.assert_allclose(runs[0][key], runs[1][key], rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    "network",
-    [Dense((3, 6, 1), "elu"), Dense((3, 6, 1), "relu", bias=False), Dense((3, 6, 5, 1), "elu", dropout=0.3)],
-    ids=["fused", "two layers", "descent"],
-)
-def test_chunks_and_members_that_leave_do_not_disturb_each_other(monkeypatch, network):
-    inputs, targets = data(5)
-    rates = [0.3, 0.2, 0.1, 1e9]  # the last one diverges
-    options = {"learning_rate": rates, "steps": 60, "record": [0, 7, 30, 60], "observe": everything}
-    free = train(network, network.initialize(0, 4), inputs, targets[:, :1], **options)
-    bound = float(free.loss.sel(step=7)[:3].median()) + 1e-6
-    options |= {"stop_when": lambda seen: seen["loss"] < bound}
-    bar = MagicMock()
-    monkeypatch.setattr(loop, "progress_bar", lambda *args, **kwargs: bar)
-    found = train(network, network.initialize(0, 4), inputs, targets[:, :1], **options)
-    assert sum(call.args[0] for call in bar.update.call_args_list) == 4 * 60
-    assert found.diverged[3] > 0 and 7 in found.stopped
-    monkeypatch.setattr(loop._Pace, "advance", lambda pace, stack, steps: stack.advance(steps))
-    assert found.identical(train(network, network.initialize(0, 4), inputs, targets[:, :1], **options))
