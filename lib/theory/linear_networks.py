@@ -15,8 +15,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import exprel
 
-from lib import checks
-from lib.checks import fit, takes
+from lib.checks import (
+    ascending,
+    fit,
+    gram,
+    matrices,
+    matrix,
+    moments,
+    non_negative,
+    nonzero,
+    number,
+    numbers,
+    positive,
+    seed,
+    takes,
+    vector,
+    whole,
+)
 from lib.theory.common import EPS, integrate_layers, interpolators, layer_sizes, orthogonal
 
 
@@ -33,7 +48,7 @@ class Flow(NamedTuple):
         return self.w.mT @ self.a
 
 
-@takes(a=checks.matrices, w=checks.matrices, eta_a=checks.positive, eta_w=checks.positive)
+@takes(a=matrices, w=matrices, eta_a=positive, eta_w=positive)
 def conserved(a: ArrayLike, w: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0) -> NDArray:
     r"""Return :math:`\Delta = \eta_w AA^\top - \eta_a WW^\top`, (..., h, h), for `a` (..., h, c) and `w` (..., h, d).
 
@@ -43,15 +58,7 @@ def conserved(a: ArrayLike, w: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0
     return eta_w * a @ a.mT - eta_a * w @ w.mT
 
 
-@takes(
-    a=checks.matrix,
-    w=checks.matrix,
-    xtx=checks.gram,
-    xty=checks.matrix,
-    times=checks.ascending,
-    eta_a=checks.positive,
-    eta_w=checks.positive,
-)
+@takes(a=matrix, w=matrix, xtx=gram, xty=matrix, times=ascending, eta_a=positive, eta_w=positive)
 def flow(
     a: ArrayLike, w: ArrayLike, xtx: ArrayLike, xty: ArrayLike, times: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0
 ) -> Flow:
@@ -73,7 +80,7 @@ def flow(
     return Flow(times, readout.mT, w)
 
 
-@takes(a=checks.matrices, w=checks.matrices, eta_a=checks.positive, eta_w=checks.positive)
+@takes(a=matrices, w=matrices, eta_a=positive, eta_w=positive)
 def preconditioner(a: ArrayLike, w: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0) -> NDArray:
     r"""Return M with :math:`\mathrm{vec}(\dot\beta) = -M\,\mathrm{vec}(G)`, the tangent kernel on white data:
 
@@ -85,7 +92,7 @@ def preconditioner(a: ArrayLike, w: ArrayLike, eta_a: float = 1.0, eta_w: float 
     return _kronecker_sum(eta_w * a.mT @ a, eta_a * w.mT @ w)
 
 
-@takes(beta0=checks.matrix, delta=checks.number, hidden=checks.whole, seed=checks.seed)
+@takes(beta0=matrix, delta=number, hidden=whole, seed=seed)
 def isotropic_initialization(beta0: ArrayLike, delta: float, hidden: int, seed: int) -> tuple[NDArray, NDArray]:
     r"""Draw parameters that compute :math:`\beta_0 = U\Sigma V^\top` and conserve :math:`\Delta = \delta I_h`.
 
@@ -116,7 +123,7 @@ def isotropic_initialization(beta0: ArrayLike, delta: float, hidden: int, seed: 
     return r[:, :ka] * root_a[:ka] @ vt[:ka], r[:, :kw] * root_w[:kw] @ u.T[:kw]
 
 
-@takes(d=checks.whole, c=checks.whole, h=checks.whole, delta=checks.number, scale=checks.positive, seed=checks.seed)
+@takes(d=whole, c=whole, h=whole, delta=number, scale=positive, seed=seed)
 def unbalanced_initialization(d: int, c: int, h: int, delta: float, scale: float, seed: int) -> tuple[NDArray, NDArray]:
     r"""Draw neurons in random directions, with :math:`\|a_k\|^2 - \|w_k\|^2 = \delta` and :math:`\|a_k\|\|w_k\|` = `scale`.
 
@@ -149,7 +156,7 @@ class Course(NamedTuple):
         return _kronecker_sum(self.gram_a, self.gram_w)
 
 
-@takes(a=checks.matrix, w=checks.matrix, beta_star=checks.matrix, times=checks.moments)
+@takes(a=matrix, w=matrix, beta_star=matrix, times=moments)
 def course(a: ArrayLike, w: ArrayLike, beta_star: ArrayLike, times: ArrayLike) -> Course:
     r"""Solve the flow of two isotropic layers on white data exactly, aligned with the target or not.
 
@@ -190,7 +197,7 @@ def course(a: ArrayLike, w: ArrayLike, beta_star: ArrayLike, times: ArrayLike) -
     return Course(times, of_w @ of_a.mT, of_w @ of_w.mT, of_a @ of_a.mT)
 
 
-@takes(a=checks.matrix, w=checks.matrix, beta_star=checks.matrix, times=checks.moments)
+@takes(a=matrix, w=matrix, beta_star=matrix, times=moments)
 def solve(a: ArrayLike, w: ArrayLike, beta_star: ArrayLike, times: ArrayLike) -> NDArray:
     r"""Return the map :math:`\beta(t) = W^\top A` on white data, exactly, (T, d, c); see `course` for arguments and errors.
 
@@ -216,7 +223,7 @@ class DeepFlow(NamedTuple):
         return beta
 
 
-@takes(a=checks.vector, ws=checks.numbers, xtx=checks.gram, xty=checks.vector, times=checks.ascending)
+@takes(a=vector, ws=numbers, xtx=gram, xty=vector, times=ascending)
 def deep_flow(a: ArrayLike, ws: ArrayLike, xtx: ArrayLike, xty: ArrayLike, times: ArrayLike) -> DeepFlow:
     r"""Integrate the flow of :math:`f(x) = a^\top W_L\cdots W_1 x`, of depth L + 1 and width d throughout, numerically.
 
@@ -228,7 +235,7 @@ def deep_flow(a: ArrayLike, ws: ArrayLike, xtx: ArrayLike, xty: ArrayLike, times
     return DeepFlow(times, readout[:, 0], np.stack(ws, axis=1))
 
 
-@takes(d=checks.whole, depth=checks.whole, a_norm=checks.non_negative, delta=checks.number, seed=checks.seed)
+@takes(d=whole, depth=whole, a_norm=non_negative, delta=number, seed=seed)
 def deep_isotropic_initialization(d: int, depth: int, a_norm: float, delta: float, seed: int) -> tuple[NDArray, NDArray]:
     r"""Draw parameters with :math:`aa^\top - W_LW_L^\top = \delta I` and :math:`W_{l+1}^\top W_{l+1} = W_lW_l^\top`.
 
@@ -255,7 +262,7 @@ def deep_isotropic_initialization(d: int, depth: int, a_norm: float, delta: floa
     return a_norm * direction, np.array([r[layer + 1].T @ root @ r[layer] for layer in range(depth)])
 
 
-@takes(xtx=checks.gram, xty=checks.vector, beta0=checks.nonzero, depth=checks.whole)
+@takes(xtx=gram, xty=vector, beta0=nonzero, depth=whole)
 def deep_interpolator(xtx: ArrayLike, xty: ArrayLike, beta0: ArrayLike, depth: int) -> NDArray:
     r"""Return where the rich limit ends: the interpolator of Theorem 15, in closed form, (d,).
 

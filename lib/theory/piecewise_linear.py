@@ -24,7 +24,6 @@ from lib.theory.activation_regions import (  # noqa: F401  the geometric half, u
     _unit,
     deep_crossings,
     hyperplanes,
-    predictor,
     regions,
 )
 from lib.theory.common import held, layer_sizes

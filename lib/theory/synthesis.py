@@ -33,7 +33,7 @@ from lib.checks import (
     vector,
     whole,
 )
-from lib.theory import single_neuron
+from lib.theory import linear_networks, single_neuron
 from lib.theory.common import held, layer_sizes
 from lib.theory.two_point import Pair, one
 
@@ -98,20 +98,14 @@ def charge(parameters: Sequence[ArrayLike], generators: Sequence[ArrayLike], rat
 
     Source: Kunin et al. (2021), there for one learning rate.
     """  # noqa: D400
-    _check_each("parameters", parameters, generators, rates)
-    return _charge(parameters, generators, rates)
-
-
-def _charge(vectors: list[NDArray], generators: list[NDArray], rates: NDArray) -> float:
-    return float(sum(np.sum(v * (g @ v)) / rate for v, g, rate in zip(vectors, generators, rates, strict=True)))
-
-
-def _check_each(name: str, vectors: list[NDArray], generators: list[NDArray], rates: NDArray) -> None:
-    """Raise ValueError unless each of the vectors has a generator that fits, and a rate."""
-    if not len(vectors) == len(generators) == len(rates):
-        raise ValueError(f"{len(vectors)} {name}, {len(generators)} generators, {len(rates)} rates: want as many of each")
-    for v, g in zip(vectors, generators, strict=True):
-        fit("(n,), (n, n)" if v.ndim == 1 else "(n, m), (n, n)", **{name: v, "generators": g})
+    if not len(parameters) == len(generators) == len(rates):
+        count = f"{len(parameters)} parameters, {len(generators)} generators, {len(rates)} rates"
+        raise ValueError(f"{count}: want as many of each")
+    total = 0.0
+    for v, g, rate in zip(parameters, generators, rates, strict=True):
+        fit("(n,), (n, n)" if v.ndim == 1 else "(n, m), (n, n)", parameters=v, generators=g)
+        total += np.sum(v * (g @ v)) / rate
+    return float(total)
 
 
 @takes(start=number, kinetic=VECTOR, momentum=PART, decay=PART)
@@ -181,10 +175,10 @@ def deep_imbalances(weights: Sequence[ArrayLike], rates: Sequence[float]) -> lis
     """  # noqa: D400
     if not 2 <= len(weights) == len(rates):
         raise ValueError(f"{len(weights)} weights and {len(rates)} rates: want two layers or more, and a rate for each")
-    if any(above.shape[1] != len(below) for below, above in pairwise(weights)):
-        raise ValueError(f"weights {[w.shape for w in weights]} do not fit: want (n_1, n_0), (n_2, n_1), …")
-    layers = zip(weights, rates, strict=True)
-    return [v.T @ v / rate_above - w @ w.T / rate_below for (w, rate_below), (v, rate_above) in pairwise(layers)]
+    found = []
+    for (below, rate_below), (above, rate_above) in pairwise(zip(weights, rates, strict=True)):
+        found.append(linear_networks.conserved(above.T, below, 1 / rate_below, 1 / rate_above))
+    return found
 
 
 # --- the maps

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lib import checks
 from lib.checks import ascending, broadcastable, matrices, matrix, non_negatives, positive, positives, takes
+from lib.theory import linear_networks
 from lib.theory.common import held, integrate_layers, layer_sizes
 from lib.theory.two_point_curves import (  # noqa: F401  the curves, under the same name
     CURVES,
@@ -99,7 +100,8 @@ def linear_flow(
     """  # noqa: D400
     dx, target = input_difference, target_difference
     checks.fit("(k, n_in), (n_out, k), (n_in,), (n_out,)", d_h=d_h, d_y=d_y, input_difference=dx, target_difference=target)
-    _check_apart(d_h, dx)
+    if np.hypot.reduce(d_h @ dx) < 1 / checks.LARGEST:
+        raise ValueError("d_h maps input_difference to zero: the representations must differ at time 0, by 1e-100 at least")
 
     # The data are the one direction Δx; the mean over the two points is left out.
     rates = 1 / (4 * tau_h), 1 / (4 * tau_y)
@@ -116,7 +118,7 @@ def linear_flow(
     )
 
 
-@takes(d_h=matrices, d_y=matrices, tau_h=positive, tau_y=positive)
+@takes(d_h=matrices, d_y=matrices)
 def conserved(d_h: ArrayLike, d_y: ArrayLike, *, tau_h: float, tau_y: float) -> NDArray:
     r"""Return what `linear_flow` conserves, :math:`\tau_yD_y^\top D_y - \tau_hD_hD_h^\top`, (..., k, k).
 
@@ -125,10 +127,4 @@ def conserved(d_h: ArrayLike, d_y: ArrayLike, *, tau_h: float, tau_y: float) -> 
     Source: new; Eq. 24 is its component along dh, given that dh does not rotate.
     """
     checks.fit("(..., k, n_in), (..., n_out, k)", d_h=d_h, d_y=d_y)
-    return tau_y * d_y.mT @ d_y - tau_h * d_h @ d_h.mT
-
-
-def _check_apart(d_h: NDArray, dx: NDArray) -> None:
-    """Raise ValueError unless the two representations differ."""
-    if np.hypot.reduce(d_h @ dx) < 1 / checks.LARGEST:
-        raise ValueError("d_h maps input_difference to zero: the representations must differ at time 0, by 1e-100 at least")
+    return linear_networks.conserved(d_y.mT, d_h, tau_h, tau_y)

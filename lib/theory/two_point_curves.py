@@ -59,11 +59,6 @@ class Pair:
             return self.tau_y / self.tau_h * self.x**2
 
 
-def zero_or_positive(name: str, value: float) -> float:
-    """Return one number that is 0 or at least 1e-100."""
-    return float(_zero_or_positives(name, value, ndim=0))
-
-
 def one(name: str, value: Pair) -> Pair:
     """Return a pair whose fields are one number each."""
     if shape := checks.kind(name, value, Pair).shape:
