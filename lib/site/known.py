@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
+from lib.site.book import Book
 from lib.site.decimals import CODE
 
 NUMBER = re.compile(r"(?<![\w.])\d[\d_]*(?:\.\d*)?(?:e[-+]?\d+)?(?![\w.]*\d)")
@@ -22,17 +22,17 @@ class Known(NamedTuple):
     exact: bool
 
 
-def known(root: Path, chapter: str, notebooks: dict[str, dict]) -> list[Known]:
+def known(book: Book, chapter: str, notebooks: dict[str, dict]) -> list[Known]:
     """Collect the numbers of a chapter's notebooks, lab and problems, and of the experiments."""
     found = []
     for page, notebook in notebooks.items():
         found += _executed(notebook, page)
     for page in (f"labs/{chapter}", f"problems/{chapter}"):
-        path = root / "book" / f"{page}.md"
+        path = book.folder / f"{page}.md"
         if path.is_file():
-            for cell in CODE.finditer(path.read_text(encoding="utf-8")):
+            for cell in CODE.finditer(book.text(page)):
                 found += _settings(cell[0], page, "")
-    for path in sorted(root.glob("lib/experiments/*.py")):
+    for path in sorted(book.root.glob("lib/experiments/*.py")):
         found += _settings(path.read_text(encoding="utf-8"), "", "")
     return found
 

@@ -5,9 +5,11 @@ under `_build/runs/`, executes the notebooks into `_build/paper/`, and lays each
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from tabulate import tabulate
 
 from lib import claims, files, runs
 from lib.claims import NOT_DECIDED
@@ -16,9 +18,11 @@ from lib.provenance import device_name, resolve_device
 from lib.runs.precompute import Progress
 from lib.runs.workers import ComputationFailed, cluster
 from lib.site import execute, slices
+from lib.site.book import Book
 
 FOLDER = Path("_build") / "paper"
 TABLE = "comparison.json"
+EMPTY: dict = {"cells": []}
 FAILED = ", others failed"
 
 
@@ -39,7 +43,7 @@ class Row(NamedTuple):
 
 
 def run(
-    root: Path,
+    book: Book,
     names: list[str],
     settings: execute.Settings,
     jobs: int | None = None,
@@ -47,7 +51,9 @@ def run(
     lesson: bool = False,
     budget: float | None = None,
 ) -> tuple[list[execute.Result], list[Row]]:
-    """Compute all runs that chapters load, execute the chapters, and compare their claims; the table is kept as JSON.
+    """Compute all runs that chapters load, execute the chapters, and compare their claims.
+
+    The table is kept as JSON.
 
     Parameters
     ----------
@@ -55,21 +61,23 @@ def run(
     output : folder for the executed notebooks (default: `_build/paper`)
     budget : seconds after which runs are computed no further; by default all are computed
     """
-    selected = execute.select(root, names, lesson)
-    device, place = resolve_device(settings.device), output or root / FOLDER
-    files.prepare(place)
+    selected = execute.select(book, names, lesson)
+    device = resolve_device(settings.device)
+    folder = output or book.root / FOLDER
+    files.prepare(folder)
     runs.at("paper", device)
-    wanted = list(dict.fromkeys(name for notebook in selected for name in slices.loaded(execute.draft(root, notebook))))
-    lacking = compute(wanted, device, jobs or 1, budget)
-    finished = execute.run(root, names, settings, jobs, place, lesson, lacking)
-    rows = [row for notebook in selected for row in compare(root, place, notebook)]
+    wanted = [name for one in selected for name in slices.loaded(execute.draft(book, one))]
+    lacking = compute(dict.fromkeys(wanted), device, jobs or 1, budget)
+    finished = execute.run(book, names, settings, jobs, folder, lesson, lacking)
+    here = Book(book.root, folder)
+    rows = [row for name in selected for row in compare(book.notebook(name), here.notebook(name))]
     rows.sort(key=lambda row: (not row.changed, bool(row.why)))
     written = [row._asdict() | {"changed": row.changed} for row in rows]
-    files.write(place / TABLE, json.dumps(written, indent=1, ensure_ascii=False) + "\n")
+    files.write(folder / TABLE, json.dumps(written, indent=1, ensure_ascii=False) + "\n")
     return finished, rows
 
 
-def compute(names: Sequence[str], device: str, jobs: int, budget: float | None) -> dict[str, str]:
+def compute(names: Iterable[str], device: str, jobs: int, budget: float | None) -> dict[str, str]:
     """Compute runs, those with the least left first; return of each that is incomplete "x of y cases"."""
     known = [Kept(name, device) for name in names]
     if not known:
@@ -138,37 +146,37 @@ def plan(known: Sequence[Kept], device: str, jobs: int) -> str:
     return "\n".join(["paper profile, computed here:", *lines, end])
 
 
-def compare(root: Path, place: Path, notebook: str) -> Iterator[Row]:
+def compare(committed: dict | None, executed: dict | None) -> Iterator[Row]:
     """Yield a row for each claim of a committed notebook that was executed here, too."""
-    committed, found = (_records(folder / f"{notebook}.ipynb") for folder in (root / "book", place))
-    for name, before in committed.items():
-        if name in found:
-            yield _row(before, found[name])
+    found = {record["id"]: record for record in claims.collect(executed or EMPTY)}
+    for before in claims.collect(committed or EMPTY):
+        if before["id"] in found:
+            yield _row(before, found[before["id"]])
 
 
 def _row(before: dict, after: dict) -> Row:
     verdict = after["verdict"]
-    passing = [rival for rival, score in after["rivals"].items() if claims.bound(after).holds(float(score))]
+    bound = claims.bound(after)
+    passing = [rival for rival, score in after["rivals"].items() if bound.holds(float(score))]
     if passing:
         verdict = f"{verdict}, but “{passing[0]}” passes"
-    why = after["why"] if verdict == NOT_DECIDED and after["why"] != before["why"] else ""
-    return Row(before["id"], claims.measured_text(before), before["verdict"], claims.measured_text(after), verdict, why)
-
-
-def _records(path: Path) -> dict[str, dict]:
-    if not path.is_file():
-        return {}
-    return {record["id"]: record for record in claims.collect(json.loads(path.read_text(encoding="utf-8")))}
+    new = verdict == NOT_DECIDED and after["why"] != before["why"]
+    numbers = claims.measured_text(before), claims.measured_text(after)
+    why = after["why"] if new else ""
+    return Row(before["id"], numbers[0], before["verdict"], numbers[1], verdict, why)
 
 
 def table(rows: Sequence[Row]) -> str:
     """Write the rows as text: changed verdicts first, claims whose run is incomplete last."""
-    changed = [row for row in rows if row.changed]
-    lines = [("claim", "committed", "here", "verdict")]
+    lines = []
     for row in rows:
         verdict = f"{row.verdict} → {row.found}" if row.changed else row.found
-        lines.append((row.id, row.committed, "" if row.why else row.here, f"{verdict}: {row.why}" if row.why else verdict))
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    text = ["  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip() for line in lines]
+        if row.why:
+            verdict = f"{row.found}: {row.why}"
+        lines.append((row.id, row.committed, "" if row.why else row.here, verdict))
+    heads = ("claim", "committed", "here", "verdict")
+    text = tabulate(lines, heads, tablefmt="plain", disable_numparse=True)
+    changed = sum(row.changed for row in rows)
     undecided = sum(bool(row.why) for row in rows)
-    return "\n".join([*text, f"{len(rows)} claims, {len(changed)} with another verdict, {undecided} whose run is incomplete"])
+    end = f"{changed} with another verdict, {undecided} whose run is incomplete"
+    return f"{text}\n{len(rows)} claims, {end}"

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from lib.site import citing
+from lib.site.book import Book
 
 ROOT = Path(__file__).parents[2]
 CFF = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
@@ -41,4 +42,4 @@ def test_the_project_and_the_metadata_for_archives_say_what_the_citation_file_sa
 def test_a_citation_file_that_lacks_something_is_named(tmp_path, facts, said):
     (tmp_path / "CITATION.cff").write_text(yaml.safe_dump(facts))
     with pytest.raises(ValueError, match=rf"CITATION\.cff.*{said}"):
-        citing.read(tmp_path)
+        citing.read(Book(tmp_path))

@@ -12,7 +12,7 @@ import small_book
 
 from lib.claims import Claim
 from lib.site import comparison, ledger
-from lib.site.toc import notebooks
+from lib.site.book import Book
 
 ROOT = Path(__file__).parents[2]
 CLAIM = Claim("one/rate", "it grows", "Eq. 7", 0.14, 0.1, 0.2, "corrected", {"none": 9.0, "chance": 0.5}, 0.3)
@@ -113,8 +113,8 @@ def test_an_output_of_another_kind_is_named():
 
 def test_the_list_is_short_and_names_what_there_is():
     entries = comparison.loosely_compared(ROOT)
-    known = [record["id"] for record in ledger.read(ROOT)]
-    texts = "".join((ROOT / "book" / f"{name}.ipynb").read_text(encoding="utf-8") for name in notebooks(ROOT))
+    known = [record["id"] for record in ledger.records(Book(ROOT))]
+    texts = "".join((ROOT / "book" / f"{name}.ipynb").read_text(encoding="utf-8") for name in Book(ROOT).notebooks)
     assert len(entries) <= 24
     for entry in entries:
         assert entry["reason"] and ("relative" in entry) != ("absolute" in entry)

@@ -6,6 +6,7 @@ import xarray as xr
 
 from lib import runs
 from lib.site import digests
+from lib.site.book import Book
 
 CELL = """\
 from lib import claims, runs
@@ -22,12 +23,11 @@ def root(tmp_path):
 
 
 def digest(root, was="", now=""):
-    digests._cell.cache_clear()
     path = root / "book" / "one.md"
     text = path.read_text()
     assert was in text
     path.write_text(text.replace(was, now))
-    return digests.digest(root, "one")
+    return digests.digest(Book(root), "one")
 
 
 @pytest.mark.parametrize(

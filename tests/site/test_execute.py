@@ -16,6 +16,7 @@ import torch
 from lib import claims
 from lib.__main__ import main
 from lib.site import execute
+from lib.site.book import Book
 
 REPOSITORY = Path(__file__).parents[2]
 NOTEBOOKS = ("one", "evidence/one", "two")
@@ -121,6 +122,7 @@ def test_a_failure_is_named_keeps_the_last_good_notebook_and_stops_no_other_chap
         (["build"], "not executed yet: one, two; run `python -m lib run one two` first"),
         (["report", "--notebooks", "nowhere"], "nowhere"),
         (["pdf"], "_build/html lacks 5 of 5 pages: run `python -m lib build` first"),
+        (["course"], "_build/html has no book/one.html: run `python -m lib build` first"),
         (["pdf", "--slides"], "_build/html has no slides: run `python -m lib build` first"),
     ],
 )
@@ -150,6 +152,6 @@ def one_line(capsys):
 def test_chapters_are_selected_in_the_order_of_the_contents_with_their_evidence_pages_or_without(tmp_path):
     files = "".join(f"  - file: book/{name}.ipynb\n" for name in ("b", "d", "a", "evidence/d"))
     (tmp_path / "_toc.yml").write_text(f"root: book/index\nchapters:\n{files}")
-    assert execute.select(tmp_path, ["a", "b", "b"]) == ["b", "a"]
-    assert execute.select(tmp_path, []) == ["b", "d", "evidence/d", "a"]
-    assert execute.select(tmp_path, [], lesson=True) == ["b", "d", "a"]
+    assert execute.select(Book(tmp_path), ["a", "b", "b"]) == ["b", "a"]
+    assert execute.select(Book(tmp_path), []) == ["b", "d", "evidence/d", "a"]
+    assert execute.select(Book(tmp_path), [], lesson=True) == ["b", "d", "a"]

@@ -9,9 +9,11 @@ import yaml
 
 from lib import claims
 from lib.__main__ import main
-from lib.site import ledger, toc
+from lib.site import ledger
+from lib.site.book import Book
 
 ROOT = Path(__file__).parents[2]
+BOOK = Book(ROOT)
 NOTEBOOK = ROOT / "book" / "products.ipynb"
 
 
@@ -85,12 +87,12 @@ def test_a_claim_that_lacks_a_field_is_refused(report, field):
 SECTION = r"^## Bounds that were set or changed after looking\n([\s\S]*?)(?=^```|\Z)"
 
 
-@pytest.mark.parametrize("chapter", toc.chapters(ROOT))
+@pytest.mark.parametrize("chapter", BOOK.chapters)
 def test_bounds_set_after_looking_are_those_of_the_evidence_page(chapter):
     lists = yaml.safe_load((ROOT / ledger.AFTER_LOOKING).read_text(encoding="utf-8")).get(chapter, {})
     changed, kept = (set(lists.get(name, [])) for name in ("changed", "kept"))
-    known = {record["id"].split("/")[1] for record in ledger.read(ROOT) if record["chapter"] == chapter}
-    told = re.findall(SECTION, toc.sources(ROOT, chapter), re.MULTILINE)
+    known = {record["id"].split("/")[1] for record in ledger.records(BOOK) if record["chapter"] == chapter}
+    told = [text for name in BOOK.notebooks_of(chapter) for text in re.findall(SECTION, BOOK.text(name), re.MULTILINE)]
     linked = set(re.findall(rf"\{{ref\}}`[^`]*<{chapter}-([\w-]+)>`", "".join(told)))
     assert changed | kept <= known and not changed & kept
     assert linked & known <= changed | kept and bool(told) == bool(changed)

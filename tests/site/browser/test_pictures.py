@@ -4,11 +4,11 @@ import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from browsing import PHONE, ROOT, serious
 
-from lib.site import toc
+from lib.site.book import Book
 
 
 def test_a_picture_opens_at_its_full_size_by_touch_and_by_keyboard(visit):
-    page = visit(f"book/{toc.chapters(ROOT)[0]}.html", PHONE, has_touch=True)
+    page = visit(f"book/{Book(ROOT).chapters[0]}.html", PHONE, has_touch=True)
     link, box = page.locator("figure:not(.undecided) a.zoom").first, page.locator("dialog.zoomed")
     assert not box.is_visible()
     for act in (link.tap, lambda: link.press("Enter")):
@@ -52,7 +52,7 @@ SMALL = """figures => figures.map(figure => {
 SMALLEST = 9  # pixels, of letters that can be read
 
 
-@pytest.mark.parametrize("name", toc.chapters(ROOT))
+@pytest.mark.parametrize("name", Book(ROOT).chapters)
 def test_on_a_phone_a_figure_with_small_letters_opens(visit, name):
     found = visit(f"book/{name}.html", PHONE).locator("article figure").evaluate_all(SMALL)
     assert found
