@@ -58,14 +58,6 @@ class Item:
     runs: tuple[str, ...] = ()
     missing: str = ""
 
-    def __post_init__(self) -> None:
-        if bool(self.missing) == bool(self.claims or self.where):
-            raise ValueError(f"{self.item}: want a claim or a label, or `missing` with the reason")
-        if bool(self.missing) == bool(self.follows):
-            raise ValueError(f"{self.item}: want `follows`, which is text or NAME/FILE of public code, unless it is missing")
-        if (self.follows in ("", public_code.TEXT)) == bool(self.differs):
-            raise ValueError(f"{self.item}: want `differs` if it follows code, and only then")
-
 
 @dataclass(frozen=True)
 class Document:

@@ -3,6 +3,7 @@
 What pages take from the ledger, repairs, the end of each page, what is handed out.
 """
 
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
 from lib import files
@@ -58,6 +60,11 @@ class MovingFigure(SphinxDirective):
                 self.state.nested_parse(self.content, self.content_offset, caption)
                 return [nodes.raw("", html, format="html"), caption]
         raise self.error(f"no figure {name} in the chapter {chapter}")
+
+
+def keep_pages(app: Sphinx, env: BuildEnvironment) -> None:
+    """Unpickle each page once, and not for each reference to a number of it."""
+    env.get_doctree = cache(env.get_doctree)
 
 
 def finish_page(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
@@ -125,6 +132,7 @@ def setup(app: Sphinx) -> dict:
     app.connect("doctree-read", boxes.register)
     app.connect("doctree-read", boxes.mark)
     app.connect("doctree-read", reading.mark_problems)
+    app.connect("env-check-consistency", keep_pages)
     app.connect("html-page-context", finish_page)
     app.connect("build-finished", finish_site)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -34,21 +34,3 @@ def freeze(book: Book) -> None:
     names = frozen(book) | {name: name for name in claims if name not in frozen(book)}
     lines = [old if old == new else f"{old} {new}" for old, new in names.items()]
     files.write(book.root / NAMES, "\n".join(lines) + "\n")
-
-
-def refuse_broken(book: Book, released: bool) -> None:
-    """Raise a ValueError if a released name is gone without a successor or a word in the changelog.
-
-    If a version is released, all names must be listed.
-    """
-    path = book.root / NAMES
-    claims = [record["id"] for record in ledger.records(book)]
-    changelog = (book.root / "CHANGELOG.md").read_text(encoding="utf-8")
-    for old, new in frozen(book).items():
-        if new not in claims:
-            raise ValueError(f"{path}: {old} leads to {new}, which is no claim: write a claim's name behind it")
-        if old != new and old not in changelog:
-            raise ValueError(f"{path}: {old} is gone, and CHANGELOG.md does not say why: add an entry")
-    lacking = [name for name in claims if name not in frozen(book)]
-    if released and lacking:
-        raise ValueError(f"{path} lacks {lacking[0]}: list the names with `python -m lib report --freeze`")

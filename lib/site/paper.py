@@ -7,7 +7,7 @@ under `_build/runs/`, executes the notebooks into `_build/paper/`, and lays each
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tabulate import tabulate
 
@@ -78,72 +78,55 @@ def run(
 
 
 def compute(names: Iterable[str], device: str, jobs: int, budget: float | None) -> dict[str, str]:
-    """Compute runs, those with the least left first; return of each that is incomplete "x of y cases"."""
-    known = [Kept(name, device) for name in names]
+    """Compute runs, those with the least left first; tell of each that is incomplete how far it is."""
+    known = [Progress(runs.find(name), device, stored=False) for name in names]
+    todo = {one: one.collect(range(len(one.run.cases))) for one in known}
     if not known:
         return {}
+    failed = []
+    preload = f"from lib import runs; runs.at('paper', {device!r})"
     try:
-        with limit(budget):
-            preload = f"from lib import runs; runs.at('paper', {device!r})"
-            with cluster(jobs if jobs > 1 else None, preload=preload) as client:
+        with limit(budget), cluster(jobs if jobs > 1 else None, preload=preload) as client:
+            print(plan(known, device, jobs), flush=True)
+            new = [one for one in known if not one.done]
+            for one in new:  # a first case tells how long the others take
+                size = one.run.batch if device == "cuda" else 1
+                one.compute(todo[one][:size])
+                del todo[one][:size]
+            if new:
                 print(plan(known, device, jobs), flush=True)
-                if any([one.measure() for one in known]):
-                    print(plan(known, device, jobs), flush=True)
-                for one in sorted(known, key=Kept.left):
-                    one.compute(client)
+            for one in sorted(known, key=left):
+                try:
+                    one.compute(todo[one], client)
+                except ComputationFailed as problem:  # the other runs go on
+                    failed.append(one)
+                    print(problem, flush=True)
     except OutOfTime:
         print("time is up; what was finished is kept", flush=True)
     lacking = {}
-    for before in known:
-        one = Kept(before.name, device)
-        if one.done < one.total:
-            lacking[one.name] = f"{one.done:,} of {one.total:,} cases" + FAILED * before.failed
+    for one in known:
+        total = len(one.run.cases)
+        if one.done < total:
+            others = FAILED if one in failed else ""
+            lacking[one.run.name] = f"{one.done:,} of {total:,} cases{others}"
     return lacking
 
 
-class Kept:
-    """What is finished of a run on a device, and how long the rest takes."""
-
-    def __init__(self, name: str, device: str) -> None:
-        self.name, self.device = name, device
-        self.progress = Progress(runs.find(name), device, stored=False)
-        self.total = len(self.progress.run.cases)
-        self.todo = self.progress.collect(range(self.total))
-        self.done = self.total - len(self.todo)
-        self.failed = False
-
-    def measure(self) -> bool:
-        """Compute a first case, if no case tells how long one takes here; say whether that was so."""
-        if self.done:
-            return False
-        size = self.progress.run.batch if self.device == "cuda" else 1
-        self.progress.compute(self.todo[:size])
-        self.todo = self.todo[size:]
-        self.done = self.total - len(self.todo)
-        return True
-
-    def left(self) -> float:
-        """Return the seconds that the missing cases take."""
-        return len(self.todo) * self.progress.seconds / max(self.done, 1)
-
-    def compute(self, client: Any) -> None:
-        """Compute the missing cases; those that fail are named, and the other runs go on."""
-        try:
-            self.progress.compute(self.todo, client)
-        except ComputationFailed as problem:
-            self.failed = True
-            print(problem, flush=True)
+def left(one: Progress) -> float:
+    """Return the seconds that the missing cases of a run take, as far as that is known."""
+    return (len(one.run.cases) - one.done) * (one.seconds_each() or 0)
 
 
-def plan(known: Sequence[Kept], device: str, jobs: int) -> str:
+def plan(known: Sequence[Progress], device: str, jobs: int) -> str:
     """Lay out what is to be computed, and how long it takes."""
-    left = [duration(one.left()) if one.done else "?" for one in known]
-    done = [f"{one.name:<36}{one.done:>6,} of {one.total:>6,} cases done" for one in known]
-    lines = [f"{said}{time:>10} left" for said, time in zip(done, left, strict=True)]
-    known_time = duration(sum(one.left() for one in known) / jobs)
-    more = ", and what is unknown (?)" if "?" in left else ""
-    end = f"left on {device_name(device)}, jobs {jobs}: {known_time}{more}"
-    return "\n".join(["paper profile, computed here:", *lines, end])
+    lines = ["paper profile, computed here:"]
+    for one in known:
+        time = duration(left(one)) if one.done else "?"
+        done = f"{one.done:>6,} of {len(one.run.cases):>6,} cases done"
+        lines.append(f"{one.run.name:<36}{done}{time:>10} left")
+    whole = duration(sum(map(left, known)) / jobs)
+    more = "" if all(one.done for one in known) else ", and what is unknown (?)"
+    return "\n".join([*lines, f"left on {device_name(device)}, jobs {jobs}: {whole}{more}"])
 
 
 def compare(committed: dict | None, executed: dict | None) -> Iterator[Row]:

@@ -17,13 +17,7 @@ CLOSEST = 15
 
 
 def margins(book: Book) -> dict[str, str]:
-    """Return the counts, and the claims: where the seed decides, near their bounds, by chapter.
-
-    Raises
-    ------
-    ValueError
-        If the table is not whole.
-    """
+    """Return the counts, and the claims: where the seed decides, near their bounds, by chapter."""
     rows = current(book)
     hanging = [row for row in rows if len(set(row["verdict"])) > 1 or passing(row)]
     origins = sorted({f"{row['date']}, {row['versions']}" for row in rows})
@@ -92,10 +86,7 @@ def written(book: Book) -> list[dict]:
     """Read the table as it is written: numbers that JSON does not know are texts."""
     path = book.root / TABLE
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-    try:
-        return [json.loads(line) for line in lines]
-    except ValueError as problem:
-        raise ValueError(f"{path} cannot be read ({problem}): make it with `make seeds`") from problem
+    return list(map(json.loads, lines))
 
 
 def table(book: Book) -> list[dict]:

@@ -14,15 +14,9 @@ UNITS = (("s", 1), ("ms", 1e3), ("µs", 1e6))
 
 
 def tested(book: Book) -> dict[str, str]:
-    """Return the share of changed formulas that a test catches, and the speed of each workload.
-
-    Raises
-    ------
-    ValueError
-        If a table cannot be read.
-    """
-    mutants = read(book.root, "mutants", "make mutate")
-    speed = read(book.root, "speed", "make bench")
+    """Return the share of changed formulas that a test catches, and the speed of each workload."""
+    mutants = read(book.root, "mutants")
+    speed = read(book.root, "speed")
     made = speed["provenance"]
     machine = ", ".join(filter(None, [made["processor"], made["gpu"]]))
     cores = f"{made['threads']} thread of {made['cores']} cores"
