@@ -268,6 +268,9 @@ def test_what_a_table_of_coverage_names_is_there(document):
     for item in document.items:
         assert set(item.claims) <= known and set(item.runs) <= stored & {run.name for run in RUNS}, item.item
         assert not item.where or item.where in labels(), item.item
+        assert bool(item.missing) != bool(item.claims or item.where), item.item
+        assert bool(item.missing) != bool(item.follows), item.item
+        assert (item.follows in ("", "text")) != bool(item.differs), item.item
         assert item.chapter in document.minutes and item.chapter in BOOK.chapters, item.item
     anchors = [coverage.anchor(document, item) for item in document.items]
     assert len(anchors) == len(set(anchors))

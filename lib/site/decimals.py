@@ -21,7 +21,6 @@ class Decimal(NamedTuple):
     column: int
     text: str
     scales: tuple[float, ...]
-    section: str
     paragraph: str
 
     def value(self) -> float:
@@ -45,10 +44,7 @@ def decimals(text: str) -> list[Decimal]:
     paragraphs = text.split("\n")
     words = TAG.sub(_blank, LINK.sub(_words, text)).split("\n")
     found = []
-    section = ""
     for number, (paragraph, line) in enumerate(zip(paragraphs, words, strict=True), start=1):
-        if line.startswith("## "):
-            section = paragraph
         for match in DECIMAL.finditer(line):
             scales = (1.0,)
             if PERCENT.match(line, match.end()):
@@ -56,7 +52,7 @@ def decimals(text: str) -> list[Decimal]:
             elif power := POWER.match(line, match.end()):
                 scales = (10.0 ** int(power[1]),)
             place = (number, match.start() + 1)
-            found.append(Decimal(*place, match[0], scales, section, paragraph))
+            found.append(Decimal(*place, match[0], scales, paragraph))
     return found
 
 

@@ -13,8 +13,8 @@ in their order:
 `check` holds the lines against the text and the executed notebooks. A digit that changes no longer
 has its line, and a result that changes no longer rounds to what is typed. A search alone would not
 do: most wrong numbers of two digits are somewhere in a chapter. So `record` only proposes lines,
-from what a paragraph links to, its section, its page and its chapter; a decimal that is nowhere is
-`unknown`, which `check` refuses.
+from what a paragraph links to, its page and its chapter; a decimal that is nowhere is `unknown`,
+which `check` refuses.
 """
 
 import math
@@ -139,12 +139,11 @@ def holds(decimal: Decimal, source: str, pool: list[Known]) -> bool:
 
 def search(decimal: Decimal, page: str, pool: list[Known]) -> str:
     """Say where a decimal comes from, most likely."""
-    linked = set(LABEL.findall(decimal.paragraph))
+    linked = LABEL.findall(decimal.paragraph)
 
     def distance(one: Known) -> tuple[bool, ...]:
-        there = one.page == page.removesuffix(".md")
-        near = there and one.section == decimal.section
-        return one.label not in linked, not near, not decimal.fits(one.value, exact=True), not there
+        exact = decimal.fits(one.value, exact=True)
+        return one.label not in linked, one.page != page.removesuffix(".md"), not exact
 
     found = [one for one in pool if decimal.fits(one.value, one.exact)]
     return min(found, key=distance).source if found else "unknown"

@@ -73,21 +73,6 @@ def test_a_chapter_has_its_own_items_and_says_a_command_that_is_always_the_same_
     assert written.endswith("\n\nRecomputed by `python -m lib run two`, 90 min.")
 
 
-@pytest.mark.parametrize(
-    "old, new, message",
-    [
-        ("claims: [grows, two/stays, shrinks], ", "", "want a claim or a label"),
-        ("says: it grows", "sais: it grows", "sais"),
-        (", follows: text}", "}", "want `follows`"),
-        (", differs: ours is slower", "", "want `differs`"),
-    ],
-)
-def test_a_file_that_lacks_something_is_named(book, old, new, message):
-    coverage.path(book, "paper").write_text(FILE.replace(old, new))
-    with pytest.raises(ValueError, match=rf"paper\.yml cannot be read: .*{message}"):
-        coverage.read(book, "paper")
-
-
 def test_a_claim_that_is_gone_is_named(book, monkeypatch):
     monkeypatch.setattr(ledger, "records", lambda book: RECORDS[1:])
     with pytest.raises(ValueError, match=r"paper\.yml, Figure 1\(b\): no notebook has the claim one/grows"):
@@ -104,9 +89,3 @@ def test_a_page_lists_which_code_each_experiment_follows(book):
     commit = "[`0123456789`](https://github.com/owner/code/tree/0123456789abcdef)"
     row = f"| owner/code | {commit} | 2024-05-06 | none stated | the code of the paper |"
     assert words["repositories"].splitlines()[2:] == [row]
-
-
-def test_an_unknown_repository_is_named(book):
-    coverage.path(book, "paper").write_text(FILE.replace("follows: code/", "follows: other/"))
-    with pytest.raises(ValueError, match=r"'other/run me\.py': want text, or NAME/FILE with a NAME of code"):
-        coverage.where(book)

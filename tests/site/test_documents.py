@@ -29,15 +29,10 @@ def test_a_source_names_its_document_or_is_its_chapters(monkeypatch, source, cha
     assert documents.by_claim(BOOK) == {f"{chapter}/claim": name}
 
 
-@pytest.mark.parametrize("source, count", [("Theorem 2", 0), ("Kunin et al.; van Rossem & Saxe", 2)])
-def test_a_source_without_one_document_is_refused(monkeypatch, source, count):
-    monkeypatch.setattr(ledger, "records", lambda book: [record(source)])
-    with pytest.raises(ValueError, match=f"claim synthesis/claim: the source '{source}' names {count} documents: want one of"):
-        documents.by_claim(BOOK)
-
-
 def test_every_claim_of_a_document_has_one():
     records = ledger.records(BOOK)
     made_by = documents.by_claim(BOOK)
+    for record in records:
+        assert sum(name.lower() in record["source"].lower() for name in documents.kinds(BOOK)) < 2, record["id"]
     assert made_by.keys() == {record["id"] for record in records if record["verdict"] != NEW}
     assert list(documents.kinds(BOOK).values()) == ["reviewed paper", "reviewed paper", "note", "unpublished notes"]

@@ -113,11 +113,3 @@ def test_the_digest_is_the_same_under_every_python(tmp_path):
     path.parent.mkdir()
     path.write_text(f'```{{code-cell}}\n{CODE}\n```\n\n```{{code-cell}}\nprint(f"{{slope(1j)!r:>9}} {{2.5:g}}")\n```\n')
     assert margins.digest(Book(tmp_path), "one") == "94d896d98db5f798"
-
-
-def test_a_table_that_is_not_whole_is_named(tmp_path):
-    path = tmp_path / margins.TABLE
-    path.parent.mkdir(parents=True)
-    path.write_text('{"id": "one/claim"}\n{"id": "one/cl')
-    with pytest.raises(ValueError, match=r"seeds\.jsonl cannot be read \(.*\): make it with `make seeds`$"):
-        margins.table(Book(tmp_path))
