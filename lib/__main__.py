@@ -157,25 +157,12 @@ def parser() -> argparse.ArgumentParser:
 
 
 def summary(finished: Sequence) -> str:
-    """Lay out how the chapters went: seconds, peak memory, verdicts, slow cells, failures."""
-    from tabulate import tabulate
-
-    from lib.claims import VERDICTS
-
-    rows = []
-    slow = []
-    failed = []
-    for result in finished:
-        row = [result.chapter, f"{result.seconds:.1f}", f"{result.peak_mib:.0f}"]
-        if result.error:
-            failed.append(f"failed: {result.error}")
-            rows.append([*row, "failed"])
-        else:
-            rows.append([*row, *(result.verdicts[verdict] for verdict in VERDICTS)])
-        slow += [(seconds, f"{result.chapter}, {cell}") for seconds, cell in result.cells]
-    table = tabulate(rows, ["notebook", "seconds", "peak MiB", *VERDICTS], tablefmt="plain")
-    slowest = [one for one in sorted(slow, reverse=True)[:10] if one[0] >= 1]
-    return "\n".join([table, *(f"{seconds:>7.1f} s  {cell}" for seconds, cell in slowest), *failed])
+    """Lay out how the chapters went, the slowest cells, and the cells that failed."""
+    cells = sorted((cell for result in finished for cell in result.cells), reverse=True)
+    lines = list(map(str, finished))
+    lines += [f"{seconds:>7.1f} s  {cell}" for seconds, cell in cells[:10] if seconds >= 1]
+    lines += [f"failed: {result.error}" for result in finished if result.error]
+    return "\n".join(lines)
 
 
 def run_chapters(options: argparse.Namespace) -> int:

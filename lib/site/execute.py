@@ -25,7 +25,6 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_output
 from papermill.exceptions import PapermillExecutionError
 from PIL import Image
-from tqdm import tqdm
 
 from lib import claims, files
 from lib.provenance import resolve_device
@@ -57,7 +56,8 @@ class Result:
         if self.error:
             return f"{self.chapter}: failed"
         counts = ", ".join(f"{count} {verdict}" for verdict, count in self.verdicts.items())
-        return f"{self.chapter}: done in {self.seconds:.0f} s; {counts or 'no claims'}"
+        cost = f"{self.seconds:.0f} s, {self.peak_mib:.0f} MiB"
+        return f"{self.chapter}: done in {cost}; {counts or 'no claims'}"
 
 
 def select(book: Book, names: list[str], lesson: bool = False) -> list[str]:
@@ -85,7 +85,6 @@ def execute(
     chapter: str,
     settings: Settings,
     output: Path,
-    position: int,
     incomplete: Mapping[str, str],
 ) -> Result:
     """Execute one chapter into `output`; the file there changes only if every cell succeeds.
@@ -110,14 +109,14 @@ def execute(
             extra_arguments=["--log-level=ERROR"],
             coalesce_streams=True,  # how a kernel chops its output differs from run to run
             on_cell_execute=lambda cell, cell_index: begun.append(_cell(cell_index, cell)),
-            progress_bar={"desc": chapter, "position": position, "leave": False, "disable": None},
+            progress_bar=False,
         )
         if incomplete:
             _leave_undecided(notebook, book.notebook(chapter))
         _refuse(notebook)
         for number, cell in enumerate(notebook.cells):
             if seconds := cell.metadata.get("papermill", {}).get("duration"):
-                result.cells.append((seconds, _cell(number, cell)))
+                result.cells.append((seconds, f"{chapter}, {_cell(number, cell)}"))
         _tidy(notebook, settings)
         _lighten(notebook)
         files.write(output / f"{chapter}.ipynb", jupytext.writes(notebook, fmt="ipynb") + "\n")
@@ -232,14 +231,9 @@ def run(
     files.prepare(folder)
     jobs = min(jobs or at_once(), len(selected))
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, cpu_count() // jobs)))
-    calls = {}
-    for position, name in enumerate(selected, start=1):
-        calls[name] = (book.root, name, settings, folder, position, incomplete or {})
+    calls = {name: (book.root, name, settings, folder, incomplete or {}) for name in selected}
     results = {}
-    with (
-        side_by_side(execute, calls, jobs, calls_per_process=1) as tasks,
-        tqdm(total=len(selected), desc="chapters", unit="chapter", disable=None) as bar,
-    ):
+    with side_by_side(execute, calls, jobs, calls_per_process=1) as tasks:
         for name, task in tasks:
             try:
                 results[name] = task.result()
@@ -247,7 +241,6 @@ def run(
                 reason = "the process that executes it was killed, most likely for lack of memory"
                 results[name] = Result(name, f"{name}: {reason}; run it again")
             log(str(results[name]))
-            bar.update()
     if output is None:
         ledger.write(Book(book.root))
     return [results[name] for name in selected]

@@ -11,7 +11,6 @@ from multiprocessing import active_children, get_context, parent_process
 from typing import Any, TypeVar
 
 from dask.system import cpu_count
-from tqdm import tqdm
 
 MEMORY = 2 * 2**30  # bytes that a chapter may take
 
@@ -45,7 +44,6 @@ def side_by_side(
 def _begin() -> None:
     """End this process, and so its kernel, with the one that started it, not at Ctrl-C."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    tqdm.set_lock(threading.RLock())  # its own, between processes, would be left where one is ended
 
     def watch() -> None:
         parent_process().join()
@@ -62,6 +60,5 @@ def at_once() -> int:
 
 
 def log(line: str) -> None:
-    """Say how things go, where no bar shows it; in one piece, since several processes write."""
-    if not sys.stderr.isatty():
-        sys.stderr.write(f"{line}\n")
+    """Say how things go, in one piece, since several processes write."""
+    sys.stderr.write(f"{line}\n")

