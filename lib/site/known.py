@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from lib.site.book import Book
+from lib.site.comparison import OF_THE_MACHINE
 from lib.site.decimals import CODE
 from lib.site.ledger import label
 
 NUMBER = re.compile(r"(?<![\w.])\d[\d_]*(?:\.\d*)?(?:e[-+]?\d+)?(?![\w.]*\d)")
-AGAIN = re.compile(r"claims\.table\(|provenance\.stamp\(")  # print no results of their own
 
 
 class Known(NamedTuple):
@@ -39,7 +39,7 @@ def known(book: Book, chapter: str, notebooks: dict[str, dict]) -> list[Known]:
 
 def _of_cell(cell: dict, page: str) -> Iterator[Known]:
     source = "".join(cell["source"])
-    if AGAIN.search(source):
+    if source.startswith(OF_THE_MACHINE):  # no results of its own
         return
     yield from _settings(source, page)
     for output in cell["outputs"]:

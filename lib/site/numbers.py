@@ -111,7 +111,7 @@ def compare(chapter: Chapter, page: str, text: str) -> Iterator[str]:
             continue
         else:
             said = f"does not come from: {line[1]}"
-        place = f"book/{page}:{decimal.line}:{decimal.column}"
+        place = f"book/{page}:{decimal.line}"
         yield f"{place}: {decimal.text} {said}; {_nearest(decimal, chapter.pool)}"
 
 
