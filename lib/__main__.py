@@ -1,6 +1,6 @@
 """The command line: `python -m lib run | build | pdf | course | report | store | seeds`.
 
-`store` needs torch, NumPy, SciPy, numba, xarray, threadpoolctl, tqdm, Dask where it is given workers, and pooch to fetch data;
+`store` needs torch, NumPy, SciPy, numba, xarray, threadpoolctl, tqdm, and pooch to fetch data;
 what the others need is imported when they are called.
 """
 
@@ -123,9 +123,7 @@ def parser() -> argparse.ArgumentParser:
     )
     store.add_argument("experiments", nargs="*", metavar="EXPERIMENT", help="topic or topic/experiment (default: all)")
     store.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="auto uses a GPU if there is one")
-    where = store.add_mutually_exclusive_group()
-    where.add_argument("--workers", type=integer, metavar="N", help="compute on N processes (default: in this one)")
-    where.add_argument("--scheduler", metavar="ADDRESS", help="compute on a running Dask cluster, e.g. tcp://10.0.0.1:8786")
+    store.add_argument("--workers", type=integer, metavar="N", help="compute on N processes (default: in this one)")
     store.add_argument("--plan", action="store_true", help="compute nothing; say what is done, what is missing, and how long")
     store.add_argument("--budget", type=duration, metavar="TIME", help="stop after this time, e.g. 2h, 30m or 90s")
     store.add_argument(
@@ -248,7 +246,7 @@ def store_runs(options: argparse.Namespace) -> None:
     from lib.runs import OutdatedResult
     from lib.runs.again import again
     from lib.runs.precompute import plan, precompute, refuse_batch
-    from lib.runs.workers import ComputationFailed, cluster
+    from lib.runs.workers import ComputationFailed, processes
 
     names, known = options.experiments, {run.name: run for run in RUNS}
     chosen = [run for run in RUNS if not names or {run.name, run.name.split("/")[0]} & set(names)]
@@ -262,13 +260,13 @@ def store_runs(options: argparse.Namespace) -> None:
     if options.plan:
         print(plan(chosen, device))
         return
-    with cluster(options.workers, options.scheduler) as client, limit(options.budget):
+    with processes(options.workers) as pool, limit(options.budget):
         for run in chosen:
             try:
                 if options.again:
-                    print(again(run, device, client=client, cases=options.cases, replace=options.replace), flush=True)
+                    print(again(run, device, pool=pool, cases=options.cases, replace=options.replace), flush=True)
                     continue
-                precompute(run, device, client=client, batch=options.batch, part=options.case_range)
+                precompute(run, device, pool=pool, batch=options.batch, part=options.case_range)
                 print(run.path, flush=True)
             except (ComputationFailed, OutdatedResult) as problem:  # the others may be computed all the same
                 failed.append(str(problem))

@@ -16,7 +16,7 @@ from lib.claims import NOT_DECIDED
 from lib.progress import OutOfTime, duration, limit
 from lib.provenance import device_name, resolve_device
 from lib.runs.precompute import Progress
-from lib.runs.workers import ComputationFailed, cluster
+from lib.runs.workers import ComputationFailed, processes
 from lib.site import execute, slices
 from lib.site.book import Book
 
@@ -84,9 +84,8 @@ def compute(names: Iterable[str], device: str, jobs: int, budget: float | None) 
     if not known:
         return {}
     failed = []
-    preload = f"from lib import runs; runs.at('paper', {device!r})"
     try:
-        with limit(budget), cluster(jobs if jobs > 1 else None, preload=preload) as client:
+        with limit(budget), processes(jobs if jobs > 1 else None, runs.at, "paper", device) as pool:
             print(plan(known, device, jobs), flush=True)
             new = [one for one in known if not one.done]
             for one in new:  # a first case tells how long the others take
@@ -97,7 +96,7 @@ def compute(names: Iterable[str], device: str, jobs: int, budget: float | None) 
                 print(plan(known, device, jobs), flush=True)
             for one in sorted(known, key=left):
                 try:
-                    one.compute(todo[one], client)
+                    one.compute(todo[one], pool)
                 except ComputationFailed as problem:  # the other runs go on
                     failed.append(one)
                     print(problem, flush=True)
