@@ -45,6 +45,7 @@ pdf: setup  ## print the built site into one file, _build/book.pdf; needs Chromi
 	$(BIN)/python -m lib pdf
 
 course: setup  ## write labs and problem sets into _build/course, and with their solutions into _build/solutions
+	$(BIN)/python -m lib build  # numbers of equations are the site's
 	$(BIN)/python -m lib course
 
 # The tables in book/quality/, from which "How this book is tested" and the ledger take their numbers.
