@@ -14,31 +14,16 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 from torch.nn.functional import conv2d, linear
 
-from lib.checks import number, one_of, positive, positives, size, takes, whole, wholes
+from lib.checks import whole
 from lib.experiments.images import batches, digits, states, unbalance, unpack
 from lib.kernels import kernel_distance, ntk
 from lib.measures import accuracy
 from lib.networks import LeNet, Network
-from lib.networks.base import Layer, check_parameters, note
+from lib.networks.base import Layer, note
 from lib.runs import Run, grid
 from lib.training import cross_entropy, log_steps, train
-from lib.training.descent import OPTIMIZERS
-
-ALPHAS = partial(positives, ndim=1)
 
 
-@takes(
-    alpha=ALPHAS,
-    seed=wholes,
-    images=size,
-    learning_rate=positive,
-    epochs=size,
-    optimizer=partial(one_of, allowed=OPTIMIZERS),
-    ramp=partial(number, low=0, high=1),
-    records=size,
-    probe=size,
-    looked_at=size,
-)
 def lenet_clocks(
     alpha: ArrayLike,
     seed: ArrayLike,
@@ -168,7 +153,6 @@ class Switched(Network):
 
     depth, by_layer, point = 4, True, LeNet.point
 
-    @takes(theirs=check_parameters)
     def __init__(self, theirs: Mapping[str, Tensor]) -> None:
         self.theirs = theirs
 
