@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lib.theory import deep_regions as theory
-from lib.theory.activation_regions import deep_crossings, regions
+from lib.theory.activation_regions import deep_crossings
 
 networks = st.tuples(st.integers(0, 10_000), st.lists(st.integers(1, 5), min_size=1, max_size=3), st.sampled_from([0.0, 0.3]))
 
@@ -64,12 +64,6 @@ def test_a_segment_crosses_as_many_regions_as_the_exact_crossings_say(network):
     along = [p.tobytes() for p in active(weights, biases, middles, gamma)]
     assert len(set(along)) == len(along)
     assert set(along) <= found
-
-
-def test_one_layer_without_biases_has_the_sectors_of_regions():
-    w = np.random.default_rng(0).normal(size=(7, 2))
-    deep = {r.pattern.tobytes() for r in theory.deep_regions([w])}
-    assert deep == {r.pattern.tobytes() for r in regions(w)}
 
 
 def test_a_line_through_corners_leaves_triangles():
