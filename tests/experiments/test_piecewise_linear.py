@@ -100,8 +100,3 @@ def test_the_stored_plane_is_labelled_and_part_of_the_paper_s():
     assert set(np.logspace(-1, 0.3, 17)[::2]) <= set(found.tau.values) and set(np.linspace(-1, 1, 9)) <= set(found.delta.values)
     assert found.done.sum() >= 162 and found.attrs["cases"] == 4624 == experiments.RUNS[0].source["networks"]
     assert np.isfinite(found.kernel.where(found.done, 0)).all()
-
-
-def test_a_neuron_needs_its_twin():
-    with pytest.raises(ValueError, match="units is 5: want an even number"):
-        experiments.students(0.5, 0.1, 0, **SMALL | {"units": 5})

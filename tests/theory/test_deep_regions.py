@@ -106,7 +106,3 @@ def test_folding_in_one_dimension_and_in_three():
 def test_layers_must_fit():
     with pytest.raises(ValueError, match="do not fit"):
         theory.deep_regions([np.ones((3, 2)), np.ones((2, 4))])
-    with pytest.raises(ValueError, match="do not fit"):
-        theory.deep_regions([np.ones((3, 3))])
-    with pytest.raises(ValueError, match="do not fit"):
-        theory.deep_predictor([True], [np.ones((2, 2))], [1.0, 1.0])

@@ -123,24 +123,10 @@ def test_a_rival_bounds_what_mixtures_can_reach_and_shows_where_they_gain():
         assert best <= score * q**2 + 1e-9 and best <= low * much**2
 
 
-def test_starts_are_bumps_packets_and_noise():
-    found = tiling.starts(20, seed=1, random=3)
-    assert found.shape == (2 + 8 + 3, 20)
-    bumps, packets, at = found[:2], found[2:10], np.array([*range(10), *range(-10, 0)])
-    np.testing.assert_allclose(bumps @ at**2 / bumps.sum(axis=1), [0.7**2, 1.5**2], rtol=0.02)  # Gaussians, by their variance
-    beats = np.cos(2 * np.pi * 3 * np.repeat([0.15, 0.3, 0.4, 0.5], 2))  # three sites away
-    np.testing.assert_allclose(packets[:, 3], beats * np.tile([np.exp(-4.5), np.exp(-0.72)], 4))
-    np.testing.assert_allclose(packets[:, 0], 1)
-
-
 def test_what_does_not_fit_is_refused():
     found, where = tiling.Signals(*signals(1, 30, 6)), tiling.arrangement(6, 7, 1)
     with pytest.raises(ValueError, match="not all zero"):
         found.score(np.zeros(6), where)
-    with pytest.raises(ValueError, match="ring of 6 sites"):
-        found.score(np.ones(5), where)
-    with pytest.raises(ValueError, match="none of them all zero"):
-        tiling.rival(found, np.ones(6), np.zeros((1, 6)))
     with pytest.raises(ValueError, match="turns is 3"):
         tiling.arrangement(6, 4, 3)
     with pytest.raises(ValueError, match="both of them"):
