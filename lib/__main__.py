@@ -1,6 +1,6 @@
 """The command line: `python -m lib run | build | pdf | course | report | store | seeds`.
 
-`store` needs torch, NumPy, SciPy, numba, xarray, threadpoolctl, tqdm, Dask where it is given workers, and pooch to fetch data;
+`store` needs torch, NumPy, SciPy, numba, xarray, threadpoolctl, tqdm, and pooch to fetch data;
 what the others need is imported when they are called.
 """
 
@@ -9,9 +9,11 @@ import errno
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+
+from lib.site.book import Book
 
 # A disk that is full and a folder that may not be written to: no traceback, since it is not our fault.
 DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
@@ -75,22 +77,26 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--jobs", type=integer, metavar="N", help="chapters run at once (default: set by cores and memory)")
     run.add_argument("--output", type=Path, metavar="DIR", help="write the executed notebooks here and leave book/ untouched")
     run.add_argument("--budget", type=duration, metavar="TIME", help="with the paper profile: compute runs no longer than this")
+    run.set_defaults(call=run_chapters)
 
     build = commands.add_parser("build", help="build the site from the executed notebooks; every warning is an error")
     build.add_argument("--output", type=Path, metavar="DIR", help="build under DIR/_build (default: _build)")
+    build.set_defaults(call=build_site)
 
     pdf = commands.add_parser("pdf", help="print the built site to one PDF; needs Chromium")
     pdf.add_argument("--site", type=Path, metavar="DIR", default=Path("_build/html"), help="default: _build/html")
     pdf.add_argument("--output", type=Path, metavar="FILE", default=Path("_build/book.pdf"), help="default: _build/book.pdf")
     pdf.add_argument("--slides", action="store_true", help="print the slides instead, each deck into _build/slides/NAME.pdf")
+    pdf.set_defaults(call=print_site)
 
-    commands.add_parser(
+    course = commands.add_parser(
         "course",
         help="write the labs and problem sets as notebooks",
         description="Write the labs and problem sets into _build/course/, and again with their solutions, and with the answers to"
         " the quizzes, into _build/solutions/. A problem set has nbgrader's cells: the first folder holds its"
-        " release version, the second its source version.",
+        " release version, the second its source version. Equations have the numbers of the built site: build it first.",
     )
+    course.set_defaults(call=write_course)
 
     report = commands.add_parser(
         "report",
@@ -105,6 +111,7 @@ def parser() -> argparse.ArgumentParser:
     propose = "first propose lines there for decimals that have none, or none that holds, and print them: judge them"
     which.add_argument("--numbers", action="store_true", help=propose)
     report.add_argument("--freeze", action="store_true", help="list the claims' names in book/names.txt, for a release")
+    report.set_defaults(call=report_claims)
 
     store = commands.add_parser(
         "store",
@@ -117,9 +124,7 @@ def parser() -> argparse.ArgumentParser:
     )
     store.add_argument("experiments", nargs="*", metavar="EXPERIMENT", help="topic or topic/experiment (default: all)")
     store.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="auto uses a GPU if there is one")
-    where = store.add_mutually_exclusive_group()
-    where.add_argument("--workers", type=integer, metavar="N", help="compute on N processes (default: in this one)")
-    where.add_argument("--scheduler", metavar="ADDRESS", help="compute on a running Dask cluster, e.g. tcp://10.0.0.1:8786")
+    store.add_argument("--workers", type=integer, metavar="N", help="compute on N processes (default: in this one)")
     store.add_argument("--plan", action="store_true", help="compute nothing; say what is done, what is missing, and how long")
     store.add_argument("--budget", type=duration, metavar="TIME", help="stop after this time, e.g. 2h, 30m or 90s")
     store.add_argument(
@@ -134,6 +139,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="i/n",
         help="compute every n-th missing case, as job i of n that share this folder; a later `store` joins the results",
     )
+    store.set_defaults(call=store_runs)
 
     seeds = commands.add_parser(
         "seeds",
@@ -145,104 +151,104 @@ def parser() -> argparse.ArgumentParser:
     seeds.add_argument("chapters", nargs="*", metavar="CHAPTER", help="a chapter's name, as in _toc.yml (default: all)")
     seeds.add_argument("--count", type=integer, default=20, metavar="N", help="how many seeds (default: 20)")
     seeds.add_argument("--jobs", type=integer, metavar="N", help="runs at once (default: set by cores and memory)")
+    seeds.set_defaults(call=run_seeds)
     return top
 
 
 def summary(finished: Sequence) -> str:
-    """Lay out how the chapters went: seconds, peak memory, claims by verdict, the slowest cells, and the cell that failed."""
-    from lib.claims import VERDICTS
-
-    lines = [f"{'notebook':<26}{'seconds':>9}{'peak MiB':>10}" + "".join(f"  {verdict}" for verdict in VERDICTS)]
-    for result in finished:
-        counts = "".join(f"  {result.verdicts[verdict]:>{len(verdict)}}" for verdict in VERDICTS)
-        lines.append(
-            f"{result.chapter:<26}{result.seconds:>9.1f}{result.peak_mib:>10.0f}" + ("  failed" if result.error else counts)
-        )
-    slow = sorted(((*cell, result.chapter) for result in finished for cell in result.cells if cell[0] >= 1), reverse=True)
-    lines += [f"{seconds:>7.1f} s  {chapter}, {cell}" for seconds, cell, chapter in slow[:10]]
+    """Lay out how the chapters went, the slowest cells, and the cells that failed."""
+    cells = sorted((cell for result in finished for cell in result.cells), reverse=True)
+    lines = list(map(str, finished))
+    lines += [f"{seconds:>7.1f} s  {cell}" for seconds, cell in cells[:10] if seconds >= 1]
     lines += [f"failed: {result.error}" for result in finished if result.error]
     return "\n".join(lines)
 
 
 def run_chapters(options: argparse.Namespace) -> int:
-    """Execute chapters and say how each went."""
-    from lib.site import execute
+    """Execute chapters, say how each went, and at the paper profile compare their claims."""
+    from lib.site import execute, paper
 
     settings = execute.Settings(options.profile, options.device, options.seed)
+    given = (Book(Path.cwd()), options.chapters, settings, options.jobs, options.output, options.lesson)
+    rows = []
     if options.profile == "paper":
-        return run_paper(settings, options)
-    if options.budget:
+        finished, rows = paper.run(*given, options.budget)
+        print(summary(finished), paper.table(rows), sep="\n\n")
+    elif options.budget:
         raise ValueError("--budget goes with --profile paper")
-    finished = execute.run(Path.cwd(), options.chapters, settings, options.jobs, options.output, options.lesson)
-    print(summary(finished))
-    return int(any(result.error for result in finished))
-
-
-def run_paper(settings: NamedTuple, options: argparse.Namespace) -> int:
-    """Execute chapters at the scale of the sources, and compare their claims with the committed ones."""
-    from lib.site import paper
-
-    finished, rows = paper.run(
-        Path.cwd(), options.chapters, settings, options.jobs, options.output, options.lesson, options.budget
-    )
-    print(summary(finished), paper.table(rows), sep="\n\n")
-    wrong = any(row.changed or paper.FAILED in row.why for row in rows)
-    return int(wrong or any(result.error for result in finished))
+    else:
+        finished = execute.run(*given)
+        print(summary(finished))
+    wrong = [row for row in rows if row.changed or paper.FAILED in row.why]
+    return int(bool(wrong) or any(result.error for result in finished))
 
 
 def build_site(options: argparse.Namespace) -> None:
     """Build the site."""
     from lib.site import build
 
-    build.build(Path.cwd(), options.output)
+    build.build(Book(Path.cwd()), options.output)
 
 
 def print_site(options: argparse.Namespace) -> None:
-    """Print the site."""
+    """Print the site, or its slides."""
     from lib.site import pdf
 
     if options.slides:
         for path in pdf.slides(options.site, Path("_build/slides")):
             print(path)
     else:
-        print(f"{pdf.write(Path.cwd(), options.site, options.output)} pages in {options.output}")
+        print(f"{pdf.write(Book(Path.cwd()), options.site, options.output)} pages in {options.output}")
 
 
 def write_course(options: argparse.Namespace) -> None:
-    """Write the labs and problem sets, without solutions and with them, and the answers to the quizzes."""
-    from lib.site import labs, problems, quiz
+    """Write the labs and problem sets, without solutions and with them, and the quizzes' answers."""
+    from lib.site import handouts, shown
+    from lib.site.myst import References
 
+    book = Book(Path.cwd())
+    references = References(book, shown.read(book, Path("_build/html")))
     for folder, solved in (("course", False), ("solutions", True)):
-        there = Path("_build") / folder
-        for path in labs.write(Path.cwd(), there / "labs", solved) + problems.write(Path.cwd(), there / "problems", solved):
+        for path in handouts.write(references, Path("_build", folder), solved):
             print(path)
-    for path in quiz.write(Path.cwd(), there / "quiz"):
-        print(path)
 
 
 def report_claims(options: argparse.Namespace) -> None:
     """Collect the claims, and check the decimals of the text."""
     from lib.site import ledger, names, numbers
 
-    records = ledger.report(Path.cwd(), options.notebooks)
+    elsewhere = options.notebooks
+    if elsewhere and not elsewhere.is_dir():
+        raise ValueError(f"notebooks: there is no folder {elsewhere}")
+    book = Book(Path.cwd(), elsewhere)
+    ledger.write(book)
     if options.freeze:
-        names.freeze(Path.cwd(), records)
-    print(f"{len(records)} claims in _build/claims.json")
-    for line in numbers.record(Path.cwd()) if options.numbers else []:
-        print(line)
-    if options.notebooks is None:
-        print(f"{numbers.check(Path.cwd())} decimals and percentages of the text checked")
+        names.freeze(book)
+    print(f"{len(ledger.records(book))} claims in _build/claims.json")
+    if options.numbers:
+        for line in numbers.record(book):
+            print(line)
+    if not elsewhere:
+        print(f"{numbers.check(book)[0]} decimals and percentages of the text checked")
+
+
+def run_seeds(options: argparse.Namespace) -> None:
+    """Check claims with many seeds."""
+    from lib.site import seeds
+
+    print(seeds.run(Book(Path.cwd()), options.chapters, options.count, options.jobs))
 
 
 def store_runs(options: argparse.Namespace) -> None:
     """Precompute the runs that are named, by topic or in full; no names means all."""
     from lib.experiments import FIRST, RUNS
+    from lib.processes import processes
     from lib.progress import limit
     from lib.provenance import resolve_device
     from lib.runs import OutdatedResult
     from lib.runs.again import again
     from lib.runs.precompute import plan, precompute, refuse_batch
-    from lib.runs.workers import ComputationFailed, cluster
+    from lib.runs.workers import ComputationFailed
 
     names, known = options.experiments, {run.name: run for run in RUNS}
     chosen = [run for run in RUNS if not names or {run.name, run.name.split("/")[0]} & set(names)]
@@ -256,13 +262,13 @@ def store_runs(options: argparse.Namespace) -> None:
     if options.plan:
         print(plan(chosen, device))
         return
-    with cluster(options.workers, options.scheduler) as client, limit(options.budget):
+    with processes(options.workers) if options.workers else nullcontext() as pool, limit(options.budget):
         for run in chosen:
             try:
                 if options.again:
-                    print(again(run, device, client=client, cases=options.cases, replace=options.replace), flush=True)
+                    print(again(run, device, pool=pool, cases=options.cases, replace=options.replace), flush=True)
                     continue
-                precompute(run, device, client=client, batch=options.batch, part=options.case_range)
+                precompute(run, device, pool=pool, batch=options.batch, part=options.case_range)
                 print(run.path, flush=True)
             except (ComputationFailed, OutdatedResult) as problem:  # the others may be computed all the same
                 failed.append(str(problem))
@@ -280,24 +286,6 @@ def refuse_options(options: argparse.Namespace) -> None:
         raise ValueError("--replace takes all cases: leave --cases out")
 
 
-def run_seeds(options: argparse.Namespace) -> None:
-    """Check claims with many seeds."""
-    from lib.site import seeds
-
-    print(seeds.run(Path.cwd(), options.chapters, options.count, options.jobs))
-
-
-COMMANDS = {
-    "run": run_chapters,
-    "build": build_site,
-    "pdf": print_site,
-    "course": write_course,
-    "report": report_claims,
-    "store": store_runs,
-    "seeds": run_seeds,
-}
-
-
 def carry_out(options: argparse.Namespace) -> int:
     """Run one command; return the exit status: 1 if something failed on the way, 2 for a mistake, each said in a line."""
     from lib.data import DataUnavailable
@@ -305,7 +293,7 @@ def carry_out(options: argparse.Namespace) -> int:
     from lib.runs.workers import ComputationFailed
 
     try:
-        return COMMANDS[options.command](options) or 0
+        return options.call(options) or 0
     except ValueError as problem:
         status, said = 2, str(problem)
     except (ComputationFailed, OutdatedResult, DataUnavailable) as problem:

@@ -31,7 +31,7 @@ VERDICTS = REPRODUCED, CORRECTED, SLIP, NOT_REPRODUCED, NOT_DECIDED, NEW = (
 _MARK = dict(zip(VERDICTS, "✓✎✎✗?✚", strict=True))
 _INSIDE, _MENDED, _OUTSIDE = (REPRODUCED, NEW), (CORRECTED, SLIP), (NOT_REPRODUCED, NOT_DECIDED)  # where the numbers lie
 
-insist = True  # whether a contradiction stops the chapter; a sweep over seeds records it instead
+insist: bool = True  # whether a contradiction stops the chapter; a sweep over seeds records it instead
 
 
 class ClaimChanged(AssertionError):
@@ -145,7 +145,7 @@ class Claim:
     low: float
     high: float
     verdict: str
-    rivals: dict[str, float] = field(default_factory=dict)
+    rivals: Mapping[str, float] = field(default_factory=dict)
     printed: float | None = None
     why: str = ""
 

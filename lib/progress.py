@@ -2,43 +2,36 @@
 
 import signal
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
-from typing import Any
+from collections.abc import Generator
+from contextlib import contextmanager
+from threading import RLock
 
 from tqdm import tqdm
 
-EVERY = 60.0  # seconds between two lines of a log
+tqdm.set_lock(RLock())  # its own is one of all processes, which one that is ended would leave behind
+
+# A log has a line a minute, and none for what takes less.
+LOG = {
+    "bar_format": "{desc}: {n:,} of {total:,}{unit}s after {elapsed}, {remaining} left\n",
+    "delay": 60,
+    "mininterval": 60,
+    "maxinterval": 60,
+    "miniters": 1,
+    "leave": False,
+}
 
 
-def bar(total: int, name: str, unit: str, *, initial: int = 0, show: bool = True) -> Any:
+def bar(total: int, name: str, unit: str, *, initial: int = 0, show: bool = True) -> tqdm:
     """Return what shows how far something is: a context with `update(count)`; `initial` of `total` were done before."""
-    if show and not sys.stderr.isatty() and not type(sys.stderr).__module__.startswith("ipykernel"):
-        return Lines(total, name, unit, initial)
-    return tqdm(total=total, initial=initial, desc=name, unit=unit, disable=None if show else True)
+    log = not sys.stderr.isatty() and not type(sys.stderr).__module__.startswith("ipykernel")
+    form = LOG if log else {}
+    hidden = not show or not (log or sys.stderr.isatty())
+    return tqdm(total=total, initial=initial, desc=name, unit=f" {unit}", disable=hidden, **form)
 
 
-class Lines(AbstractContextManager):
-    """Progress as lines on stderr: one a minute, and none for what is done within the first."""
-
-    def __init__(self, total: int, name: str, unit: str, initial: int = 0) -> None:
-        self.total, self.name, self.unit, self.initial = total, name, unit, initial
-        self.n, self.start = initial, time.monotonic()
-        self.next = self.start + EVERY
-
-    def update(self, count: int) -> None:
-        """Count, and if it is time say what is done, how fast, and how long the rest will take."""
-        self.n += count
-        if (now := time.monotonic()) >= self.next:
-            self.next = now + EVERY
-            rate = (self.n - self.initial) / (now - self.start)
-            speed = f"{rate:.3g}/s" if rate >= 1 else f"{60 * rate:.3g}/min"
-            left = f", {duration((self.total - self.n) / rate)} left" if rate else ""
-            print(f"{self.name}: {self.n:,} of {self.total:,} {self.unit}s, {speed}{left}", file=sys.stderr, flush=True)
-
-    def __exit__(self, *error: object) -> None:
-        """Say nothing more."""
+def log(line: str) -> None:
+    """Say how things go, in one piece, since several processes write."""
+    sys.stderr.write(f"{line}\n")
 
 
 def duration(seconds: float) -> str:
@@ -58,7 +51,7 @@ class OutOfTime(KeyboardInterrupt):
 
 
 @contextmanager
-def limit(seconds: float | None) -> Iterator[None]:
+def limit(seconds: float | None) -> Generator[None]:
     """Raise OutOfTime in this context's code when the time, if any was given, is up."""
 
     def ring(*_: object) -> None:

@@ -51,13 +51,6 @@ def dies_once(tau, delta, seed, device, mark):
     return wave(tau, delta, seed)
 
 
-def dies(tau, delta, seed, device):
-    """Take the worker along whenever one of the cases is computed."""
-    if (tau, delta, seed) == (0.2, 2.0, 1):
-        os.kill(os.getpid(), signal.SIGKILL)
-    return wave(tau, delta, seed)
-
-
 def spoils(seed, device, how):
     """Return something unfit for one of the cases."""
     good = wave(0.1, 1.0, seed)
@@ -66,9 +59,14 @@ def spoils(seed, device, how):
     return {
         "no dataset": lambda: good.height,
         "objects": lambda: good.assign(thing=((), {})),
-        "another variable": lambda: good.assign(more=good.height),
         "another dimension": lambda: good.assign(short=("place", [1.0])),
     }[how]()
+
+
+def biased(bias, device="cpu"):
+    """Return a variable that some cases lack."""
+    found = xr.Dataset({"value": ((), 1.0)})
+    return found.assign(offset=((), 2.0)) if bias else found
 
 
 def ragged(size, device="cpu"):

@@ -21,29 +21,29 @@ from nbclient import NotebookClient
 from lib import claims, provenance, runs
 from lib.experiments import RUNS
 from lib.fingerprint import from_outside
-from lib.site import coverage, execute, labs, myst, pages, problems, slices, toc
-from lib.site.ledger import of_notebook, read
-from lib.site.pages import margins
-from lib.site.toc import chapters
+from lib.site import coverage, execute, handouts, myst, pages, slices
+from lib.site.book import EVIDENCE, Book
+from lib.site.ledger import records
+from lib.site.pages import course, margins
 
 ROOT = Path(__file__).parents[1]
 LEAST_EXERCISES, MOST_BYTES, COLUMNS = 4, 1_500_000, 99
+GRADES = ("Easy", "Medium", "Hard", "Research level")
 MOST_LINES, CLAIMS = 900, range(8, 15)  # of a lesson
 MACHINE = r"(?<![\w.~])/(?:root|home|work|Users)/"  # the beginning of a path that exists on one machine only
 SCRATCH = r"(?<![\w.~])/tmp/"
 OPENING_WORDS, OPENING_LINKS = 300, 12
 LAB_SOLUTION = r'### BEGIN SOLUTION\n(.*?)### END SOLUTION|"answer"\]\}\n(.*?)\n(?:\+\+\+|\Z)'
 
-NOTEBOOKS = toc.notebooks(ROOT)
+BOOK = Book(ROOT)
+NOTEBOOKS = BOOK.notebooks
 
-each_chapter = pytest.mark.parametrize("chapter", chapters(ROOT))
+each_chapter = pytest.mark.parametrize("chapter", BOOK.chapters)
 each_notebook = pytest.mark.parametrize("chapter", NOTEBOOKS)
-each_lesson = pytest.mark.parametrize("chapter", [name for name in chapters(ROOT) if toc.EVIDENCE + name in NOTEBOOKS])
+each_lesson = pytest.mark.parametrize("chapter", [name for name in BOOK.chapters if EVIDENCE + name in NOTEBOOKS])
 
 
-@cache
-def source(chapter):
-    return (ROOT / "book" / f"{chapter}.md").read_text(encoding="utf-8")
+source = BOOK.text
 
 
 @cache
@@ -65,7 +65,7 @@ def outputs(chapter):
 
 @cache
 def ledger(chapter):
-    return of_notebook(ROOT / "book" / f"{chapter}.ipynb")
+    return list(claims.collect(notebook(chapter)))
 
 
 def label(record):
@@ -98,12 +98,12 @@ def test_notebook_has_the_cells_of_its_source(chapter):
             if "injected-parameters" not in tags(cell)
         ]
 
-    assert cells(notebook(chapter)) == cells(execute.draft(ROOT, chapter))
+    assert cells(notebook(chapter)) == cells(execute.draft(BOOK, chapter))
 
 
 @pytest.mark.parametrize("chapter", NOTEBOOKS)
 def test_code_has_at_most_99_columns_and_the_layout_of_ruff(chapter, tmp_path):
-    cells = [cell.source for cell in execute.draft(ROOT, chapter).cells if cell.cell_type == "code"]
+    cells = [cell.source for cell in execute.draft(BOOK, chapter).cells if cell.cell_type == "code"]
     assert not [line for code in cells for line in code.split("\n") if len(line) > COLUMNS]
     for number, code in enumerate(cells):
         (tmp_path / f"cell_{number:03}.py").write_text(code + "\n", encoding="utf-8")
@@ -132,7 +132,7 @@ def test_no_output_is_an_error_or_a_warning_or_names_a_folder_of_this_machine(ch
 
 @each_notebook
 def test_parameters_have_their_names_and_defaults(chapter):
-    (cell,) = [cell for cell in execute.draft(ROOT, chapter).cells if "parameters" in tags(cell)]
+    (cell,) = [cell for cell in execute.draft(BOOK, chapter).cells if "parameters" in tags(cell)]
     assert cell.source.split("\n") == ['profile = "quick"', 'device = "auto"', "seed = 0"]
 
 
@@ -140,7 +140,7 @@ class Program:
     """A page's code below its parameters; names are followed to what they mean in the library."""
 
     def __init__(self, chapter):
-        self.notebook = execute.draft(ROOT, chapter)
+        self.notebook = execute.draft(BOOK, chapter)
         cells = [cell for cell in self.notebook.cells if cell.cell_type == "code" and "parameters" not in tags(cell)]
         self.tree = ast.parse("\n".join(cell.source for cell in cells))
         self.nodes = list(ast.walk(self.tree))
@@ -248,7 +248,7 @@ def test_a_lesson_is_short_and_leaves_most_checks_to_its_evidence_page(chapter):
 
 @each_lesson
 def test_a_lesson_leads_to_every_section_of_its_evidence_page(chapter):
-    evidence = source(toc.EVIDENCE + chapter)
+    evidence = source(EVIDENCE + chapter)
     assert "```{coverage}" in evidence.split("\n## ")[0] or chapter == "synthesis"  # which replicates no document
     for place, heading in re.findall(r"^(?:\(([\w-]+)\)=\n)?## (.+)$", evidence, re.MULTILINE):
         if heading == "Bounds that were set or changed after looking":
@@ -257,18 +257,21 @@ def test_a_lesson_leads_to_every_section_of_its_evidence_page(chapter):
 
 
 def test_every_evidence_page_is_listed_and_belongs_to_a_lesson():
-    written = {f"{toc.EVIDENCE}{path.stem}" for path in (ROOT / "book" / "evidence").glob("*.md")}
-    assert written == set(NOTEBOOKS) - set(chapters(ROOT))
+    written = {f"{EVIDENCE}{path.stem}" for path in (ROOT / "book" / "evidence").glob("*.md")}
+    assert written == set(NOTEBOOKS) - set(BOOK.chapters)
 
 
-@pytest.mark.parametrize("document", coverage.documents(ROOT), ids=lambda document: document.name)
+@pytest.mark.parametrize("document", coverage.documents(BOOK), ids=lambda document: document.name)
 def test_what_a_table_of_coverage_names_is_there(document):
-    known = {record["id"] for record in read(ROOT)}
+    known = {record["id"] for record in records(BOOK)}
     stored = {path.relative_to(ROOT / "book" / "results").with_suffix("").as_posix() for path in ROOT.glob("book/results/*/*.nc")}
     for item in document.items:
         assert set(item.claims) <= known and set(item.runs) <= stored & {run.name for run in RUNS}, item.item
         assert not item.where or item.where in labels(), item.item
-        assert item.chapter in document.minutes and item.chapter in chapters(ROOT), item.item
+        assert bool(item.missing) != bool(item.claims or item.where), item.item
+        assert bool(item.missing) != bool(item.follows), item.item
+        assert (item.follows in ("", "text")) != bool(item.differs), item.item
+        assert item.chapter in document.minutes and item.chapter in BOOK.chapters, item.item
     anchors = [coverage.anchor(document, item) for item in document.items]
     assert len(anchors) == len(set(anchors))
 
@@ -333,22 +336,23 @@ def test_claims_have_their_chapters_name_and_typeset_their_signs(chapter):
 
 def test_names_of_claims_and_figures_are_unique():
     figures = [cell.metadata.get("mystnb", {}).get("figure", {}) for name in NOTEBOOKS for cell in code_cells(name)]
-    counts = Counter([record["id"] for record in read(ROOT)] + [figure["name"] for figure in figures if "name" in figure])
+    counts = Counter([record["id"] for record in records(BOOK)] + [figure["name"] for figure in figures if "name" in figure])
     assert not [name for name, count in counts.items() if count > 1]
 
 
 @each_chapter
 def test_exercises_go_from_easy_to_research_and_all_but_the_problems_have_a_folded_solution(chapter):
-    exercises, text = pages.course.exercises(ROOT, chapter), source(chapter)
+    exercises = list(myst.exercises(BOOK, chapter))
+    text = source(chapter)
     assert len(exercises) == len(re.findall(r"^[`:]{3,}\{exercise\}", text, re.MULTILINE)) >= LEAST_EXERCISES
-    unsolved = [exercise.label for exercise in exercises if exercise.problem]
+    labels = [exercise.options["label"] for exercise in exercises]
+    unsolved = [exercise.options["label"] for exercise in exercises if "class" in exercise.options]
     solved = re.findall(r"^[`:]{3,}\{solution(?:-start)?\} (\S+)\n:class: dropdown", text, re.MULTILINE)
-    assert sorted(solved + unsolved) == sorted(exercise.label for exercise in exercises) and len(unsolved) >= 2
-    grades = [exercise.grade for exercise in exercises]
-    assert grades == sorted(grades, key=pages.course.GRADES.index) and "Hard" in grades
+    assert sorted(solved + unsolved) == sorted(labels) and len(unsolved) >= 2
+    grades = [course.grade(exercise) for exercise in exercises]
+    assert grades == sorted(grades, key=GRADES.index) and "Hard" in grades
     assert (grades[0], grades[-1]) == ("Easy", "Research level")
-    if chapter in problems.sets(ROOT):
-        assert [problem.label for problem in problems.read(myst.References(ROOT), chapter)[1]] == unsolved
+    assert re.findall(r"^## (\S+)$", source(f"problems/{chapter}"), re.MULTILINE) == unsolved
 
 
 @cache
@@ -357,20 +361,7 @@ def labels():
     texts = "".join(source(chapter) for chapter in NOTEBOOKS)
     named = set(re.findall(r"^\$\$ \(([\w-]+)\)$|^:label: ([\w-]+)$|^\(([\w-]+)\)=$", texts, re.MULTILINE))
     figures = {cell.metadata.get("mystnb", {}).get("figure", {}).get("name") for name in NOTEBOOKS for cell in code_cells(name)}
-    return {name for names in named for name in names} | figures | {label(record) for record in read(ROOT)}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("chapter", problems.sets(ROOT))
-def test_a_problem_set_can_be_handed_out_and_its_solutions_pass_its_checks(chapter):
-    for solved in (True, False):
-        written = problems.notebook(myst.References(ROOT), chapter, solved)
-        NotebookClient(written, allow_errors=True, kernel_name="python3", resources={"metadata": {"path": ROOT}}).execute()
-        code = {cell.id: cell for cell in written.cells if cell.cell_type == "code"}
-        failed = {name for name, cell in code.items() if any(output.output_type == "error" for output in cell.outputs)}
-        checks = {name for name in code if name.endswith("-check")}
-        assert len(checks) >= 2
-        assert not failed if solved else checks <= failed
+    return {name for names in named for name in names} | figures | {label(record) for record in records(BOOK)}
 
 
 def test_the_primer_shows_what_its_code_prints_and_every_lesson_leads_to_it():
@@ -381,7 +372,7 @@ def test_the_primer_shows_what_its_code_prints_and_every_lesson_leads_to_it():
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             exec(code, names)
         assert printed.getvalue() == shown
-    assert all("{doc}`primer`" in source(chapter) for chapter in chapters(ROOT))
+    assert all("{doc}`primer`" in source(chapter) for chapter in BOOK.chapters)
 
 
 def test_the_code_of_the_primer_can_be_pasted_into_python():
@@ -408,14 +399,13 @@ def test_the_rules_for_chapters_are_those_that_are_tested():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("chapter", labs.labs(ROOT))
+@each_chapter
 def test_a_lab_has_blanks_and_its_solutions_pass_its_checks(chapter):
-    path = labs.labs(ROOT)[chapter]
-    given = nbformat.writes(labs.notebook(path, solved=False))
-    secret = re.findall(LAB_SOLUTION, path.read_text(encoding="utf-8"), re.DOTALL)
+    given = nbformat.writes(handouts.lab(BOOK, chapter, solved=False))
+    secret = re.findall(LAB_SOLUTION, source(f"labs/{chapter}"), re.DOTALL)
     lines = [line.strip() for pair in secret for line in "".join(pair).split("\n") if len(line.strip()) > 25]
     assert len(secret) >= 5 and not [line for line in lines if json.dumps(line)[1:-1] in given]
-    solved = labs.notebook(path, solved=True)
+    solved = handouts.lab(BOOK, chapter, solved=True)
     NotebookClient(solved, kernel_name="python3", resources={"metadata": {"path": ROOT}}).execute()
 
 
@@ -427,7 +417,7 @@ def test_chapter_ends_with_its_provenance(chapter):
 
 
 def test_pages_take_what_is_given_and_leave_nothing():
-    given = {(page, word) for page, words in pages.substitutions(ROOT, read(ROOT)).items() for word in words}
+    given = {(page, word) for page, words in pages.substitutions(BOOK).items() for word in words}
     texts = [path.read_text(encoding="utf-8") for path in (ROOT / "book").glob("*.md")]
     assert {taken for text in texts for taken in re.findall(r"\{\{ (\w+)\.(\w+) \}\}", text)} == given
 
@@ -468,9 +458,9 @@ def test_no_file_names_a_folder_of_one_machine():
 
 @each_notebook
 def test_the_table_of_seeds_is_about_the_claims_as_they_are_or_the_page_says_that_it_is_not(chapter):
-    code = margins.digest(ROOT, chapter)
-    if rows := [row for row in margins.table(ROOT) if row["code"] == code]:
+    code = margins.digest(BOOK, chapter)
+    if rows := [row for row in margins.table(BOOK) if row["code"] == code]:
         seen = {row["id"]: (str(claims.Bound(row["low"][0], row["high"][0])), set(row["rivals"])) for row in rows}
         assert seen == {record["id"]: (claims.bound_text(record), set(record["rivals"])) for record in ledger(chapter)}
     else:
-        assert f"`python -m lib seeds {Path(chapter).name}`" in margins.margins(ROOT, read(ROOT))["chapters"]
+        assert f"`python -m lib seeds {Path(chapter).name}`" in margins.margins(BOOK)["chapters"]

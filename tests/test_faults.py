@@ -14,6 +14,7 @@ import small_book
 
 from lib.__main__ import main
 from lib.site import execute
+from lib.site.book import Book
 
 REPOSITORY = Path(__file__).parents[1]
 pytestmark = pytest.mark.slow
@@ -32,7 +33,7 @@ def small(tmp_path):
     """A book of two chapters, each with a notebook from before."""
     root = small_book.write(tmp_path / "book of faults", 'print("α ≤ β")', title="Chapter NAME: δ → 0")
     for name in small_book.CHAPTERS:
-        last_good = jupytext.writes(execute.draft(root, name), fmt="ipynb") + "\n"
+        last_good = jupytext.writes(execute.draft(Book(root), name), fmt="ipynb") + "\n"
         (root / "book" / f"{name}.ipynb").write_text(last_good, encoding="utf-8")
     return root
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import jupytext
 import pytest
 
-from lib.site import toc
+from lib.site.book import Book
 
 ROOT = Path(__file__).parents[1]
 MODULES = {path: path.read_text(encoding="utf-8") for path in sorted((ROOT / "lib").rglob("*.py"))}
@@ -34,7 +34,7 @@ def test_a_module_says_what_it_holds_and_is_short(path):
 
 
 def test_a_chapter_or_the_library_calls_each_function_of_the_library():
-    pages = [ROOT / "book" / f"{name}.md" for name in toc.notebooks(ROOT)] + [*ROOT.glob("book/[lp]*s/*.md")]
+    pages = [ROOT / "book" / f"{name}.md" for name in Book(ROOT).notebooks] + [*ROOT.glob("book/[lp]*s/*.md")]
     cells = ["\n".join(cell.source for cell in jupytext.read(page).cells if cell.cell_type == "code") for page in pages]
     by_chapters = BY_OTHERS.union(*map(called, cells))
     elsewhere = {path: called(source, path.name == "__init__.py") for path, source in MODULES.items()}

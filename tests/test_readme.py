@@ -10,14 +10,16 @@ import pytest
 
 from lib.__main__ import parser
 from lib.provenance import PACKAGES
-from lib.site import labs, problems, toc
+from lib.site import problems
+from lib.site.book import Book
 
 ROOT = Path(__file__).parents[1]
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 OLDEST, BEYOND = map(int, re.findall(r"3\.(\d+)", SETTINGS["project"]["requires-python"]))
 PYTHON = f"Python 3.{OLDEST} to 3.{BEYOND - 1}"
 SEEDS = parser().parse_args(["seeds"]).count
-CHAPTERS = {9: "Nine"}[len(toc.chapters(ROOT))]
+BOOK = Book(ROOT)
+CHAPTERS = {9: "Nine"}[len(BOOK.chapters)]
 
 STATED = [
     ("README.md", PYTHON),
@@ -66,16 +68,14 @@ def test_theory_needs_no_other_packages_than_stated():
 
 
 def test_each_chapter_has_what_the_syllabus_offers():
-    chapters = toc.chapters(ROOT)
-    assert list(toc.beside(ROOT, "course")) == chapters
-    assert list(toc.beside(ROOT, "slides")) == chapters
-    assert list(labs.labs(ROOT)) == chapters
-    assert problems.sets(ROOT) == chapters
+    for folder in ("course", "slides", "labs"):
+        assert list(BOOK.beside(folder)) == BOOK.chapters
+    assert problems.sets(BOOK) == BOOK.chapters
 
 
 def test_each_lecture_takes_90_minutes():
-    for chapter, path in toc.beside(ROOT, "course").items():
-        plan = path.read_text(encoding="utf-8").split("## The 90 minutes")[1].split("\n## ")[0]
+    for chapter, text in BOOK.beside("course").items():
+        plan = text.split("## The 90 minutes")[1].split("\n## ")[0]
         assert sum(map(int, re.findall(r"^\| (\d+) \|", plan, re.MULTILINE))) == 90, chapter
 
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from lib.site import execute
-from lib.site.toc import notebooks
+from lib.site.book import Book
 
 ROOT = Path(__file__).parents[1]
 RULES = "S102,S202,S301,S302,S307,S403,S506,S602,S605"  # of ruff, which knows no loader of arrays and tensors
@@ -15,8 +15,9 @@ LOADERS = r"allow_pickle=True|torch\.load\(|\b(?:cloudpickle|dill|joblib)\b"
 
 
 def test_neither_our_code_nor_a_notebook_runs_what_it_reads(tmp_path):
-    for name in notebooks(ROOT):
-        cells = [cell.source for cell in execute.draft(ROOT, name).cells if cell.cell_type == "code"]
+    book = Book(ROOT)
+    for name in book.notebooks:
+        cells = [cell.source for cell in execute.draft(book, name).cells if cell.cell_type == "code"]
         (tmp_path / f"{name.replace('/', '_')}.py").write_text("\n".join(cells), encoding="utf-8")
     folders = [ROOT / "lib", ROOT / "tests" / "tools", tmp_path]
     options = ["--isolated", "--no-cache", "--preview", "--select", RULES, "--output-format", "json"]

@@ -1,7 +1,8 @@
 """What `python -m lib store --again` does: compute stored cases with today's code, and compare."""
 
 import shutil
-from typing import Any, NamedTuple
+from concurrent.futures import Executor
+from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from lib.fingerprint import code
 from lib.provenance import PACKAGES, blas, versions
 from lib.runs.precompute import Progress
-from lib.runs.results import OutdatedResult, attach, flatten, read
+from lib.runs.results import OutdatedResult, attach, numbered, read
 from lib.runs.run import MOMENTS, Run
 
 AGAIN = "again"
@@ -40,7 +41,7 @@ class Difference(NamedTuple):
         return f"  {self.variable:<20} {said}{'' if self.within else f', more than {self.allowed:g}'}"
 
 
-def again(run: Run, device: str, *, client: Any = None, cases: int | None = None, replace: bool = False) -> str:
+def again(run: Run, device: str, *, pool: Executor | None = None, cases: int | None = None, replace: bool = False) -> str:
     """Compute cases of a stored result with today's code; record in it that they agree, or replace it; return a table.
 
     What is compared is computed here and now; if that was interrupted, or the numbers differed, it goes on with what is kept
@@ -49,7 +50,7 @@ def again(run: Run, device: str, *, client: Any = None, cases: int | None = None
 
     Parameters
     ----------
-    device, client : as of `precompute`
+    device, pool : as of `precompute`
     cases : how many, spread over the stored ones; by default all
     replace : put what is computed, all cases, in the place of the result
 
@@ -58,7 +59,7 @@ def again(run: Run, device: str, *, client: Any = None, cases: int | None = None
     OutdatedResult
         If there is no result, or a number differs by more than the run's tolerance and the result is not replaced.
     """
-    before, progress = recompute(run, device, client, cases, "runs" if replace else AGAIN)
+    before, progress = recompute(run, device, pool, cases, "runs" if replace else AGAIN)
     found = progress.joined()
     differences = compare(run, before.sel(case=found.case), found)
     count = f"{found.sizes['case']} of {before.sizes['case']}"
@@ -88,7 +89,7 @@ def again(run: Run, device: str, *, client: Any = None, cases: int | None = None
 
 
 def recompute(
-    run: Run, device: str, client: Any = None, cases: int | None = None, folder: str = AGAIN
+    run: Run, device: str, pool: Executor | None = None, cases: int | None = None, folder: str = AGAIN
 ) -> tuple[xr.Dataset, Progress]:
     """Compute stored cases with today's code; return all that is stored, along `case`, and what is computed.
 
@@ -96,20 +97,23 @@ def recompute(
     """
     if (stored := read(run)) is None:
         raise OutdatedResult(f"there is no result of {run.name}: python -m lib store {run.name}")
-    before = flatten(run, stored)
+    before = numbered(run, stored)
     chosen = before.case.values.tolist()
     if cases is not None and cases < len(chosen):
         chosen = [chosen[place] for place in dict.fromkeys(np.linspace(0, len(chosen) - 1, cases).round().astype(int))]
     progress = Progress(run, device, stored=False, folder=folder)
-    progress.compute(progress.collect(chosen), client)
+    progress.compute(progress.collect(chosen), pool)
     return before, progress
 
 
 def compare(run: Run, before: xr.Dataset, after: xr.Dataset) -> list[Difference]:
     """Compare two results of the same cases, variable by variable; what is lacking on one side only differs without bound."""
     before, after = xr.align(before, after, join="outer")
-    one_sided = {*map(str, before.data_vars)} ^ {*map(str, after.data_vars)}
-    found = [Difference(name, "number", np.inf, 1.0, run.tolerance) for name in sorted(one_sided)]
+    found = []
+    for name in sorted({*map(str, before.data_vars)} ^ {*map(str, after.data_vars)}):
+        there = before if name in before else after
+        if not there[name].isnull().all():  # NaN stands for what a case lacks
+            found.append(Difference(name, "number", np.inf, 1.0, run.tolerance))
     for name in map(str, before.data_vars):
         if name in after:
             pair = (before[name].values, after[name].transpose(*before[name].dims).values)

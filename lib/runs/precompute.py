@@ -4,11 +4,11 @@ A finished case is kept at once, as a file of its own under `_build/runs/`. The 
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from concurrent.futures import Executor
 from contextlib import closing
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import xarray as xr
 
@@ -16,7 +16,7 @@ from lib import files
 from lib.progress import bar, duration
 from lib.provenance import device_name
 from lib.runs.freshness import freshness
-from lib.runs.results import OutdatedResult, flatten, matching, read, save
+from lib.runs.results import OutdatedResult, matching, numbered, read, save
 from lib.runs.run import Run
 from lib.runs.workers import ComputationFailed, compute
 
@@ -27,7 +27,7 @@ def precompute(
     run: Run,
     device: str = "cpu",
     *,
-    client: Any = None,
+    pool: Executor | None = None,
     batch: int | None = None,
     part: tuple[int, int] | None = None,
 ) -> None:
@@ -36,7 +36,7 @@ def precompute(
     Parameters
     ----------
     device : "cpu" or "cuda"
-    client : a Dask client whose workers compute (see `lib.runs.workers.cluster`)
+    pool : what computes (see `lib.runs.workers.processes`); by default this process
     batch : cases in a call; by default one on a CPU, and on a GPU what the run says
     part : (i, n), i from 1: only the i-th, i + n-th, ... of the cases that the result lacks, and leave the result alone, so that
         n machines with a common disk can do this at once
@@ -51,7 +51,7 @@ def precompute(
     known = len(progress.parts)
     todo = progress.collect(progress.missing[part[0] - 1 :: part[1]] if part else progress.missing)
     try:
-        progress.compute(todo, client, batch)
+        progress.compute(todo, pool, batch)
     finally:
         if part is None and len(progress.parts) > known:
             progress.save()
@@ -68,27 +68,24 @@ class Progress:
 
     def __init__(self, run: Run, device: str, stored: bool = True, folder: str = "runs") -> None:
         self.run, self.kind, self.device, self.folder = run, device, device_name(device), folder
-        self.parts: list[xr.Dataset] = []  # each along `case`
-        self.done, self.seconds, self.origin = 0, 0.0, {name: set() for name in ORIGIN}
-        try:
-            found = read(run) if stored else None
-        except OutdatedResult:
-            found = None
-        same = found if found is None else matching(run, found)
-        self.freshness = "" if found is None else str(freshness(found.attrs))
-        self.outdated = found is not None and same.sizes != found.sizes
-        if same is not None and same.done.any():
-            self._add(flatten(run, same))
-        done = {*self.parts[0].case.values.tolist()} if self.parts else {}
-        self.missing = [case for case in range(len(run.cases)) if case not in done]
+        self.parts: list[xr.Dataset] = []  # each along `case`; what some cases lack is NaN in the result
+        self.dimensions: dict[Hashable, set[Hashable]] = {}  # of each variable
+        self.done = 0
+        self.seconds = 0.0
+        self.origin: dict[str, set[str]] = {name: set() for name in ORIGIN}
+        self.freshness = ""
+        self.outdated = False
+        self.missing = list(range(len(run.cases)))
+        if stored:
+            self._add_stored()
 
-    def compute(self, todo: Sequence[int], client: Any = None, batch: int | None = None) -> None:
+    def compute(self, todo: Sequence[int], pool: Executor | None = None, batch: int | None = None) -> None:
         """Compute cases and keep each; those that fail are named in a ComputationFailed at the end."""
         size = batch or (self.run.batch if self.kind == "cuda" else 1)
         calls = [todo[start : start + size] for start in range(0, len(todo), size)]
         tasks = [{**self.run.fixed, **self.run.arguments(call), "device": self.kind} for call in calls]
         total = len(self.run.cases)
-        work, failed = compute(self.run.function, tasks, client), []
+        work, failed = compute(self.run.function, tasks, pool), []
         with bar(total, self.run.name, "case", initial=total - len(todo)) as shown, closing(work):
             for number, found in work:
                 call = calls[number]
@@ -105,11 +102,30 @@ class Progress:
         """Return where a finished case is kept."""
         return self.run.file_of(case, self.kind, self.folder)
 
+    def _add_stored(self) -> None:
+        """Take in the cases of the result, if it can be read, that have the arguments of the run."""
+        try:
+            found = read(self.run)
+        except OutdatedResult:
+            return
+        if found is None:
+            return
+        same = matching(self.run, found)
+        self.freshness = str(freshness(found.attrs))
+        self.outdated = same.sizes != found.sizes
+        if same.sizes["case"]:
+            known = numbered(self.run, same)
+            self._add(known)
+            done = set(known.case.values.tolist())
+            self.missing = [case for case in self.missing if case not in done]
+
     def _add(self, found: xr.Dataset) -> None:
         """Take in finished cases."""
-        theirs, ours = ({name: {*v.dims} for name, v in one.items()} for one in (*self.parts[:1], found, found)[:2])
-        if theirs != ours:
-            raise ValueError(f"the function returned {ours} (variables and their dimensions), and for other cases {theirs}")
+        dimensions = {name: {*one.dims} - {"case"} for name, one in found.items()}
+        for name, ours in dimensions.items():
+            if (theirs := self.dimensions.get(name, ours)) != ours:
+                raise ValueError(f"the function returned {name} along {sorted(ours)}, and for other cases along {sorted(theirs)}")
+        self.dimensions |= dimensions
         self.done += found.sizes["case"]
         self.seconds += float(found.attrs["seconds"])
         for name, known in self.origin.items():
@@ -124,9 +140,9 @@ class Progress:
                 self._add(before.expand_dims(case=[case]))
         return [case for case, before in found.items() if before is None]
 
-    def keep(self, call: Sequence[int], found: xr.Dataset | Exception) -> None:
+    def keep(self, call: Sequence[int], found: xr.Dataset | BaseException) -> None:
         """Check what the function returned for some cases, and write each to a file of its own."""
-        if isinstance(found, Exception):
+        if isinstance(found, BaseException):
             raise ValueError("; ".join([f"{type(found).__name__}: {found}", *getattr(found, "__notes__", [])]))
         if found.sizes.get("member", 1) != len(call):
             raise ValueError(f"the function returned {found.sizes.get('member', 1)} members for {len(call)} cases")
@@ -175,7 +191,8 @@ def _decode(data: bytes) -> xr.Dataset:
 
 def plan(runs: Sequence[Run], device: str = "cpu") -> str:
     """Lay out what is there of each run and what is missing, the time taken and left on this device, and the scale."""
-    rows, left = [("run", "state", "code", "done", "taken", "left here", "scale / the source's")], 0.0
+    rows: list[tuple[str, ...]] = [("run", "state", "code", "done", "taken", "left here", "scale / the source's")]
+    left = 0.0
     for run in runs:
         progress = Progress(run, device)
         left += len(progress.collect(progress.missing)) * (progress.seconds_each() or 0)

@@ -78,7 +78,7 @@ def load(run: Run | str) -> xr.Dataset:
         return results.load(run)
     progress = Progress(run, _here.device, stored=False)
     progress.compute(progress.collect(range(len(run.cases))))
-    return results.with_done(run, results.laid_out(run, progress.joined()))
+    return results.laid_out(run, progress.joined())
 
 
 def find(name: str) -> Run:

@@ -28,24 +28,7 @@ def load(run: Run) -> xr.Dataset:
         raise OutdatedResult(f"there is no result of {run.name}; {_remedy(run)}")
     if matching(run, found).sizes != found.sizes:
         raise OutdatedResult(f"the result of {run.name} was computed with other arguments than the run has now; {_remedy(run)}")
-    for name in run.cases.coordinates:
-        _places(run, name, found[name].values)
-    return with_done(run, found)
-
-
-def with_done(run: Run, found: xr.Dataset) -> xr.Dataset:
-    """Name the run of a result, and say which of its cases are done; numbers of the others are NaN."""
-    found = _flagged(run, found)
-    if not found.done.all():
-        whole = {name: one.astype(float) for name, one in found.items() if name != "done" and one.dtype.kind in "biu"}
-        found = found.assign({name: one.where(found.done) for name, one in whole.items()})
-    return found.assign_attrs(run=run.name, cases=len(run.cases))
-
-
-def _flagged(run: Run, found: xr.Dataset) -> xr.Dataset:
-    """Return a result with `done`, which a file of finished cases leaves out."""
-    shape = {name: found.sizes[name] for name in run.cases.coordinates}
-    return found.assign(done=found.get("done", xr.DataArray(np.ones([*shape.values()], bool), dims=[*shape])))
+    return laid_out(run, numbered(run, found))
 
 
 def _remedy(run: Run) -> str:
@@ -53,46 +36,77 @@ def _remedy(run: Run) -> str:
 
 
 def read(run: Run) -> xr.Dataset | None:
-    """Return what the file of a run holds, whatever its arguments were, or None where there is none."""
+    """Return the cases in the file of a run, with their coordinates along `case`, or None where there is no file."""
     if not run.path.is_file():
         return None
     try:
-        return _flagged(run, xr.load_dataset(run.path, engine="scipy"))
+        return xr.load_dataset(run.path, engine="scipy").drop_encoding()
     except Exception as problem:  # a spoilt file may make its reader stumble in any way
         reason = str(problem).split("\n")[0]
         raise OutdatedResult(f"{run.path} cannot be read ({reason}); delete it and {_remedy(run)}") from problem
 
 
 def matching(run: Run, found: xr.Dataset) -> xr.Dataset:
-    """Return the part of a result that was computed with the arguments that the run has now; named cases may have changed."""
+    """Return the cases of a file that were computed with the arguments that the run has now; named cases may have changed."""
     theirs, ours = json.loads(found.attrs["settings"]), run.settings()
-    (dimension, *_) = run.cases.coordinates
     if any(theirs[name] != ours[name] for name in ("function", "fixed")):
-        return found.isel({name: [] for name in found.done.dims})
+        return found.isel(case=[])
     if not run.cases.named:
         return found
-    return found.sel({dimension: [n for n, given in theirs["cases"].items() if given == ours["cases"].get(n, given)]})
+    (dimension,) = run.cases.coordinates
+    changed = [name for name, given in theirs["cases"].items() if given != ours["cases"].get(name, given)]
+    return found.isel(case=~found[dimension].isin(changed))
+
+
+def numbered(run: Run, found: xr.Dataset) -> xr.Dataset:
+    """Return the cases of a file along `case` with the run's numbers in place of coordinates; each must be one of the run's."""
+    places = [_places(run, name, found[name].values) for name in run.cases.coordinates]
+    numbers = np.ravel_multi_index(places, run.cases.shape, order="F")
+    return found.drop_vars([*run.cases.coordinates]).assign_coords(case=numbers)
+
+
+def _places(run: Run, name: str, there: np.ndarray) -> np.ndarray:
+    """Return where among the run's values of a coordinate those of a file are; none may be lost."""
+    ours = run.cases.coordinates[name]
+    same = there[:, None] == ours
+    if ours.dtype.kind == "f":
+        same = np.isclose(there[:, None].astype(float), ours, rtol=CLOSE, atol=0)
+    if lost := dict.fromkeys(there[~same.any(axis=1)].tolist()):
+        raise OutdatedResult(
+            f"{run.path} has cases that {run.name} has no longer, {name} {', '.join(map(str, lost))}: put them back,"
+            " or delete the file"
+        )
+    return same.argmax(axis=1)
 
 
 def save(run: Run, found: xr.Dataset) -> None:
-    """Write finished cases, along the dimension `case` with their numbers, over the coordinates of the run."""
-    files.write(run.path, bytes(laid_out(run, found).drop_encoding().to_netcdf(engine="scipy")))
+    """Write finished cases, along `case` with their numbers, as a table of their coordinates and what was found of each."""
+    found = found.sortby("case")
+    places = np.unravel_index(found.case.values, run.cases.shape, order="F")
+    columns = {name: ("case", values[at]) for (name, values), at in zip(run.cases.coordinates.items(), places, strict=True)}
+    settings = run.settings()
+    if run.cases.named:
+        (names,) = (values.tolist() for _, values in columns.values())
+        settings["cases"] = {name: settings["cases"][name] for name in names}
+    table = found.drop_vars("case").assign_coords(columns).drop_encoding()
+    table.attrs = {"settings": json.dumps(settings, separators=(",", ":")), **found.attrs}
+    files.write(run.path, bytes(table.to_netcdf(engine="scipy")))
 
 
 def laid_out(run: Run, found: xr.Dataset) -> xr.Dataset:
-    """Return finished cases, along the dimension `case` with their numbers, over the coordinates of the run."""
-    origin, places = found.attrs, np.unravel_index(found.case.values, run.cases.shape, order="F")
-    index = pd.MultiIndex.from_arrays(places, names=list(run.cases.coordinates))
-    found = found.drop_vars("case").assign(done=("case", np.ones(len(index), bool)))
-    found = found.assign_coords(xr.Coordinates.from_pandas_multiindex(index, "case"))
-    empty = {name: np.zeros((), one.dtype)[()] for name, one in found.items() if one.dtype.kind in "biuU"}
-    found = found.unstack("case", fill_value=empty).transpose(*run.cases.coordinates, ...)
-    found = found.assign_coords({name: values[found[name].values] for name, values in run.cases.coordinates.items()})
-    settings = run.settings()
-    (names, *_) = (found[name].values.tolist() for name in run.cases.coordinates)
-    settings["cases"] = {name: settings["cases"][name] for name in names if run.cases.named}
-    found.attrs = {"settings": json.dumps(settings, separators=(",", ":")), **origin}
-    return found.drop_vars("done") if found.done.all() else found
+    """Return cases, along `case` with their numbers, over the coordinates of the run, and `done`; numbers of others are NaN."""
+    names = [*run.cases.coordinates]
+    places = np.unravel_index(found.case.values, run.cases.shape, order="F")
+    index = pd.MultiIndex.from_arrays(places, names=names)
+    table = found.drop_vars("case")
+    if len(index) < np.prod([len(level) for level in index.levels]):  # no boolean is NaN
+        answers = [name for name, one in table.items() if one.dtype.kind == "b"]
+        table = table.assign({name: table[name].astype(float) for name in answers})
+    table = table.assign(done=("case", np.ones(len(index), bool)))
+    table = table.assign_coords(xr.Coordinates.from_pandas_multiindex(index, "case"))
+    wide = table.unstack("case", fill_value={"done": False}).transpose(*names, ...)
+    wide = wide.assign_coords({name: values[wide[name].values] for name, values in run.cases.coordinates.items()})
+    return wide.assign_attrs(run=run.name, cases=len(run.cases))
 
 
 def attach(run: Run, check: Mapping[str, Any]) -> None:
@@ -102,28 +116,6 @@ def attach(run: Run, check: Mapping[str, Any]) -> None:
         found.verified = json.dumps({**check, "numbers": numbers_of(found)})
         found.flush()
         files.write(run.path, content.getvalue())
-
-
-def flatten(run: Run, found: xr.Dataset) -> xr.Dataset:
-    """Return what a result holds along the dimension `case`, with the cases' numbers; each must be one of the run's."""
-    places = {name: (name, _places(run, name, found[name].values)) for name in run.cases.coordinates}
-    found = found.assign_coords(places).stack(case=[*places], create_index=False)
-    numbers = np.ravel_multi_index([found[name].values for name in places], run.cases.shape, order="F")
-    found = found.drop_vars([*places]).assign_coords(case=("case", numbers)).isel(case=found.done.values)
-    return found.drop_vars("done").transpose("case", ...).drop_encoding()
-
-
-def _places(run: Run, name: str, there: np.ndarray) -> np.ndarray:
-    """Return where among the run's values of a coordinate those of a file are; none may be lost."""
-    ours = run.cases.coordinates[name]
-    same = there[:, None] == ours
-    if ours.dtype.kind == "f":
-        same = np.isclose(there[:, None].astype(float), ours, rtol=CLOSE, atol=0)
-    if lost := [str(value) for value, any_ in zip(there, same.any(axis=1), strict=True) if not any_]:
-        raise OutdatedResult(
-            f"{run.path} has cases that {run.name} has no longer, {name} {', '.join(lost)}: put them back, or delete the file"
-        )
-    return same.argmax(axis=1)
 
 
 def count(found: xr.Dataset) -> str:

@@ -1,6 +1,8 @@
-"""Claims as lines: verdict, statement, measured number and bound; rivals, source and the code of the check folded below."""
+"""Claims as lines: verdict, statement, measured number and bound.
 
-from pathlib import Path
+Rivals, source and the code of the check are folded below.
+"""
+
 from typing import Any, ClassVar
 
 from docutils import nodes
@@ -30,115 +32,138 @@ class ClaimRenderer:
 
 
 def box(record: dict) -> nodes.container:
-    """Lay out a claim: verdict, statement and number in a line, the details folded below; its anchor is CHAPTER-NAME."""
-    verdict, name = record["verdict"], record["id"].replace("/", "-")
+    """Lay out a claim: verdict, statement and number in a line; its anchor is CHAPTER-NAME."""
+    verdict = record["verdict"]
+    name = ledger.label(record["id"])
     whole = nodes.container(ids=[name], classes=["claim", "claim-" + verdict.replace(" ", "-")])
     whole["claim"] = sentence(record["statement"])
     bound = claims.bound_text(record).replace("at most", "≤").replace("at least", "≥")
-    parts = (
+    number = f"measured {claims.measured_text(record)}, expected {bound}"
+    line = nodes.paragraph(classes=["claim-line"])
+    for part in (
         nodes.strong(text=verdict.capitalize()),
         nodes.inline("", "", *typeset(record["statement"]), classes=["claim-statement"]),
-        nodes.inline(text=f"measured {claims.measured_text(record)}, expected {bound}", classes=["claim-number"]),
-    )
-    line = nodes.paragraph("", "", *(piece for part in parts for piece in (part, nodes.Text(" "))), classes=["claim-line"])
-    details = nodes.container(classes=["claim-details"])
+        nodes.inline(text=number, classes=["claim-number"]),
+    ):
+        line += [part, nodes.Text(" ")]
     rivals = f"Rivals that fail: {claims.rivals_text(record)}" if record["rivals"] else ""
-    details += [nodes.paragraph("", "", *typeset(words)) for words in (record["why"], rivals, record["source"]) if words]
-    details["links"] = {"link to this claim": f"#{name}", "ledger": f"what_replicates.html#what_replicates-{name}"}
-    whole += [line, nodes.raw("", FOLD, format="html"), details, nodes.raw("", "</details>", format="html")]
+    folded = nodes.container(classes=["claim-details"])
+    for words in (record["why"], rivals, record["source"]):
+        if words:
+            folded += nodes.paragraph("", "", *typeset(words))
+    opened = nodes.raw("", FOLD, format="html")
+    whole += [line, opened, folded, nodes.raw("", "</details>", format="html")]
     return whole
 
 
-def mark(app: Sphinx, doctree: nodes.document) -> None:
-    """Say in the boxes of a page which bounds were set after looking, and lead links of former names to them."""
-    root = Path(app.srcdir)
-    looked = ledger.after_looking(root)
-    for file in (ledger.AFTER_LOOKING, names.NAMES):
-        app.env.note_dependency(str(root / file))
-    for number in doctree.findall(nodes.inline):
-        if "claim-number" not in number["classes"]:
-            continue
-        whole = number.parent.parent
-        name = whole["ids"][0].replace("-", "/", 1)
-        whole["ids"] += [old.replace("/", "-") for old in names.former(root, name)]
-        if name in looked:
-            number += nodes.Text(" (bound set after looking)")
+def boxes(part: nodes.Element) -> list[nodes.container]:
+    """List the claims in a part of a page."""
+    return [one for one in part.findall(nodes.container) if "claim" in one["classes"]]
 
 
 def details(claim: nodes.container) -> nodes.container:
     """Return the part of a claim that is folded."""
-    return next(part for part in claim.findall(nodes.container) if "claim-details" in part["classes"])
+    return claim[2]
 
 
 def typeset(text: str) -> list[nodes.Node]:
     """Turn words with formulas between dollars into nodes."""
-    parts = FORMULA.split(text)
-    return [nodes.math("", part) if number % 2 else nodes.Text(part) for number, part in enumerate(parts)]
+    kinds = (nodes.Text, lambda tex: nodes.math("", tex))
+    return [kinds[number % 2](part) for number, part in enumerate(FORMULA.split(text))]
+
+
+def mark(app: Sphinx, doctree: nodes.document) -> None:
+    """Say in the boxes of a page which bounds were set after looking.
+
+    Links of former names lead to them, too.
+    """
+    for file in (ledger.AFTER_LOOKING, names.NAMES):
+        app.env.note_dependency(str(app.book.root / file))
+    for claim in boxes(doctree):
+        name = claim["ids"][0].replace("-", "/", 1)
+        claim["ids"] += map(ledger.label, names.former(app.book, name))
+        if name in ledger.after_looking(app.book):
+            number = claim[0][-2]
+            number += nodes.Text(" (bound set after looking)")
+
+
+def register(app: Sphinx, doctree: nodes.document) -> None:
+    """Make each claim's anchor a label, so that `{ref}` finds it from every page."""
+    labels = app.env.get_domain("std")
+    for claim in boxes(doctree):
+        name = claim["ids"][0]
+        labels.labels[name] = (app.env.docname, name, claim["claim"])
+        labels.anonlabels[name] = (app.env.docname, name)
 
 
 class FoldCode(SphinxPostTransform):
-    """Fold the code of cells that check claims or draw figures, and put it behind what it shows; what teaches stays open.
+    """Fold the code of cells that check claims or draw figures, behind what it shows.
 
-    The code that checks one claim goes into that claim's details. The cell of parameters goes: they are for the run, and the
-    downloaded notebook has them.
+    What teaches stays open. The code that checks one claim goes into that claim's details. The
+    cell of parameters goes: they are for the run, and the downloaded notebook has them.
     """
 
     default_priority = 198  # before myst-nb folds what is tagged
     formats = ("html",)
 
     def run(self, **_: Any) -> None:
-        """Wrap the cells' code."""
+        """Wrap the cells' code, and end the details of each claim with its links."""
         for cell in list(self.document.findall(nodes.container)):
             if "tag_parameters" in cell["classes"]:
                 cell.parent.remove(cell)
-            elif cell.get("nb_element") == "cell_code" and cell[0].get("nb_element") == "cell_code_source":
+            elif _has_code(cell):
                 fold(cell)
         up = "../" * (self.env.docname.count("/") - 1)
-        for claim in self.document.findall(nodes.container):
-            if "claim" in claim["classes"] and claim["ids"]:
-                source = [part for part in details(claim) if isinstance(part, nodes.paragraph)][-1]
-                for words, place in details(claim)["links"].items():
-                    source += [nodes.Text(" · "), nodes.reference("", words, refuri=place if place[0] == "#" else up + place)]
+        for claim in boxes(self.document):
+            source = [part for part in details(claim) if isinstance(part, nodes.paragraph)][-1]
+            name = claim["ids"][0]
+            entry = f"{up}what_replicates.html#what_replicates-{name}"
+            for words, place in (("link to this claim", f"#{name}"), ("ledger", entry)):
+                source += [nodes.Text(" · "), nodes.reference("", words, refuri=place)]
+
+
+def _has_code(cell: nodes.container) -> bool:
+    kinds = cell.get("nb_element"), cell.children and cell[0].get("nb_element")
+    return kinds == ("cell_code", "cell_code_source")
 
 
 def fold(cell: nodes.container) -> None:
-    """Fold the code of a cell, if it shows claims or a figure or is tagged so, and say what it is, and how long.
+    """Fold the code of a cell that shows claims or a figure or is tagged so; say how long it is.
 
-    The table of all claims, which is long, is folded as a whole, and so are claims whose cell has the tag hide-output.
+    The table of all claims, which is long, is folded as a whole, and so are claims whose cell has
+    the tag hide-output.
     """
-    if cell[0].astext().strip() == "claims.table()":
-        prompts = {"prompt_show": "Show all claims of this chapter", "prompt_hide": "Hide the claims"}
-        cell.attributes |= {"hide_mode": "all", **prompts}
+    code = cell[0]
+    if code.astext().strip() == "claims.table()":
+        cell["hide_mode"] = "all"
+        cell["prompt_show"] = "Show all claims of this chapter"
+        cell["prompt_hide"] = "Hide the claims"
         return
-    boxes = [part for part in cell.findall(nodes.container) if "claim" in part["classes"]]
-    drawn = "the figure's code" if any(cell.findall(nodes.figure)) else "the code"
-    what = "the checks" if boxes else drawn
-    lines = len(cell[0].astext().strip().splitlines())
-    words = {"prompt_show": f"Show {what} ({lines} line{'s' * (lines != 1)})", "prompt_hide": f"Hide {what}"}
-    if what == "the code":
+    shown = boxes(cell)
+    drawn = any(cell.findall(nodes.figure))
+    what = "the checks" if shown else "the figure's code" if drawn else "the code"
+    lines = len(code.astext().strip().splitlines())
+    plural = "s" if lines != 1 else ""
+    words = {"prompt_show": f"Show {what} ({lines} line{plural})", "prompt_hide": f"Hide {what}"}
+    if not shown and not drawn:
         cell.attributes |= words
         return
     mode = cell.attributes.pop("hide_mode", None)
-    code = cell.pop(0)
-    if len(boxes) == 1:
-        details(boxes[0]).append(code)
+    cell.remove(code)
+    if len(shown) == 1:
+        details(shown[0]).append(code)
     else:
-        behind = HideCodeCellNode(**words, classes=["above-input", "behind"])
-        behind += code
-        cell += behind
-    if boxes and mode and "output" in mode:
-        checks = f"{len(boxes)} further check{'s' * (len(boxes) > 1)}"
-        further = HideCodeCellNode(prompt_show=f"Show {checks}", prompt_hide=f"Hide {checks}", classes=["above-input", "further"])
-        further.extend(cell.children)
+        _wrap(cell, [code], "behind", **words)
+    if shown and mode and "output" in mode:
+        checks = f"{len(shown)} further check{'s' * (len(shown) > 1)}"
+        inside = cell.children
         cell.children = []
-        cell += further
+        prompts = {"prompt_show": f"Show {checks}", "prompt_hide": f"Hide {checks}"}
+        _wrap(cell, inside, "further", **prompts)
 
 
-def register(app: Sphinx, doctree: nodes.document) -> None:
-    """Make each claim's anchor a label, so that `{ref}` finds it from every page."""
-    labels = app.env.get_domain("std")
-    for part in doctree.findall(nodes.container):
-        if "claim" in part["classes"] and part["ids"]:
-            name = part["ids"][0]
-            labels.labels[name] = (app.env.docname, name, part["claim"])
-            labels.anonlabels[name] = (app.env.docname, name)
+def _wrap(cell: nodes.container, parts: list[nodes.Node], kind: str, **prompts: str) -> None:
+    """Fold parts of a cell at its end."""
+    folded = HideCodeCellNode(**prompts, classes=["above-input", kind])
+    folded.extend(parts)
+    cell += folded

@@ -8,54 +8,71 @@ from pathlib import Path
 
 from lib import files
 from lib.runs.freshness import refuse_outdated
-from lib.site import ledger, numbers, pages
-from lib.site.kernel import HOME, refuse_another_library
-from lib.site.toc import chapters, notebooks
+from lib.site import kernel, ledger, numbers, pages
+from lib.site.book import Book
+
+JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"  # its script keeps an old place
+COLOUR = re.compile(r"\x1b\[[\d;]*m")
+WARNING = re.compile(r"(?:(/.*?)(?::\d+)?: )?(?:WARNING|ERROR): (.+)")
+EXCEPTION = re.compile(r"^[\w.]+(?:Error|Exception)\b.*", re.MULTILINE)
 
 
-def build(root: Path, output: Path | None = None) -> None:
-    """Build the site from the executed notebooks, every warning an error, into `output`/_build/html (default: the root).
+def build(book: Book, output: Path | None = None) -> None:
+    """Build the site, every warning an error, into `output`/_build/html (default: the root).
 
-    Only what has changed is built, unless the build before did not succeed: it may have left half a page, or a warning that would
-    not come again.
+    Only what has changed is built, unless the build before did not succeed: it may have left half
+    a page, or a warning that would not come again.
 
     Raises
     ------
     ValueError
-        If a chapter has not been executed yet, a stored result is outdated, a notebook or the table of a page is
-        not whole, a decimal of the text is not what the notebooks have, the output is not a folder, or if Jupyter
-        Book reports a warning or an error.
+        If a chapter has not been executed yet, a stored result is outdated, a notebook or the
+        table of a page is not whole, a decimal of the text is not what the notebooks have, the
+        output is not a folder, or if Jupyter Book reports a warning or an error.
     """
-    lacking = [Path(name).name for name in notebooks(root) if not (root / "book" / f"{name}.ipynb").is_file()]
-    if missing := list(dict.fromkeys(lacking)):
-        raise ValueError(f"not executed yet: {', '.join(missing)}; run `python -m lib run {' '.join(missing)}` first")
-    refuse_another_library(root)
-    refuse_outdated(root / "book" / "results")
-    pages.substitutions(root, ledger.report(root))  # what a page lacks is said here, in a line
-    numbers.check(root)
-    place = (output or root) / "_build"
+    lacking = [Path(name).name for name in book.notebooks if not book.path(name).is_file()]
+    if missing := ", ".join(dict.fromkeys(lacking)):
+        command = f"python -m lib run {missing.replace(',', '')}"
+        raise ValueError(f"not executed yet: {missing}; run `{command}` first")
+    kernel.refuse_another_library(book.root)
+    refuse_outdated(book.folder / "results")
+    ledger.write(book)
+    pages.substitutions(book)  # what a page lacks is said here, in a line
+    numbers.check(book)
+    place = (output or book.root) / "_build"
     files.prepare(place)
-    mark, log = place / "building", place / "warnings.txt"  # the mark stays until a build succeeds
-    jupyter_book = "from jupyter_book.cli.main import main; main()"  # the script of this name keeps where it was set up
-    command = [sys.executable, "-c", jupyter_book, "build", "-W", "-n", "--keep-going", str(root)]
-    command += ["--path-output", str(place.parent), *(["--all"] if mark.exists() else [])]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [str(HOME), os.environ.get("PYTHONPATH")]))}
+    log = place / "warnings.txt"
+    mark = place / "building"  # stays until a build succeeds
+    command = [sys.executable, "-c", JUPYTER_BOOK, "build", "-W", "-n", "--keep-going"]
+    command += [str(book.root), "--path-output", str(place.parent)]
+    if mark.exists():
+        command.append("--all")
     mark.touch()
-    done = subprocess.run(command, cwd=root, env=environment, stderr=subprocess.PIPE, text=True, errors="replace")
+    done = subprocess.run(
+        command,
+        cwd=book.root,
+        env=os.environ | {"PYTHONPATH": kernel.library()},
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+    )
     files.write(log, done.stderr)
     if done.returncode:
-        raise ValueError(f"{_reason(root, done.stderr)}; the full log is in {log}")
+        raise ValueError(f"{_reason(book, done.stderr)}; the full log is in {log}")
     mark.unlink()
 
 
-def _reason(root: Path, said: str) -> str:
-    """Say in a line what is wrong with which pages: the first warning, or else the first exception."""
-    lines = re.sub(r"\x1b\[[\d;]*m", "", said).splitlines()
-    found = [match for line in lines if (match := re.fullmatch(r"(?:(/.*?)(?::\d+)?: )?(?:WARNING|ERROR): (.+)", line.strip()))]
+def _reason(book: Book, said: str) -> str:
+    """Say in a line what is wrong with which pages: the first warning, or the first exception."""
+    text = COLOUR.sub("", said)
+    lines = [WARNING.fullmatch(line.strip()) for line in text.splitlines()]
+    found = [line for line in lines if line]
     if not found:
-        return next((line for line in lines if re.match(r"[\w.]+(?:Error|Exception)\b", line)), "Jupyter Book failed").strip()
-    sources = dict.fromkeys(os.path.relpath(match[1], root).replace(".ipynb", ".md") for match in found if match[1])
-    names = [Path(source).stem for source in sources if Path(source).stem in chapters(root)]
-    todo = f", then `python -m lib run {' '.join(names)}`" if names else ""
+        exception = EXCEPTION.search(text)
+        return exception[0].strip() if exception else "Jupyter Book failed"
+    paths = [os.path.relpath(line[1], book.root) for line in found if line[1]]
+    sources = list(dict.fromkeys(path.replace(".ipynb", ".md") for path in paths))
+    names = [Path(source).stem for source in sources if Path(source).stem in book.chapters]
     more = f" (and {len(found) - 1} more)" if found[1:] else ""
+    todo = f", then `python -m lib run {' '.join(names)}`" if names else ""
     return f"{found[0][2]}{more}: fix {', '.join(sources) or 'that'}{todo}"

@@ -1,14 +1,13 @@
-"""How to cite the book and a chapter: from `CITATION.cff`, the one place of version, authors and repository."""
+"""How to cite the book and a chapter: from `CITATION.cff`, which has version, authors, repository."""
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from html import escape
-from pathlib import Path
 
 import yaml
 
-from lib.site.names import refuse_broken
-from lib.site.toc import chapters
+from lib.site.book import Book
 
 NAME = "executable_learning_dynamics"  # of the entries
 
@@ -19,7 +18,8 @@ class Citation:
 
     Attributes
     ----------
-    title, version, date : of the book; the date of its release as YYYY-MM-DD, or "" while it is in preparation
+    title, version, date : of the book; the date of its release as YYYY-MM-DD, or "" while it is in
+        preparation
     authors : as they are shown
     sorted_authors : as BibTeX can sort them: a name that is no person's is in braces
     repository : its web address, https://github.com/OWNER/NAME, or "" while there is none
@@ -28,78 +28,69 @@ class Citation:
     title: str
     version: str
     date: str
-    authors: tuple[str, ...]
-    sorted_authors: tuple[str, ...]
+    authors: list[str]
+    sorted_authors: list[str]
     repository: str
 
-    def bibtex(self, title: str = "", note: str = "", key: str = "") -> str:
-        """Write the entry of the book, or of a part of it with a title, a note and a key of its own, which TeX can typeset."""
+    def bibtex(self, chapter: str = "", heading: str = "") -> str:
+        """Write the entry of the book, or of a chapter with this heading, which TeX can typeset."""
         version = f"Version {self.version}" + ("" if self.date else ", in preparation")
-        fields = {
-            "author": " and ".join(self.sorted_authors),
-            "title": (title or self.title).replace("_", r"\_"),
-            "note": (f"{note}. In: {self.title}. {version}" if note else version).replace("_", r"\_"),
-        }
+        title = self.title
+        key = NAME
+        if chapter:
+            version = f"Chapter {chapter}. In: {title}. {version}"
+            title = heading
+            key = f"{NAME}_{chapter}"
+        fields = {"author": " and ".join(self.sorted_authors), "title": title, "note": version}
+        fields = {name: value.replace("_", r"\_") for name, value in fields.items()}
         if self.date:
             fields["year"], fields["month"], _ = self.date.split("-")
         if self.repository:
             fields["url"] = self.repository
         lines = ",\n".join(f"{name} = {{{value}}}" for name, value in fields.items())
-        return f"@misc{{{NAME}{key},\n{lines}\n}}"
+        return f"@misc{{{key},\n{lines}\n}}"
 
 
-def read(root: Path) -> Citation:
-    """Read `CITATION.cff`.
+@cache
+def read(book: Book) -> Citation:
+    """Read `CITATION.cff`."""
+    facts = yaml.safe_load((book.root / "CITATION.cff").read_text(encoding="utf-8"))
+    authors = []
+    braced = []
+    for one in facts["authors"]:
+        name = one.get("name") or f"{one['given-names']} {one['family-names']}"
+        authors.append(name)
+        braced.append(f"{{{name}}}" if "name" in one else name)
+    date = str(facts.get("date-released", ""))
+    repository = facts.get("repository-code", "")
+    return Citation(facts["title"], str(facts["version"]), date, authors, braced, repository)
 
-    Raises
-    ------
-    ValueError
-        If the file is missing or lacks an entry, or if the repository is not on GitHub.
+
+def end(book: Book, page: str, title: str, how: str) -> str:
+    """Return the end of a page: the version, a link to the page that says how to cite.
+
+    A chapter has its entry, folded.
     """
-    path = root / "CITATION.cff"
-    try:
-        facts = yaml.safe_load(path.read_text(encoding="utf-8"))
-        names = [one.get("name") or f"{one['given-names']} {one['family-names']}" for one in facts["authors"]]
-        braced = [f"{{{name}}}" if "name" in one else name for name, one in zip(names, facts["authors"], strict=True)]
-        texts = [str(facts[name]) for name in ("title", "version")]
-        date = str(facts.get("date-released", ""))
-        repository = facts.get("repository-code", "")
-    except (OSError, yaml.YAMLError, LookupError, TypeError, AttributeError) as problem:
-        raise ValueError(f"{path} cannot be read ({problem}): it needs title, version and authors") from problem
-    if repository and not re.fullmatch(r"https://github\.com/[\w.-]+/[\w.-]+", repository):
-        raise ValueError(f"{path}: repository-code is {repository}, want https://github.com/OWNER/NAME, or no such line")
-    return Citation(*texts, date, tuple(names), tuple(braced), repository)
-
-
-def end(root: Path, page: str, title: str, how: str) -> str:
-    """Return the end of a page: the version, a link to the page that says how to cite, and of a chapter the entry, folded.
-
-    The copy button comes from the code highlighting.
-    """
-    citation, name = read(root), page.removeprefix("book/")
+    citation = read(book)
     said = f'<p>Version {citation.version}, {citation.date or "in preparation"} · <a href="{how}">how to cite</a></p>'
-    if name in chapters(root):
-        entry = citation.bibtex(re.sub(r"<[^>]*>|\d+\. ", "", title), f"Chapter {name}", f"_{name}")
+    name = page.removeprefix("book/")
+    if name in book.chapters:
+        entry = citation.bibtex(name, re.sub(r"<[^>]*>|\d+\. ", "", title))
         code = f'<div class="highlight"><pre>{escape(entry)}</pre></div>'
         said += f'<details class="cite"><summary>Cite this chapter</summary>{code}</details>'
     return f'<aside class="citing" aria-label="Version and citation">{said}</aside>'
 
 
-def cite(root: Path, records: list[dict]) -> dict[str, str]:
-    """Return what the page on citing takes: version and date, and the citation as BibTeX and in the style of APA.
-
-    Raises
-    ------
-    ValueError
-        If a claim's name that was released is gone, and its link leads nowhere.
-    """
-    citation = read(root)
-    refuse_broken(root, records, released=bool(citation.date))
+def cite(book: Book) -> dict[str, str]:
+    """Return what the page on citing takes: version and date, the citation as BibTeX and in APA."""
+    citation = read(book)
     year = citation.date[:4] or "in preparation"
-    apa = f"{', '.join(citation.authors)} ({year}). {citation.title} (version {citation.version})."
+    authors = ", ".join(citation.authors)
+    apa = f"{authors} ({year}). {citation.title} (version {citation.version})."
+    status = "in preparation; no version has been released yet"
     return {
         "version": citation.version,
-        "status": f"released on {citation.date}" if citation.date else "in preparation; no version has been released yet",
+        "status": f"released on {citation.date}" if citation.date else status,
         "bibtex": f"```bibtex\n{citation.bibtex()}\n```",
         "apa": f"```text\n{apa}\n```",
     }

@@ -1,5 +1,6 @@
 """What a fresh execution must give again: each claim and each printed text, number by number."""
 
+import json
 import math
 import re
 from pathlib import Path
@@ -14,6 +15,8 @@ ROUNDING = 1e-8  # the size of what rounding and solvers leave, which differs be
 SHARE = 1e-2  # of its bound, which such a remainder may not exceed either
 LIST = Path("book") / "loosely_compared.yml"
 
+CONTEXT = 40  # characters before a number that differs
+
 NUMBER = re.compile(r"[-−+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 FIGURES = {"image/png", "text/html"}
 OF_THE_MACHINE = ("provenance.stamp(", "claims.table()")  # packages and device; the claims once more
@@ -26,17 +29,25 @@ class Tolerance(NamedTuple):
     absolute: float = 0.0
 
 
+DEFAULT = Tolerance()
+
+
 def loosely_compared(root: Path) -> list[dict]:
-    """Read the list of claims and printed texts that are compared loosely, each with its tolerance and the reason."""
+    """Read what is compared loosely: claims and printed texts, each with tolerance and reason."""
     path = root / LIST
     return yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else []
 
 
 def tolerances(root: Path) -> dict[str, Tolerance]:
-    """Return the tolerances of what is compared loosely, by a claim's name or by the words with which a text begins."""
-    return {
-        entry["what"]: Tolerance(entry.get("relative", TOLERANCE), entry.get("absolute", 0.0)) for entry in loosely_compared(root)
-    }
+    """Return the tolerances of what is compared loosely.
+
+    They are named by a claim's name or by the words with which a text begins.
+    """
+    found = {}
+    for entry in loosely_compared(root):
+        relative = entry.get("relative", TOLERANCE)
+        found[entry["what"]] = Tolerance(relative, entry.get("absolute", 0.0))
+    return found
 
 
 def differences(source: str, committed: list[dict], fresh: list[dict], loose: dict[str, Tolerance]) -> list[str]:
@@ -51,15 +62,18 @@ def differences(source: str, committed: list[dict], fresh: list[dict], loose: di
     if source.strip().startswith(OF_THE_MACHINE):
         return []
     kinds = [_kind(output) for output in committed]
-    if [_kind(output) for output in fresh] != kinds:
-        found = ", ".join(_kind(output) for output in fresh)
-        return [f"the outputs are now {found or 'none'}, committed are {', '.join(kinds) or 'none'}"]
+    others = [_kind(output) for output in fresh]
+    if others != kinds:
+        found = ", ".join(others) or "none"
+        return [f"the outputs are now {found}, committed are {', '.join(kinds) or 'none'}"]
     lines = []
     for kind, before, now in zip(kinds, committed, fresh, strict=True):
         if kind == "claim":
             lines += _in_claims(before, now, loose)
         elif kind != "figure":
-            lines += _in_texts(_text(before), _text(now), loose)
+            text = _text(before)
+            known = [loose[what] for what in loose if text.strip().startswith(what)]
+            lines += _in_texts("printed", text, _text(now), *known[:1])
     return lines
 
 
@@ -78,56 +92,32 @@ def _text(output: dict) -> str:
 
 
 def _in_claims(before: dict, now: dict, loose: dict[str, Tolerance]) -> list[str]:
-    """Compare two claims: words exactly, numbers within the tolerance; and the committed line with its record."""
-    old, new = before["metadata"]["claim"], now["metadata"]["claim"]
+    """Compare the records of two claims, and the committed line with its record."""
+    old = before["metadata"]["claim"]
+    new = now["metadata"]["claim"]
     name = f"claim {new['id']}"
-    numbers, others = _numbers(old), _numbers(new)
-    if _words(old) != _words(new) or numbers.keys() != others.keys():
-        return [f"{name}: its words, its verdict or the names of its rivals are not the committed ones"]
-    in_order = old | {"rivals": {rival: old["rivals"][rival] for rival in new["rivals"]}}
-    if repr(claims.judged(in_order)) != before["data"]["text/plain"]:
-        return [f"{name}: the committed line does not say what its record says"]
-    edge = min(abs(numbers["low"]), abs(numbers["high"]))
+    if old["rivals"].keys() == new["rivals"].keys():
+        in_order = old | {"rivals": {rival: old["rivals"][rival] for rival in new["rivals"]}}
+        if repr(claims.judged(in_order)) != before["data"]["text/plain"]:
+            return [f"{name}: the committed line does not say what its record says"]
+    edge = min(abs(float(old[end])) for end in ("low", "high"))
     rounding = Tolerance(absolute=min(ROUNDING, SHARE * edge))
-    tolerance = loose.get(new["id"], rounding)
-    return [
-        f"{name}: {field} is now {others[field]:.10g}, committed is {number:.10g}"
-        for field, number in numbers.items()
-        if not same(number, others[field], tolerance)
-    ]
+    told = [json.dumps(record, sort_keys=True, ensure_ascii=False) for record in (old, new)]
+    return _in_texts(name, *told, loose.get(new["id"], rounding))
 
 
-def _words(record: dict) -> list[str]:
-    return [record[field] for field in ("id", "statement", "source", "verdict", "why")]
-
-
-def _numbers(record: dict) -> dict[str, float]:
-    """Return the numbers of a record by name."""
-    found = {field: float(record[field]) for field in ("low", "high", "measured")}
-    if record["printed"] is not None:
-        found["printed"] = float(record["printed"])
-    return found | {f"the rival {name!r}": float(score) for name, score in record["rivals"].items()}
-
-
-def _in_texts(before: str, now: str, loose: dict[str, Tolerance]) -> list[str]:
-    """Compare two printed texts: numbers within the tolerance, all else exactly, but for blanks."""
+def _in_texts(name: str, before: str, now: str, tolerance: Tolerance = DEFAULT) -> list[str]:
+    """Compare two texts: numbers within the tolerance, all else exactly, but for blanks."""
     if NUMBER.sub("#", before).split() != NUMBER.sub("#", now).split():
-        return [f"printed is now {now!r}, committed is {before!r}"]
-    known = [loose[beginning] for beginning in loose if before.strip().startswith(beginning)]
-    tolerance = known[0] if known else Tolerance()
-    return [
-        f"printed is now {new}, committed is {old}, in {before.strip().splitlines()[0]!r}"
-        for old, new in zip(NUMBER.findall(before), NUMBER.findall(now), strict=True)
-        if not same(_read(old), _read(new), tolerance)
-    ]
+        return [f"{name} is now {now!r}, committed is {before!r}"]
+    lines = []
+    for old, new in zip(NUMBER.finditer(before), NUMBER.findall(now), strict=True):
+        if not _same(old[0], new, tolerance):
+            place = before[max(0, old.start() - CONTEXT) : old.end()].strip()
+            lines.append(f"{name} is now {new}, committed is {old[0]}, in {place!r}")
+    return lines
 
 
-def _read(number: str) -> float:
-    return float(number.replace("−", "-"))
-
-
-def same(first: float, second: float, tolerance: Tolerance) -> bool:
-    """Say whether two numbers agree within a tolerance; infinite ones and NaN agree only with themselves."""
-    if math.isnan(first):
-        return math.isnan(second)
-    return math.isclose(first, second, rel_tol=tolerance.relative, abs_tol=tolerance.absolute)
+def _same(first: str, second: str, tolerance: Tolerance) -> bool:
+    numbers = [float(number.replace("−", "-")) for number in (first, second)]
+    return math.isclose(*numbers, rel_tol=tolerance.relative, abs_tol=tolerance.absolute)

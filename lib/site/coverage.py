@@ -21,6 +21,7 @@ code, and pages of chapters link words such as "the authors' code" to it.
 """
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,8 @@ from lib import markdown
 from lib.claims import VERDICTS
 from lib.markdown import escape
 from lib.runs.freshness import freshness
-from lib.site import ledger, public_code, toc
+from lib.site import ledger, public_code
+from lib.site.book import EVIDENCE, Book
 
 # How a place is written, by the beginning of its label; others are sections, exercises and claims.
 ROLES = {"eq": "Eq.&nbsp;{{eq}}`{}`", "fig": "{{numref}}`{}`"}
@@ -56,14 +58,6 @@ class Item:
     runs: tuple[str, ...] = ()
     missing: str = ""
 
-    def __post_init__(self) -> None:
-        if bool(self.missing) == bool(self.claims or self.where):
-            raise ValueError(f"{self.item}: want a claim or a label, or `missing` with the reason")
-        if bool(self.missing) == bool(self.follows):
-            raise ValueError(f"{self.item}: want `follows`, which is text or NAME/FILE of public code, unless it is missing")
-        if (self.follows in ("", public_code.TEXT)) == bool(self.differs):
-            raise ValueError(f"{self.item}: want `differs` if it follows code, and only then")
-
 
 @dataclass(frozen=True)
 class Document:
@@ -77,12 +71,13 @@ class Document:
     items: tuple[Item, ...]
 
 
-def path(root: Path, name: str) -> Path:
+def path(book: Book, name: str) -> Path:
     """Return the file of a document."""
-    return root / "book" / "coverage" / f"{name}.yml"
+    return book.folder / "coverage" / f"{name}.yml"
 
 
-def read(root: Path, name: str) -> Document:
+@cache
+def read(book: Book, name: str) -> Document:
     """Read the coverage of a document.
 
     Raises
@@ -90,26 +85,30 @@ def read(root: Path, name: str) -> Document:
     ValueError
         If there is no such file, or if it or an item lacks something.
     """
+    file = path(book, name)
     try:
-        found = yaml.safe_load(path(root, name).read_text(encoding="utf-8"))
-        first = next(iter(found["chapters"]))
-        items = tuple(_item({"chapter": first} | item) for item in found["items"])
-        return Document(name, found["title"], found["short"], found["kind"], found["chapters"], items)
+        found = yaml.safe_load(file.read_text(encoding="utf-8"))
+        minutes = found["chapters"]
+        items = tuple(_item({"chapter": next(iter(minutes))} | item) for item in found["items"])
+        return Document(name, found["title"], found["short"], found["kind"], minutes, items)
     except (OSError, yaml.YAMLError, LookupError, TypeError, ValueError) as problem:
-        raise ValueError(f"{path(root, name)} cannot be read: {problem}") from problem
+        raise ValueError(f"{file} cannot be read: {problem}") from problem
 
 
 def _item(found: dict[str, Any]) -> Item:
-    names = [name if "/" in name else f"{found['chapter']}/{name}" for name in found.get("claims", ())]
-    return Item(**found | {"claims": tuple(names), "runs": tuple(found.get("runs", ()))})
+    names = found.get("claims", ())
+    chapter = found["chapter"]
+    claims = [name if "/" in name else f"{chapter}/{name}" for name in names]
+    return Item(**found | {"claims": tuple(claims)})
 
 
-def documents(root: Path) -> list[Document]:
+def documents(book: Book) -> list[Document]:
     """Read the coverage of all documents."""
-    return [read(root, file.stem) for file in sorted((root / "book" / "coverage").glob("*.yml"))]
+    files = sorted((book.folder / "coverage").glob("*.yml"))
+    return [read(book, file.stem) for file in files]
 
 
-def table(root: Path, document: Document, records: list[dict], chapter: str = "") -> str:
+def table(book: Book, document: Document, chapter: str = "") -> str:
     """Write the items of a document, or those that a chapter treats, as a table in MyST.
 
     Raises
@@ -117,33 +116,44 @@ def table(root: Path, document: Document, records: list[dict], chapter: str = ""
     ValueError
         If an item names a claim that no notebook has.
     """
-    verdicts = {record["id"]: record["verdict"] for record in records}
     heads = [document.short, "here", "scale", "verdict", "recomputed by"]
-    rows = [_row(root, document, item, verdicts) for item in document.items if chapter in ("", item.chapter)]
+    items = [item for item in document.items if chapter in ("", item.chapter)]
+    rows = [_row(book, document, item) for item in items]
     commands = {row[-1] for row in rows if row[-1]}
     if len(commands) > 1:
         return markdown.table(heads, rows)
-    return markdown.table(heads[:-1], [row[:-1] for row in rows]) + "".join(f"\n\nRecomputed by {one}." for one in commands)
+    shown = markdown.table(heads[:-1], [row[:-1] for row in rows])
+    return "\n\n".join([shown, *(f"Recomputed by {one}." for one in commands)])
 
 
-def _row(root: Path, document: Document, item: Item, verdicts: dict[str, str]) -> list[str]:
-    unknown = [claim for claim in item.claims if claim not in verdicts]
-    if unknown:
-        raise ValueError(f"{path(root, document.name)}, {item.item}: no notebook has the claim {', '.join(unknown)}")
-    name = f'<span id="{anchor(document, item)}"></span>**{escape(item.item)}:** {escape(item.says)}'
+def _row(book: Book, document: Document, item: Item) -> list[str]:
+    anchored = f'<span id="{anchor(document, item)}"></span>'
+    name = f"{anchored}**{escape(item.item)}:** {escape(item.says)}"
     scale = _scale(item)
     if item.missing:
         return [name, "", scale, f"missing: {escape(item.missing)}", ""]
-    judged = [_verdict(verdict, [claim for claim in item.claims if verdicts[claim] == verdict]) for verdict in VERDICTS]
-    said = "; ".join(filter(None, judged)) or "no claim"
-    place = ROLES.get(item.where.split("-")[0], "{{ref}}`{}`").format(item.where)
-    here = place if item.where else f"{{ref}}`{item.claims[0].split('/')[1]} <{label(item.claims[0])}>`"
-    return [name, here, scale, said, _commands(root, document, item)]
+    verdicts = {record["id"]: record["verdict"] for record in ledger.records(book)}
+    claims: dict[str, list[str]] = {verdict: [] for verdict in VERDICTS}
+    for claim in item.claims:
+        if claim not in verdicts:
+            file = path(book, document.name)
+            raise ValueError(f"{file}, {item.item}: no notebook has the claim {claim}")
+        claims[verdicts[claim]].append(claim)
+    judged = [_verdict(verdict, found) for verdict, found in claims.items() if found]
+    if item.where:
+        here = ROLES.get(item.where.split("-")[0], "{{ref}}`{}`").format(item.where)
+    else:
+        here = _link(item.claims[0].split("/")[1], item.claims[0])
+    return [name, here, scale, "; ".join(judged) or "no claim", _commands(book, document, item)]
 
 
 def _scale(item: Item) -> str:
     """Write our scale and the document's, and where the code is that we follow."""
-    said = [f"{whose}: {escape(words)}" for whose, words in (("ours", item.ours), ("source", item.source)) if words]
+    said = []
+    if item.ours:
+        said.append(f"ours: {escape(item.ours)}")
+    if item.source:
+        said.append(f"source: {escape(item.source)}")
     if item.differs:
         said.append(f"{{ref}}`code <{public_code.LABEL}>`: {escape(item.follows)}")
     return "; ".join(said)
@@ -154,58 +164,59 @@ def anchor(document: Document, item: Item) -> str:
     return nodes.make_id(f"{document.name} {item.item}")
 
 
-def label(claim: str) -> str:
-    """Return the label of a claim."""
-    return claim.replace("/", "-")
-
-
 def _verdict(verdict: str, claims: list[str]) -> str:
     """Write a verdict, linked to the claims that have it."""
-    if not claims:
-        return ""
-    links = [f"{{ref}}`{words} <{label(claim)}>`" for words, claim in zip([verdict, *range(2, 99)], claims, strict=False)]
-    return f"[{links[0]}]{{.{verdict.replace(' ', '-')}}}" + "".join(f", {link}" for link in links[1:])
+    first, *others = claims
+    links = [f"[{_link(verdict, first)}]{{.{verdict.replace(' ', '-')}}}"]
+    links += [_link(str(number), claim) for number, claim in enumerate(others, start=2)]
+    return ", ".join(links)
 
 
-def _commands(root: Path, document: Document, item: Item) -> str:
-    """Write the commands that recompute an item, each with its time and the state of the result."""
+def _link(words: str, claim: str) -> str:
+    return f"{{ref}}`{words} <{ledger.label(claim)}>`"
+
+
+def _commands(book: Book, document: Document, item: Item) -> str:
+    """Write the commands that recompute an item, each with its time and the result's state."""
     if not item.runs:
-        return f"`python -m lib run {item.chapter}`, {_time(60 * document.minutes[item.chapter])}"
-    return "; ".join(recomputed(root, run) for run in item.runs)
-
-
-def recomputed(root: Path, run: str) -> str:
-    """Write the command that recomputes a run, its time, and whether the result is of today's code."""
-    with xr.open_dataset(root / "book" / "results" / f"{run}.nc") as found:
-        known = found.attrs
-    return f"`python -m lib store --again {run}`, {_time(known['seconds'])}, {known['device']}; {freshness(known)}"
+        minutes = document.minutes[item.chapter]
+        return f"`python -m lib run {item.chapter}`, {_time(60 * minutes)}"
+    said = []
+    for run in item.runs:
+        with xr.open_dataset(book.folder / "results" / f"{run}.nc") as found:
+            known = found.attrs
+        cost = f"{_time(known['seconds'])}, {known['device']}; {freshness(known)}"
+        said.append(f"`python -m lib store --again {run}`, {cost}")
+    return "; ".join(said)
 
 
 def _time(seconds: float) -> str:
     return f"{max(1, seconds / 60):.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
-def where(root: Path) -> dict[str, str]:
-    """Return what the page "Where is Figure 5?" takes: a table for each document, and the tables of public code."""
-    sections = [f"## {one.title}\n\n```{{coverage}} {one.name}\n```" for one in documents(root)]
+def where(book: Book) -> dict[str, str]:
+    """Return what the page "Where is Figure 5?" takes: a table for each document, and of code."""
+    sections = [f"## {one.title}\n\n```{{coverage}} {one.name}\n```" for one in documents(book)]
     return {
         "documents": "\n\n".join(sections),
-        "repositories": public_code.repository_table(root),
-        "experiments": _experiments(root),
+        "repositories": public_code.repository_table(book),
+        "experiments": _experiments(book),
     }
 
 
-def _experiments(root: Path) -> str:
-    """Write a table of the experiments that the documents have: whether ours follows the text or code, and what differs."""
+def _experiments(book: Book) -> str:
+    """Write a table of the documents' experiments: what ours follows, and what differs."""
     rows = []
-    for document in documents(root):
+    for document in documents(book):
         for item in document.items:
             if item.missing or not (item.source or item.differs):
                 continue  # nothing was run for it by the authors
-            by_text = item.follows == public_code.TEXT
-            followed = "the text" if by_text else public_code.link(root, item.follows)
+            followed = "the text"
+            if item.follows != public_code.TEXT:
+                followed = public_code.link(book, item.follows)
             rows.append([f"{document.short}: {escape(item.item)}", followed, escape(item.differs)])
-    return markdown.table(["experiment", "ours follows", "what differs, apart from the scale"], rows)
+    heads = ["experiment", "ours follows", "what differs, apart from the scale"]
+    return markdown.table(heads, rows)
 
 
 class Coverage(SphinxDirective):
@@ -215,12 +226,15 @@ class Coverage(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the table, as if it were written there."""
-        root, name = Path(self.env.srcdir), self.arguments[0]
-        chapter = self.env.docname.removeprefix(f"book/{toc.EVIDENCE}") if toc.EVIDENCE in self.env.docname else ""
-        for file in (__file__, path(root, name), *(root / "book" / f"{notebook}.ipynb" for notebook in toc.notebooks(root))):
+        book = self.env.app.book
+        name = self.arguments[0]
+        here = f"book/{EVIDENCE}"
+        page = self.env.docname
+        chapter = page.removeprefix(here) if page.startswith(here) else ""
+        for file in (__file__, path(book, name), *map(book.path, book.notebooks)):
             self.env.note_dependency(str(file))
         try:
-            written = table(root, read(root, name), ledger.read(root), chapter)
+            written = table(book, read(book, name), chapter)
         except ValueError as problem:
             raise self.error(str(problem)) from problem
         parsed = nodes.Element()

@@ -15,13 +15,11 @@ TAG = re.compile(r"</?\w+(?: [\w-]+=\"[^\"]*\")*\s*/?>")
 
 
 class Decimal(NamedTuple):
-    """A decimal or a percentage: its place, how it is typed, and what may multiply it."""
+    """A decimal or a percentage: its line, how it is typed, and what may multiply it."""
 
     line: int
-    column: int
     text: str
     scales: tuple[float, ...]
-    section: str
     paragraph: str
 
     def value(self) -> float:
@@ -41,38 +39,21 @@ def decimals(text: str) -> list[Decimal]:
     They are those of its words, formulas, captions and alt texts, and not those of code,
     addresses and drawings.
     """
-    text = CODE.sub(_spoken, HEADER.sub(_blank, text))
-    paragraphs = text.split("\n")
-    words = TAG.sub(_blank, LINK.sub(_words, text)).split("\n")
     found = []
-    section = ""
-    for number, (paragraph, line) in enumerate(zip(paragraphs, words, strict=True), start=1):
-        if line.startswith("## "):
-            section = paragraph
-        for match in DECIMAL.finditer(line):
+    lines = CODE.sub(_spoken, HEADER.sub(_spoken, text)).split("\n")
+    for number, line in enumerate(lines, start=1):
+        words = TAG.sub(" ", LINK.sub(r" \1 ", line))
+        for match in DECIMAL.finditer(words):
             scales = (1.0,)
-            if PERCENT.match(line, match.end()):
+            if PERCENT.match(words, match.end()):
                 scales = (0.01, 1.0)  # printed as a share, or as per cent
-            elif power := POWER.match(line, match.end()):
+            elif power := POWER.match(words, match.end()):
                 scales = (10.0 ** int(power[1]),)
-            place = (number, match.start() + 1)
-            found.append(Decimal(*place, match[0], scales, section, paragraph))
+            found.append(Decimal(number, match[0], scales, line))
     return found
-
-
-def _blank(match: re.Match) -> str:
-    """Write blanks instead, so that what follows stays where it is."""
-    return re.sub(".", " ", match[0])
 
 
 def _spoken(match: re.Match) -> str:
     """Keep the caption and the alt text of a code cell, each in its line."""
     lines = match[0].split("\n")
     return "\n".join(line if SPOKEN.match(line) else "" for line in lines)
-
-
-def _words(match: re.Match) -> str:
-    """Keep the words of a link where they are."""
-    words = match[1] or ""
-    before = max(match.start(1) - match.start(), 0)
-    return " " * before + words + " " * (len(match[0]) - before - len(words))

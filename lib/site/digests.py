@@ -12,22 +12,22 @@ from pathlib import Path
 import xarray as xr
 
 from lib.fingerprint import reach, syntax
-from lib.site.toc import source
+from lib.site.book import Book
 
 CELL = re.compile(r"^```\{code-cell\}.*\n(?:---\n[\s\S]*?^---\n|(?::.*\n)*)([\s\S]*?)^```$", re.MULTILINE)  # its options left out
 WORDS = ("source", "why")  # of `claims.check`, beside the statement
 
 
-def digest(root: Path, notebook: str) -> str:
-    """Name what the claims of a notebook, as `toc.notebooks` names it, depend on."""
-    cells = CELL.findall(source(root, notebook))
+@cache
+def digest(book: Book, notebook: str) -> str:
+    """Name what the claims of a notebook, as `Book.notebooks` names it, depend on."""
+    cells = CELL.findall(book.text(notebook))
     texts = [_cell(cell) for cell in cells]
     texts += sorted({text for name in _names(cells) for text in _reached(name).values()})
-    texts += [_result(path, path.stat().st_mtime_ns) for path in _results(root, notebook, cells)]
+    texts += map(_result, _results(book, notebook, cells))
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
 
 
-@cache
 def _cell(cell: str) -> str:
     """Write what a cell does, without its words; one that is no Python stays as it is."""
     try:
@@ -76,16 +76,19 @@ def _reached(name: str) -> dict[str, str]:
         return {}
 
 
-def _results(root: Path, notebook: str, cells: list[str]) -> list[Path]:
+def _results(book: Book, notebook: str, cells: list[str]) -> list[Path]:
     """List the stored results of a notebook's chapter, and of others those that its cells name."""
-    folder = root / "book" / "results"
-    named = {folder / f"{name}.nc" for cell in cells for name in re.findall(r"\w+/\w+", cell)}
-    return sorted({*folder.glob(f"{Path(notebook).name}/*.nc")} | {path for path in named if path.is_file()})
+    folder = book.folder / "results"
+    own = folder.glob(f"{Path(notebook).name}/*.nc")
+    named = [folder / f"{name}.nc" for cell in cells for name in re.findall(r"\w+/\w+", cell)]
+    return sorted({*own, *filter(Path.is_file, named)})
 
 
-@cache
-def _result(path: Path, changed: int) -> str:
+def _result(path: Path) -> str:
     """Hash the numbers of a result, whatever its attributes."""
+    parts = []
     with xr.open_dataset(path, engine="scipy") as found:
-        parts = [(str(name), one.dims, hashlib.sha256(one.values.tobytes()).hexdigest()) for name, one in found.variables.items()]
+        for name, one in found.variables.items():
+            digest = hashlib.sha256(one.values.tobytes()).hexdigest()
+            parts.append((str(name), one.dims, digest))
     return repr(sorted(parts))

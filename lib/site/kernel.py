@@ -1,7 +1,8 @@
-"""The kernels of `lib run`, of `lib seeds` and of nbval: this interpreter, this library, and settings of our own.
+"""The kernels of `lib run`, `lib seeds` and nbval: this interpreter and library, our own settings.
 
-What the reader has set for Matplotlib, IPython, Jupyter or Python, his kernel specifications, his language and his time zone
-change no output. Kernels talk through sockets in a folder of their own, so that no port can be taken.
+What readers have set for Matplotlib, IPython, Jupyter or Python, their kernel specifications,
+language and time zone change no output. Kernels talk through sockets in a folder of their own,
+so that no port can be taken.
 """
 
 import atexit
@@ -10,12 +11,11 @@ import shutil
 import sys
 import tempfile
 import weakref
-from collections.abc import Awaitable, Mapping
 from pathlib import Path
 from typing import Any
 
 import matplotlib
-import matplotlib.font_manager  # finds the fonts here and now: a kernel would say on the page that it does
+import matplotlib.font_manager  # finds the fonts here and now: a kernel would say so on the page
 from jupyter_client import AsyncKernelManager, KernelManager
 from jupyter_client.kernelspec import KernelSpec
 
@@ -23,20 +23,23 @@ HOME = Path(__file__).parents[2]  # of lib
 
 STRANGE = ("PYTHON", "IPYTHON", "JUPYTER", "JPY_", "MPL", "MATPLOTLIB", "NUMBA_", "TQDM_", "LC_")
 STRANGE += ("LANG", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "SOURCE_DATE_EPOCH")
-KEPT = {"PYTHONHOME", "PYTHONNOUSERSITE", "PYTHONUSERBASE", "NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS"}  # where things are
-LONGEST = 90  # characters that a folder of sockets may have
+KEPT = {"PYTHONHOME", "PYTHONNOUSERSITE", "PYTHONUSERBASE", "NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS"}
 
 # What the last kernel of this process wrote on stderr beside its cells.
 _said = tempfile.TemporaryFile()  # noqa: SIM115
 atexit.register(_said.close)
 
 
+def library() -> str:
+    """Return the PYTHONPATH with which a process imports this library."""
+    return os.pathsep.join(filter(None, [str(HOME), os.environ.get("PYTHONPATH")]))
+
+
 def environment(folder: str) -> dict[str, str]:
-    """Return this process's environment without what changes outputs, and with settings of our own, kept in `folder`."""
+    """Return this process's environment without what changes outputs, settings in `folder`."""
     kept = {name: value for name, value in os.environ.items() if name in KEPT or not name.startswith(STRANGE)}
-    paths = [str(HOME), os.environ.get("PYTHONPATH", "")]
     ours = {
-        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+        "PYTHONPATH": library(),
         "PYTHONHASHSEED": "0",
         "PYTHONUTF8": "1",
         "IPYTHONDIR": folder,
@@ -51,7 +54,7 @@ def environment(folder: str) -> dict[str, str]:
 
 
 def refuse_another_library(root: Path) -> None:
-    """Raise if chapters lie beside another library than this one, as in a copy that uses the environment of the first."""
+    """Raise if the chapters lie beside another library, as in a copy without its environment."""
     beside = root / "lib"
     if (beside / "__init__.py").is_file() and not beside.samefile(HOME / "lib"):
         raise ValueError(f"the chapters are in {root}, but the library is that of {HOME}: set PYTHONPATH={root}")
@@ -61,21 +64,28 @@ class _Settings:
     """What both of Jupyter's managers have to be told."""
 
     kernel_spec = KernelSpec(
-        argv=[sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}", "--IPKernelApp.capture_fd_output=False"],
+        argv=[
+            sys.executable,
+            "-m",
+            "ipykernel_launcher",
+            "-f",
+            "{connection_file}",
+            "--IPKernelApp.capture_fd_output=False",
+        ],
         display_name="Python 3",
         language="python",
     )
 
-    def start_kernel(self, env: Mapping[str, str] | None = None, **options: Any) -> Awaitable[None] | None:
-        """Start the kernel as the parent class does, in our environment and `env`; its own stderr is kept for `last_words`."""
+    def start_kernel(self, env: dict[str, str] | None = None, **options: Any) -> Any:
+        """Start the kernel in our environment and `env`; its stderr is kept for `last_words`."""
         folder = tempfile.mkdtemp(prefix="kernel-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self.connection_file = f"{folder}/kernel.json"
-        if len(folder) <= LONGEST:
-            self.transport, self.ip = "ipc", f"{folder}/socket"
-        _said.seek(0)
-        _said.truncate()
-        return super().start_kernel(**options | {"env": environment(folder) | (env or {}), "stderr": _said})
+        self.transport = "ipc"
+        self.ip = f"{folder}/socket"
+        _said.truncate(0)
+        options |= {"env": environment(folder) | (env or {}), "stderr": _said}
+        return super().start_kernel(**options)
 
 
 class Kernel(_Settings, AsyncKernelManager):
@@ -87,7 +97,7 @@ class BlockingKernel(_Settings, KernelManager):
 
 
 def last_words() -> str:
-    """Return the last line that the last kernel wrote on stderr beside its cells, after a semicolon, or nothing."""
+    """Return the last line of the last kernel on stderr, after a semicolon, or nothing."""
     _said.seek(0)
     lines = _said.read().decode(errors="replace").strip().splitlines()
     return f"; the kernel's last line: {lines[-1]}" if lines else ""

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
+from lib.site.book import Book
+from lib.site.comparison import OF_THE_MACHINE
 from lib.site.decimals import CODE
+from lib.site.ledger import label
 
 NUMBER = re.compile(r"(?<![\w.])\d[\d_]*(?:\.\d*)?(?:e[-+]?\d+)?(?![\w.]*\d)")
-AGAIN = re.compile(r"claims\.table\(|provenance\.stamp\(")  # print no results of their own
 
 
 class Known(NamedTuple):
@@ -17,62 +18,50 @@ class Known(NamedTuple):
     value: float
     source: str
     page: str
-    section: str
-    label: str
-    exact: bool
+    label: str = ""
+    exact: bool = False
 
 
-def known(root: Path, chapter: str, notebooks: dict[str, dict]) -> list[Known]:
+def known(book: Book, chapter: str, notebooks: dict[str, dict]) -> list[Known]:
     """Collect the numbers of a chapter's notebooks, lab and problems, and of the experiments."""
     found = []
     for page, notebook in notebooks.items():
-        found += _executed(notebook, page)
-    for page in (f"labs/{chapter}", f"problems/{chapter}"):
-        path = root / "book" / f"{page}.md"
-        if path.is_file():
-            for cell in CODE.finditer(path.read_text(encoding="utf-8")):
-                found += _settings(cell[0], page, "")
-    for path in sorted(root.glob("lib/experiments/*.py")):
-        found += _settings(path.read_text(encoding="utf-8"), "", "")
+        for cell in notebook["cells"]:
+            if cell["cell_type"] == "code":
+                found += _of_cell(cell, page)
+    for folder in ("labs", "problems"):
+        for code in CODE.finditer(book.beside(folder).get(chapter, "")):
+            found += _settings(code[0], f"{folder}/{chapter}")
+    for path in sorted(book.root.glob("lib/experiments/*.py")):
+        found += _settings(path.read_text(encoding="utf-8"), "")
     return found
 
 
-def _executed(notebook: dict, page: str) -> Iterator[Known]:
-    section = label = before = ""
-    for cell in notebook["cells"]:
-        source = "".join(cell["source"])
-        if cell["cell_type"] == "markdown":
-            for line in source.split("\n"):
-                if line.startswith("## "):
-                    section = line
-                    label = before.strip("()=")
-                before = line
+def _of_cell(cell: dict, page: str) -> Iterator[Known]:
+    source = "".join(cell["source"])
+    if source.startswith(OF_THE_MACHINE):  # no results of its own
+        return
+    yield from _settings(source, page)
+    for output in cell["outputs"]:
+        if claim := output.get("metadata", {}).get("claim"):
+            yield from _of_claim(claim, page)
             continue
-        if AGAIN.search(source):
-            continue
-        yield from _settings(source, page, section)
-        figure = cell["metadata"].get("mystnb", {}).get("figure", {}).get("name", label)
-        for output in cell["outputs"]:
-            if claim := output.get("metadata", {}).get("claim"):
-                yield from _claim(claim, page, section)
-                continue
-            data = output.get("data", {})
-            text = output.get("text") or data.get("text/markdown") or data.get("text/plain", "")
-            for number in NUMBER.findall("".join(text)):
-                printed = f"printed {number}"
-                yield Known(float(number), printed, page, section, figure, exact=False)
+        data = output.get("data", {})
+        text = output.get("text") or data.get("text/markdown") or data.get("text/plain", "")
+        for number in NUMBER.findall("".join(text)):
+            yield Known(float(number), f"printed {number}", page)
 
 
-def _claim(claim: dict, page: str, section: str) -> Iterator[Known]:
-    place = (f"claim {claim['id']}", page, section, claim["id"].replace("/", "-"))
+def _of_claim(claim: dict, page: str) -> Iterator[Known]:
+    place = (f"claim {claim['id']}", page, label(claim["id"]))
     for value in (claim["measured"], claim["printed"], *claim["rivals"].values()):
         if value is not None:
-            yield Known(float(value), *place, exact=False)
+            yield Known(float(value), *place)
     said = NUMBER.findall(f"{claim['statement']} {claim['why']}")
     for value in (claim["low"], claim["high"], *said):
         yield Known(float(value), *place, exact=True)
 
 
-def _settings(code: str, page: str, section: str) -> Iterator[Known]:
+def _settings(code: str, page: str) -> Iterator[Known]:
     for number in NUMBER.findall(code):
-        yield Known(float(number), "setting", page, section, "", exact=True)
+        yield Known(float(number), "setting", page, exact=True)

@@ -1,67 +1,65 @@
 """The ledger: the claims of all executed chapters."""
 
 import json
+from functools import cache
 from pathlib import Path
 
 import yaml
 
 from lib import claims, files
-from lib.site.toc import notebooks
+from lib.site.book import Book
 
 AFTER_LOOKING = Path("book") / "after_looking.yml"
 
 
-def read(root: Path, folder: Path | None = None) -> list[dict]:
-    """Collect the claims of all executed notebooks (default: those in `book/`), each with its chapter and the profile it ran at.
+@cache
+def records(book: Book) -> list[dict]:
+    """Collect the claims of all executed notebooks, each with its chapter and its profile.
 
     Raises
     ------
     ValueError
         If a notebook is not whole, or if the numbers of a claim contradict its verdict.
     """
-    records = []
-    for name in notebooks(root):
-        path = (folder or root / "book") / f"{name}.ipynb"
-        if path.is_file():
-            records += of_notebook(path)
-    return records
+    found = []
+    for name in book.notebooks:
+        notebook = book.notebook(name)
+        if notebook is None:
+            continue
+        path = book.path(name)
+        profile = notebook["metadata"].get("run", {}).get("profile")
+        for record in claims.collect(notebook):
+            try:
+                claims.judged(record)
+            except ValueError as problem:
+                remedy = f"run `python -m lib run {path.stem}`"
+                raise ValueError(f"{path}: {problem}: {remedy}") from problem
+            found.append(record | {"chapter": path.stem, "profile": profile})
+    return found
 
 
-def of_notebook(path: Path) -> list[dict]:
-    """Collect the claims of one executed notebook, each judged again.
-
-    Raises
-    ------
-    ValueError
-        If the notebook is not whole, or if the numbers of a claim contradict its verdict.
-    """
-    chapter = path.stem
-    remedy = f"run `python -m lib run {chapter}`"
-    try:
-        notebook = json.loads(path.read_text(encoding="utf-8"))
-        place = {"chapter": chapter, "profile": notebook["metadata"].get("run", {}).get("profile")}
-        records = [dict(record) for record in claims.collect(notebook)]
-    except (ValueError, TypeError, LookupError, AttributeError) as problem:
-        raise ValueError(f"{path} is not a complete notebook ({problem}): {remedy}") from problem
-    for record in records:
-        try:
-            claims.judged(record)
-        except ValueError as problem:
-            raise ValueError(f"{path}: {problem}: {remedy}") from problem
-    return [record | place for record in records]
-
-
-def report(root: Path, folder: Path | None = None) -> list[dict]:
+def write(book: Book) -> None:
     """Write the ledger to `_build/claims.json`."""
-    if folder is not None and not folder.is_dir():
-        raise ValueError(f"notebooks: there is no folder {folder}")
-    records = read(root, folder)
-    files.write(root / "_build" / "claims.json", json.dumps(records, indent=1, ensure_ascii=False) + "\n")
-    return records
+    written = json.dumps(records(book), indent=1, ensure_ascii=False)
+    files.write(book.root / "_build" / "claims.json", written + "\n")
 
 
-def after_looking(root: Path) -> set[str]:
+def label(claim: str) -> str:
+    """Return the label of a claim, by its name CHAPTER/NAME."""
+    return claim.replace("/", "-")
+
+
+def numbers(record: dict) -> dict[str, float]:
+    """Return what a claim has measured, and what the printed statement leads to, if anything."""
+    names = [name for name in ("measured", "printed") if record[name] is not None]
+    return {name: float(record[name]) for name in names}
+
+
+@cache
+def after_looking(book: Book) -> set[str]:
     """Return the claims whose bound was set or changed after looking at the numbers."""
-    path = root / AFTER_LOOKING
-    found = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    path = book.root / AFTER_LOOKING
+    if not path.is_file():
+        return set()
+    found = yaml.safe_load(path.read_text(encoding="utf-8"))
     return {f"{chapter}/{name}" for chapter, lists in found.items() for name in lists["changed"]}

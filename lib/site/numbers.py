@@ -13,37 +13,29 @@ in their order:
 `check` holds the lines against the text and the executed notebooks. A digit that changes no longer
 has its line, and a result that changes no longer rounds to what is typed. A search alone would not
 do: most wrong numbers of two digits are somewhere in a chapter. So `record` only proposes lines,
-from what a paragraph links to, its section, its page and its chapter; a decimal that is nowhere is
-`unknown`, which `check` refuses.
+from what a paragraph links to, its page and its chapter; a decimal that is nowhere is `unknown`,
+which `check` refuses.
 """
 
-import ast
-import json
 import math
-import operator
 import re
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+import pandas as pd
 import yaml
 
 from lib import files
-from lib.site import toc
+from lib.site.book import Book
 from lib.site.decimals import Decimal, decimals
 from lib.site.known import Known, known
 
 FOLDERS = ("", "evidence/", "slides/", "course/", "labs/", "problems/", "quiz/")
 LABEL = re.compile(r"\w+(?:-\w+)+")
-OPERATORS = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.Pow: operator.pow,
-}
+CONSTANTS = {"e": math.e, "pi": math.pi}
 Line = tuple[str, str]  # a decimal as it is typed, and where it comes from
 
 
@@ -56,8 +48,12 @@ class Chapter(NamedTuple):
     pool: list[Known]
 
 
-def check(root: Path) -> int:
-    """Hold the decimals of the text against their lines and the notebooks; return their number.
+def check(book: Book) -> tuple[int, int]:
+    """Hold the decimals of the text against their lines and the notebooks.
+
+    Returns
+    -------
+    how many there are, and how many are compared with a number; the others have a reason in words
 
     Raises
     ------
@@ -65,37 +61,34 @@ def check(root: Path) -> int:
         Naming each wrong decimal, its file and line, and the nearest number of the notebooks.
     """
     count = 0
+    compared = 0
     problems = []
-    for chapter in chapters(root):
+    for chapter in chapters(book):
         for page, text in chapter.texts.items():
             count += len(decimals(text))
             problems += compare(chapter, page, text)
+        for lines in chapter.lines.values():
+            compared += sum(not source.startswith(("document", "note")) for _, source in lines)
     if problems:
         problems.append("mend the text, or judge what `python -m lib report --numbers` proposes")
         raise ValueError("\n".join(problems))
-    return count
+    return count, compared
 
 
-def compared(root: Path) -> int:
-    """Return how many decimals are compared with a number; the others have a reason in words."""
-    sources = [source for chapter in chapters(root) for lines in chapter.lines.values() for _, source in lines]
-    return sum(not source.startswith(("document", "note")) for source in sources)
-
-
-def record(root: Path) -> list[str]:
+def record(book: Book) -> list[str]:
     """Write lines for the decimals that have none, or none that holds; return what is new."""
     news = []
-    for chapter in chapters(root):
+    for chapter in chapters(book):
         written = []
         for page, text in chapter.texts.items():
             typed = decimals(text)
-            written += [f"{page}:"] * bool(typed)
+            if typed:
+                written.append(f"{page}:")
             for decimal, line in pairs(typed, chapter.lines.get(page, [])):
                 if decimal is None:
                     continue
-                if line and line[0] == decimal.text and holds(decimal, line[1], chapter.pool):
-                    source = line[1]
-                else:
+                source = line[1] if line else ""
+                if not line or line[0] != decimal.text or not holds(decimal, source, chapter.pool):
                     source = search(decimal, page, chapter.pool)
                     news.append(f"book/{page}:{decimal.line}: {decimal.text}: {source}")
                 written.append(f"- {decimal.text}: {source}")
@@ -118,7 +111,7 @@ def compare(chapter: Chapter, page: str, text: str) -> Iterator[str]:
             continue
         else:
             said = f"does not come from: {line[1]}"
-        place = f"book/{page}:{decimal.line}:{decimal.column}"
+        place = f"book/{page}:{decimal.line}"
         yield f"{place}: {decimal.text} {said}; {_nearest(decimal, chapter.pool)}"
 
 
@@ -146,39 +139,27 @@ def holds(decimal: Decimal, source: str, pool: list[Known]) -> bool:
 
 def search(decimal: Decimal, page: str, pool: list[Known]) -> str:
     """Say where a decimal comes from, most likely."""
-    linked = set(LABEL.findall(decimal.paragraph))
+    linked = LABEL.findall(decimal.paragraph)
 
     def distance(one: Known) -> tuple[bool, ...]:
-        there = one.page == page.removesuffix(".md")
-        near = there and one.section == decimal.section
-        return one.label not in linked, not near, not decimal.fits(one.value, exact=True), not there
+        exact = decimal.fits(one.value, exact=True)
+        return one.label not in linked, one.page != page.removesuffix(".md"), not exact
 
     found = [one for one in pool if decimal.fits(one.value, one.exact)]
     return min(found, key=distance).source if found else "unknown"
 
 
 def evaluate(formula: str) -> float:
-    """Compute a formula of numbers and of functions of `math`.
+    """Compute a formula of numbers, e, pi and functions.
 
     >>> round(evaluate("log(10) / 2"), 2)
     1.15
     """
-    return _value(ast.parse(formula, mode="eval").body)
-
-
-def _value(node: ast.expr) -> Any:
-    match node:
-        case ast.Constant(value=value):
-            return value
-        case ast.Name(id=name) if hasattr(math, name):
-            return getattr(math, name)
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return -_value(operand)
-        case ast.BinOp(left=left, op=sign, right=right) if type(sign) in OPERATORS:
-            return OPERATORS[type(sign)](_value(left), _value(right))
-        case ast.Call(func=function, args=[argument]):
-            return _value(function)(_value(argument))
-    raise ValueError(f"formula {ast.unparse(node)}: want numbers, + - * / ** and functions of math")
+    try:
+        return float(pd.eval(formula, engine="python", local_dict=CONSTANTS, global_dict={}))
+    except Exception as problem:  # of many kinds
+        wanted = "want numbers, + - * / ** and functions"
+        raise ValueError(f"formula {formula}: {wanted}") from problem
 
 
 def _nearest(decimal: Decimal, pool: list[Known]) -> str:
@@ -189,46 +170,36 @@ def _nearest(decimal: Decimal, pool: list[Known]) -> str:
     return f"the nearest number of the notebooks is {one.value:.4g} ({one.source})"
 
 
-def chapters(root: Path) -> Iterator[Chapter]:
+def chapters(book: Book) -> Iterator[Chapter]:
     """Yield the chapters, then the front matter, whose numbers may come from all of them.
 
     The text describes the book's own run: a chapter with another profile or seed is left out.
     """
     everything = []
     described = True
-    for name in toc.chapters(root):
-        notebooks = _notebooks(root, name)
-        runs = [notebook["metadata"].get("run", {}) for notebook in notebooks.values()]
-        if any(run.get("profile") != "quick" or run.get("seed") != 0 for run in runs):
+    for name in book.chapters:
+        notebooks = {page: book.notebook(page) for page in book.notebooks_of(name)}
+        executed = {page: notebook for page, notebook in notebooks.items() if notebook}
+        runs = [notebook["metadata"].get("run", {}) for notebook in executed.values()]
+        if any((run.get("profile"), run.get("seed")) != ("quick", 0) for run in runs):
             described = False
             continue
-        pool = known(root, name, notebooks)
+        pool = known(book, name, executed)
         everything += pool
-        yield _chapter(root, name, [f"{folder}{name}.md" for folder in FOLDERS], pool)
+        yield _chapter(book, name, [f"{folder}{name}.md" for folder in FOLDERS], pool)
     if described:
-        yield _chapter(root, "front", _front(root), everything)
+        yield _chapter(book, "front", _front(book), everything)
 
 
-def _front(root: Path) -> list[str]:
+def _front(book: Book) -> list[str]:
     """Name the pages that are no chapter's."""
-    lessons = toc.chapters(root)
-    pages = [page.removeprefix("book/") for page in toc.pages(root)]
-    folders = tuple(filter(None, FOLDERS))
-    front = [page for page in pages if page not in lessons and not page.startswith(folders)]
-    return [*(f"{page}.md" for page in front), "findings.yml"]
+    pages = [page.removeprefix("book/") for page in book.pages]
+    names = [page for page in pages if "/" not in page and page not in book.chapters]
+    return [*(f"{name}.md" for name in names), "findings.yml"]
 
 
-def _notebooks(root: Path, chapter: str) -> dict[str, dict]:
-    found = {}
-    for page in toc.notebooks(root, [chapter]):
-        path = root / "book" / f"{page}.ipynb"
-        if path.is_file():
-            found[page] = json.loads(path.read_text(encoding="utf-8"))
-    return found
-
-
-def _chapter(root: Path, name: str, pages: list[str], pool: list[Known]) -> Chapter:
-    path = root / "book" / "quality" / "numbers" / f"{name}.yml"
+def _chapter(book: Book, name: str, pages: list[str], pool: list[Known]) -> Chapter:
+    path = book.folder / "quality" / "numbers" / f"{name}.yml"
     written = path.read_text(encoding="utf-8") if path.is_file() else "{}"
     try:
         table = yaml.load(written, yaml.BaseLoader)
@@ -236,9 +207,6 @@ def _chapter(root: Path, name: str, pages: list[str], pool: list[Known]) -> Chap
     except (yaml.YAMLError, AttributeError, TypeError) as problem:
         remedy = "write `- 0.63: setting` below `one.md:`"
         raise ValueError(f"{path} is no list of decimals by page: {remedy}") from problem
-    texts = {}
-    for page in pages:
-        source = root / "book" / page
-        if source.is_file():
-            texts[page] = source.read_text(encoding="utf-8")
+    sources = {page: book.folder / page for page in pages}
+    texts = {page: path.read_text(encoding="utf-8") for page, path in sources.items() if path.is_file()}
     return Chapter(path, texts, lines, pool)

@@ -5,20 +5,27 @@ under `_build/runs/`, executes the notebooks into `_build/paper/`, and lays each
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from tabulate import tabulate
 
 from lib import claims, files, runs
 from lib.claims import NOT_DECIDED
+from lib.processes import processes
 from lib.progress import OutOfTime, duration, limit
 from lib.provenance import device_name, resolve_device
 from lib.runs.precompute import Progress
-from lib.runs.workers import ComputationFailed, cluster
+from lib.runs.workers import ComputationFailed
 from lib.site import execute, slices
+from lib.site.book import Book
 
 FOLDER = Path("_build") / "paper"
 TABLE = "comparison.json"
+EMPTY: dict = {"cells": []}
 FAILED = ", others failed"
 
 
@@ -39,7 +46,7 @@ class Row(NamedTuple):
 
 
 def run(
-    root: Path,
+    book: Book,
     names: list[str],
     settings: execute.Settings,
     jobs: int | None = None,
@@ -47,7 +54,9 @@ def run(
     lesson: bool = False,
     budget: float | None = None,
 ) -> tuple[list[execute.Result], list[Row]]:
-    """Compute all runs that chapters load, execute the chapters, and compare their claims; the table is kept as JSON.
+    """Compute all runs that chapters load, execute the chapters, and compare their claims.
+
+    The table is kept as JSON.
 
     Parameters
     ----------
@@ -55,120 +64,108 @@ def run(
     output : folder for the executed notebooks (default: `_build/paper`)
     budget : seconds after which runs are computed no further; by default all are computed
     """
-    selected = execute.select(root, names, lesson)
-    device, place = resolve_device(settings.device), output or root / FOLDER
-    files.prepare(place)
+    selected = execute.select(book, names, lesson)
+    device = resolve_device(settings.device)
+    folder = output or book.root / FOLDER
+    files.prepare(folder)
     runs.at("paper", device)
-    wanted = list(dict.fromkeys(name for notebook in selected for name in slices.loaded(execute.draft(root, notebook))))
-    lacking = compute(wanted, device, jobs or 1, budget)
-    finished = execute.run(root, names, settings, jobs, place, lesson, lacking)
-    rows = [row for notebook in selected for row in compare(root, place, notebook)]
+    wanted = [name for one in selected for name in slices.loaded(execute.draft(book, one))]
+    lacking = compute(dict.fromkeys(wanted), device, jobs or 1, budget)
+    finished = execute.run(book, names, settings, jobs, folder, lesson, lacking)
+    here = Book(book.root, folder)
+    rows = [row for name in selected for row in compare(book.notebook(name), here.notebook(name))]
     rows.sort(key=lambda row: (not row.changed, bool(row.why)))
     written = [row._asdict() | {"changed": row.changed} for row in rows]
-    files.write(place / TABLE, json.dumps(written, indent=1, ensure_ascii=False) + "\n")
+    files.write(folder / TABLE, json.dumps(written, indent=1, ensure_ascii=False) + "\n")
     return finished, rows
 
 
-def compute(names: Sequence[str], device: str, jobs: int, budget: float | None) -> dict[str, str]:
-    """Compute runs, those with the least left first; return of each that is incomplete "x of y cases"."""
-    known = [Kept(name, device) for name in names]
+def compute(names: Iterable[str], device: str, jobs: int, budget: float | None) -> dict[str, str]:
+    """Compute runs, those with the least left first; tell of each that is incomplete how far it is."""
+    known = [Progress(runs.find(name), device, stored=False) for name in names]
+    todo = {one: one.collect(range(len(one.run.cases))) for one in known}
     if not known:
         return {}
+    failed = []
+
+    def attempt(one: Progress, cases: list[int], pool: Executor | None = None) -> None:
+        try:
+            one.compute(cases, pool)
+        except ComputationFailed as problem:  # the other runs go on
+            failed.append(one)
+            print(problem, flush=True)
+
     try:
-        with limit(budget):
-            preload = f"from lib import runs; runs.at('paper', {device!r})"
-            with cluster(jobs if jobs > 1 else None, preload=preload) as client:
+        with limit(budget), processes(jobs, runs.at, "paper", device) if jobs > 1 else nullcontext() as pool:
+            print(plan(known, device, jobs), flush=True)
+            new = [one for one in known if not one.done]
+            for one in new:  # a first case tells how long the others take
+                size = one.run.batch if device == "cuda" else 1
+                attempt(one, todo[one][:size])
+                del todo[one][:size]
+            if new:
                 print(plan(known, device, jobs), flush=True)
-                if any([one.measure() for one in known]):
-                    print(plan(known, device, jobs), flush=True)
-                for one in sorted(known, key=Kept.left):
-                    one.compute(client)
+            for one in sorted(known, key=left):
+                attempt(one, todo[one], pool)
     except OutOfTime:
         print("time is up; what was finished is kept", flush=True)
     lacking = {}
-    for before in known:
-        one = Kept(before.name, device)
-        if one.done < one.total:
-            lacking[one.name] = f"{one.done:,} of {one.total:,} cases" + FAILED * before.failed
+    for one in known:
+        total = len(one.run.cases)
+        if one.done < total:
+            others = FAILED if one in failed else ""
+            lacking[one.run.name] = f"{one.done:,} of {total:,} cases{others}"
     return lacking
 
 
-class Kept:
-    """What is finished of a run on a device, and how long the rest takes."""
-
-    def __init__(self, name: str, device: str) -> None:
-        self.name, self.device = name, device
-        self.progress = Progress(runs.find(name), device, stored=False)
-        self.total = len(self.progress.run.cases)
-        self.todo = self.progress.collect(range(self.total))
-        self.done = self.total - len(self.todo)
-        self.failed = False
-
-    def measure(self) -> bool:
-        """Compute a first case, if no case tells how long one takes here; say whether that was so."""
-        if self.done:
-            return False
-        size = self.progress.run.batch if self.device == "cuda" else 1
-        self.progress.compute(self.todo[:size])
-        self.todo = self.todo[size:]
-        self.done = self.total - len(self.todo)
-        return True
-
-    def left(self) -> float:
-        """Return the seconds that the missing cases take."""
-        return len(self.todo) * self.progress.seconds / max(self.done, 1)
-
-    def compute(self, client: Any) -> None:
-        """Compute the missing cases; those that fail are named, and the other runs go on."""
-        try:
-            self.progress.compute(self.todo, client)
-        except ComputationFailed as problem:
-            self.failed = True
-            print(problem, flush=True)
+def left(one: Progress) -> float:
+    """Return the seconds that the missing cases of a run take, as far as that is known."""
+    return (len(one.run.cases) - one.done) * (one.seconds_each() or 0)
 
 
-def plan(known: Sequence[Kept], device: str, jobs: int) -> str:
+def plan(known: Sequence[Progress], device: str, jobs: int) -> str:
     """Lay out what is to be computed, and how long it takes."""
-    left = [duration(one.left()) if one.done else "?" for one in known]
-    done = [f"{one.name:<36}{one.done:>6,} of {one.total:>6,} cases done" for one in known]
-    lines = [f"{said}{time:>10} left" for said, time in zip(done, left, strict=True)]
-    known_time = duration(sum(one.left() for one in known) / jobs)
-    more = ", and what is unknown (?)" if "?" in left else ""
-    end = f"left on {device_name(device)}, jobs {jobs}: {known_time}{more}"
-    return "\n".join(["paper profile, computed here:", *lines, end])
+    lines = ["paper profile, computed here:"]
+    for one in known:
+        time = duration(left(one)) if one.done else "?"
+        done = f"{one.done:>6,} of {len(one.run.cases):>6,} cases done"
+        lines.append(f"{one.run.name:<36}{done}{time:>10} left")
+    whole = duration(sum(map(left, known)) / jobs)
+    more = "" if all(one.done for one in known) else ", and what is unknown (?)"
+    return "\n".join([*lines, f"left on {device_name(device)}, jobs {jobs}: {whole}{more}"])
 
 
-def compare(root: Path, place: Path, notebook: str) -> Iterator[Row]:
+def compare(committed: dict | None, executed: dict | None) -> Iterator[Row]:
     """Yield a row for each claim of a committed notebook that was executed here, too."""
-    committed, found = (_records(folder / f"{notebook}.ipynb") for folder in (root / "book", place))
-    for name, before in committed.items():
-        if name in found:
-            yield _row(before, found[name])
+    found = {record["id"]: record for record in claims.collect(executed or EMPTY)}
+    for before in claims.collect(committed or EMPTY):
+        if before["id"] in found:
+            yield _row(before, found[before["id"]])
 
 
 def _row(before: dict, after: dict) -> Row:
     verdict = after["verdict"]
-    passing = [rival for rival, score in after["rivals"].items() if claims.bound(after).holds(float(score))]
+    bound = claims.bound(after)
+    passing = [rival for rival, score in after["rivals"].items() if bound.holds(float(score))]
     if passing:
         verdict = f"{verdict}, but “{passing[0]}” passes"
-    why = after["why"] if verdict == NOT_DECIDED and after["why"] != before["why"] else ""
-    return Row(before["id"], claims.measured_text(before), before["verdict"], claims.measured_text(after), verdict, why)
-
-
-def _records(path: Path) -> dict[str, dict]:
-    if not path.is_file():
-        return {}
-    return {record["id"]: record for record in claims.collect(json.loads(path.read_text(encoding="utf-8")))}
+    new = verdict == NOT_DECIDED and after["why"] != before["why"]
+    numbers = claims.measured_text(before), claims.measured_text(after)
+    why = after["why"] if new else ""
+    return Row(before["id"], numbers[0], before["verdict"], numbers[1], verdict, why)
 
 
 def table(rows: Sequence[Row]) -> str:
     """Write the rows as text: changed verdicts first, claims whose run is incomplete last."""
-    changed = [row for row in rows if row.changed]
-    lines = [("claim", "committed", "here", "verdict")]
+    lines = []
     for row in rows:
         verdict = f"{row.verdict} → {row.found}" if row.changed else row.found
-        lines.append((row.id, row.committed, "" if row.why else row.here, f"{verdict}: {row.why}" if row.why else verdict))
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    text = ["  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip() for line in lines]
+        if row.why:
+            verdict = f"{row.found}: {row.why}"
+        lines.append((row.id, row.committed, "" if row.why else row.here, verdict))
+    heads = ("claim", "committed", "here", "verdict")
+    text = tabulate(lines, heads, tablefmt="plain", disable_numparse=True)
+    changed = sum(row.changed for row in rows)
     undecided = sum(bool(row.why) for row in rows)
-    return "\n".join([*text, f"{len(rows)} claims, {len(changed)} with another verdict, {undecided} whose run is incomplete"])
+    end = f"{changed} with another verdict, {undecided} whose run is incomplete"
+    return f"{text}\n{len(rows)} claims, {end}"

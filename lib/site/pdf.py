@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from pypdf import PdfReader, PdfWriter
 
 from lib import files
-from lib.site import toc
+from lib.site.book import Book
 
 VARIABLE = "CHROMIUM"  # environment variable with the path of a Chromium or Chrome
 NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -56,7 +56,7 @@ def chromium() -> Iterator[Browser]:
             browser.close()
 
 
-def write(root: Path, site: Path, output: Path) -> int:
+def write(book: Book, site: Path, output: Path) -> int:
     """Print the site built in `site` into one file, in the order of `_toc.yml`; return its number of pages.
 
     Raises
@@ -64,18 +64,17 @@ def write(root: Path, site: Path, output: Path) -> int:
     ValueError
         If a page has not been built, the output is not a file, or there is no Chromium.
     """
-    names = toc.pages(root)
-    sources = {name: (site / f"{name}.html").resolve() for name in names}
-    missing = [name for name, file in sources.items() if not file.is_file()]
+    sources = [(site / f"{name}.html").resolve() for name in book.pages]
+    missing = [file for file in sources if not file.is_file()]
     if missing:
-        raise ValueError(f"{site} lacks {len(missing)} of {len(names)} pages: run `python -m lib build` first")
+        raise ValueError(f"{site} lacks {len(missing)} of {len(sources)} pages: run `python -m lib build` first")
     if output.is_dir():
         raise ValueError(f"{output} is a folder: want a file")
     files.prepare(output.parent)
     with chromium() as browser:
         page = browser.new_context(color_scheme="light").new_page()
         page.route(re.compile("^https?:"), lambda route: route.abort())
-        printed = [_print(page, file) for file in sources.values()]
+        printed = [_print(page, file) for file in sources]
 
     writer = PdfWriter()
     for heading, document in printed:

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cache
 from typing import Any
 from urllib.parse import quote
 
@@ -11,6 +11,7 @@ from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from lib import markdown
+from lib.site.book import Book
 
 TEXT = "text"  # what an experiment follows that needs no code
 LABEL = "where-code"  # of the section that lists the repositories
@@ -40,32 +41,25 @@ class Repository:
         return f"[{words}](https://github.com/{self.repository}/{place})"
 
 
-def repositories(root: Path) -> dict[str, Repository]:
+@cache
+def repositories(book: Book) -> dict[str, Repository]:
     """Read the repositories, by the names that `follows` uses."""
-    text = (root / "book" / "repositories.yml").read_text(encoding="utf-8")
+    text = (book.folder / "repositories.yml").read_text(encoding="utf-8")
     return {name: Repository(**fields) for name, fields in yaml.safe_load(text).items()}
 
 
-def link(root: Path, follows: str) -> str:
-    """Write a link to the code that an experiment follows, NAME/FILE.
-
-    Raises
-    ------
-    ValueError
-        If `book/repositories.yml` does not have the NAME.
-    """
+def link(book: Book, follows: str) -> str:
+    """Write a link to the code that an experiment follows, NAME/FILE."""
     name, _, file = follows.partition("/")
-    known = repositories(root)
-    if name not in known:
-        raise ValueError(f"follows: {follows!r}: want text, or NAME/FILE with a NAME of {', '.join(known)}")
-    return known[name].link(f"{name}: {markdown.escape(file)}", file)
+    return repositories(book)[name].link(f"{name}: {markdown.escape(file)}", file)
 
 
-def repository_table(root: Path) -> str:
+def repository_table(book: Book) -> str:
     """Write the table of the repositories: commit, date, licence and contents."""
     rows = []
-    for one in repositories(root).values():
-        rows.append([one.repository, one.link(f"`{one.commit[:10]}`"), one.date, one.licence, one.about])
+    for one in repositories(book).values():
+        commit = one.link(f"`{one.commit[:10]}`")
+        rows.append([one.repository, commit, one.date, one.licence, one.about])
     return markdown.table(["repository", "commit", "of", "licence", "what it is"], rows)
 
 
@@ -94,9 +88,9 @@ def linked(text: str, place: str) -> list[nodes.Node]:
     return [*parts, nodes.Text(text[end:])]
 
 
-def _within(node: nodes.Node, kinds: Any) -> bool:
-    while node.parent is not None:
-        node = node.parent
+def _within(node: nodes.Node | None, kinds: Any) -> bool:
+    while node is not None:
         if isinstance(node, kinds):
             return True
+        node = node.parent
     return False

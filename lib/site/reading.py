@@ -1,7 +1,9 @@
-"""What makes a long page pleasant to read: numbers that stay whole, tables that scroll, and problems that say what they are."""
+"""What makes a long page pleasant to read.
+
+Numbers stay whole, tables scroll, and problems say what they are.
+"""
 
 import re
-from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -11,8 +13,12 @@ from lib.site import problems
 # Kept as they are: tags, formulas, and what is not text.
 LEAVE = r"<(script|style|svg|math)\b.*?</\1>|<[^>]*>"
 NUMBER = re.compile(rf"{LEAVE}|(\d[\d.]*e[-+]\d+)", re.DOTALL)
-THEBE = re.compile(r'\s*<script type="text/x-thebe-config">.*?</script>\s*<script>kernelName[^<]*</script>', re.DOTALL)
+THEBE = re.compile(
+    r'\s*<script type="text/x-thebe-config">.*?</script>\s*<script>kernelName[^<]*</script>',
+    re.DOTALL,
+)
 TABLE = re.compile(r"<table\b.*?</table>", re.DOTALL)
+SCROLLING = r'<div class="scrolling" tabindex="0">\g<0></div>'
 LEDGER = re.compile(
     r'<table class="table">(?=\s*<thead>\s*<tr[^>]*><th[^>]*><p>claim</p>(?:(?!</tr>).)*<p>verdict</p>)', re.DOTALL
 )
@@ -21,22 +27,31 @@ LEDGER = re.compile(
 def mended(body: str) -> str:
     """Mend the HTML of a page.
 
-    Numbers such as 1.8e-06 are marked, so that no line ends behind their `e-`; the tables of claims, too, which on a phone are
-    cards. Tables scroll by keyboard, lists of sources have an honest role, and Thebe is not configured.
+    Numbers such as 1.8e-06 are marked, so that no line ends behind their `e-`; the tables of
+    claims, too, which on a phone are cards. Tables scroll by keyboard, lists of sources have an
+    honest role, and Thebe is not configured.
     """
-    body = NUMBER.sub(lambda found: f'<span class="number">{found[2]}</span>' if found[2] else found[0], THEBE.sub("", body))
-    body = TABLE.sub(r'<div class="scrolling" tabindex="0">\g<0></div>', LEDGER.sub('<table class="table ledger">', body))
+    body = THEBE.sub("", body)
+    body = NUMBER.sub(_marked, body)
+    body = LEDGER.sub('<table class="table ledger">', body)
+    body = TABLE.sub(SCROLLING, body)
     return body.replace('<div role="list" class="citation-list">', '<div class="citation-list">')
 
 
+def _marked(found: re.Match) -> str:
+    return f'<span class="number">{found[2]}</span>' if found[2] else found[0]
+
+
 def mark_problems(app: Sphinx, doctree: nodes.document) -> None:
-    """Say under each problem where its solution is not, and which notebook checks a reader's own, where the chapter has one."""
+    """Say under each problem where its solution is not, and which notebook checks a reader's own."""
     chapter = app.env.docname.rpartition("/")[2]
-    checked = chapter in problems.sets(Path(app.srcdir))
+    checked = chapter in problems.sets(app.book)
     for exercise in doctree.findall(nodes.Admonition):
         if {"exercise", "problem"} <= set(exercise["classes"]):
-            said = [nodes.inline(text="Problem"), nodes.Text(": its solution is not on this site.")]
+            mark = nodes.paragraph(classes=["problem-mark"])
+            mark += [nodes.inline(text="Problem"), nodes.Text(": its solution is not on this site.")]
             if checked:
-                notebook = nodes.reference("", "problem set", refuri=f"../problems/{chapter}.ipynb", internal=True)
-                said += [nodes.Text(" The "), notebook, nodes.Text(" checks yours.")]
-            exercise += nodes.paragraph("", "", *said, classes=["problem-mark"])
+                place = f"../problems/{chapter}.ipynb"
+                notebook = nodes.reference("", "problem set", refuri=place, internal=True)
+                mark += [nodes.Text(" The "), notebook, nodes.Text(" checks yours.")]
+            exercise += mark

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from lib.site import build
+from lib.site.book import Book
 
 ROOT = Path(__file__).parents[2]
 
@@ -21,6 +22,6 @@ def site(tmp_path_factory):
     with (folder / "site.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "site.built").exists():
-            build.build(ROOT, folder)
+            build.build(Book(ROOT), folder)
             (folder / "site.built").touch()
     return folder / "_build" / "html"

@@ -12,6 +12,7 @@ from myst_nb.core.render import MimeData
 
 from lib.claims import Claim
 from lib.site import boxes
+from lib.site.book import Book
 
 CLAIM = Claim("products/rate", "it grows like $t^2$", "Eq. 7", 0.987654321, 0.95, math.inf, "reproduced", {"chance": 0.5})
 OTHER = replace(CLAIM, id="products/other")
@@ -53,7 +54,7 @@ def test_a_bound_set_after_looking_has_a_word_in_its_box(tmp_path):
     (tmp_path / "book" / "after_looking.yml").write_text("products: {changed: [rate], kept: [other]}")
     page = new_document("page")
     page += render(CLAIM, OTHER)
-    app = SimpleNamespace(srcdir=str(tmp_path), env=SimpleNamespace(note_dependency=lambda path: None))
+    app = SimpleNamespace(book=Book(tmp_path), env=SimpleNamespace(note_dependency=lambda path: None))
     (tmp_path / "book" / "names.txt").write_text("products/speed products/rate\n")
     boxes.mark(app, page)
     assert [box["ids"] for box in page] == [["products-rate", "products-speed"], ["products-other"]]

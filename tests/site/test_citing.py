@@ -4,14 +4,10 @@ import json
 import tomllib
 from pathlib import Path
 
-import pytest
 import yaml
-
-from lib.site import citing
 
 ROOT = Path(__file__).parents[2]
 CFF = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-SMALL = {"title": "A small book", "version": "1.2.3", "date-released": "2026-05-04", "authors": [{"name": "Others"}]}
 
 
 def test_the_project_and_the_metadata_for_archives_say_what_the_citation_file_says_and_invent_no_identifier():
@@ -29,16 +25,3 @@ def test_the_project_and_the_metadata_for_archives_say_what_the_citation_file_sa
     assert codemeta.get("codeRepository") in (None, CFF.get("repository-code"))
     said = " ".join([*texts, json.dumps(CFF)]).lower().replace("https://doi.org/10.5063/schema/codemeta-2.0", "")
     assert not [word for word in ("doi", "zenodo.org", "swh:", "orcid") if word in said]
-
-
-@pytest.mark.parametrize(
-    "facts, said",
-    [
-        ({name: SMALL[name] for name in SMALL if name != "authors"}, "cannot be read .* it needs title, version"),
-        (SMALL | {"repository-code": "https://git.example.org/owner/book"}, "want https://github"),
-    ],
-)
-def test_a_citation_file_that_lacks_something_is_named(tmp_path, facts, said):
-    (tmp_path / "CITATION.cff").write_text(yaml.safe_dump(facts))
-    with pytest.raises(ValueError, match=rf"CITATION\.cff.*{said}"):
-        citing.read(tmp_path)

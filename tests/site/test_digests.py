@@ -6,6 +6,7 @@ import xarray as xr
 
 from lib import runs
 from lib.site import digests
+from lib.site.book import Book
 
 CELL = """\
 from lib import claims, runs
@@ -22,12 +23,11 @@ def root(tmp_path):
 
 
 def digest(root, was="", now=""):
-    digests._cell.cache_clear()
     path = root / "book" / "one.md"
     text = path.read_text()
     assert was in text
     path.write_text(text.replace(was, now))
-    return digests.digest(root, "one")
+    return digests.digest(Book(root), "one")
 
 
 @pytest.mark.parametrize(
@@ -46,6 +46,33 @@ def test_words_do_not_count(root, was, now):
     closing = ("at_most(1)", "at_most(1))") if "(  #" in now else ("", "")
     digest(root, was, now)
     assert digest(root, *closing) == before
+
+
+@pytest.mark.parametrize(
+    "was, now",
+    [
+        (":tags: [parameters]", "---\ntags: [parameters]\n---"),
+        ("label = ", "from lib import kernels\n\nlabel = "),
+    ],
+)
+def test_options_and_imports_do_not_count(root, was, now):
+    before = digest(root)
+    assert digest(root, was, now) == before
+
+
+def test_the_digest_is_the_same_under_every_python(tmp_path):
+    text = """```{code-cell}
+def slope(x):
+    return [x, 2, "two of them"]
+```
+
+```{code-cell}
+print(f"{slope(1j)!r:>9} {2.5:g}")
+```
+"""
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book" / "one.md").write_text(text)
+    assert digests.digest(Book(tmp_path), "one") == "94d896d98db5f798"
 
 
 @pytest.mark.parametrize("was, now", [("at_most(1)", "at_most(2)"), ("seed])", "2 * seed])"), ("as ratio", "as ratio, geometry")])

@@ -6,8 +6,9 @@ import pytest
 
 from lib.claims import NEW
 from lib.site import documents, ledger
+from lib.site.book import Book
 
-ROOT = Path(__file__).parents[2]
+BOOK = Book(Path(__file__).parents[2])
 
 
 def record(source, chapter="synthesis"):
@@ -23,18 +24,15 @@ def record(source, chapter="synthesis"):
         ("Section 1", "localization", "Localization notes"),
     ],
 )
-def test_a_source_names_its_document_or_is_its_chapters(source, chapter, name):
-    assert documents.by_claim(ROOT, [record(source, chapter)]) == {f"{chapter}/claim": name}
-
-
-@pytest.mark.parametrize("source, count", [("Theorem 2", 0), ("Kunin et al.; van Rossem & Saxe", 2)])
-def test_a_source_without_one_document_is_refused(source, count):
-    with pytest.raises(ValueError, match=f"claim synthesis/claim: the source '{source}' names {count} documents: want one of"):
-        documents.by_claim(ROOT, [record(source)])
+def test_a_source_names_its_document_or_is_its_chapters(monkeypatch, source, chapter, name):
+    monkeypatch.setattr(ledger, "records", lambda book: [record(source, chapter)])
+    assert documents.by_claim(BOOK) == {f"{chapter}/claim": name}
 
 
 def test_every_claim_of_a_document_has_one():
-    records = ledger.read(ROOT)
-    made_by = documents.by_claim(ROOT, records)
+    records = ledger.records(BOOK)
+    made_by = documents.by_claim(BOOK)
+    for record in records:
+        assert sum(name.lower() in record["source"].lower() for name in documents.kinds(BOOK)) < 2, record["id"]
     assert made_by.keys() == {record["id"] for record in records if record["verdict"] != NEW}
-    assert list(documents.kinds(ROOT).values()) == ["reviewed paper", "reviewed paper", "note", "unpublished notes"]
+    assert list(documents.kinds(BOOK).values()) == ["reviewed paper", "reviewed paper", "note", "unpublished notes"]

@@ -1,29 +1,31 @@
 """What is handed out, as those who receive it read it: the problem sets of all chapters, and the chapters for Jupyter."""
 
 import ast
-import json
 import re
 from pathlib import Path
 
 import nbformat
 import pytest
 from handed_out import markup, words
+from nbclient import NotebookClient
 
-from lib.site import problems, quiz, toc
+from lib.site import handouts, problems, shown
+from lib.site.book import Book
 from lib.site.myst import References
 
-ROOT = Path(__file__).parents[2]
+BOOK = Book(Path(__file__).parents[2])
+pytestmark = pytest.mark.slow
 PROBLEM = re.compile(r"^```\{exercise\} (.+)\n:label: (\S+)\n:class: problem\n\n((?:(?!```).*\n)+)```$", re.MULTILINE)
 SOLUTIONS = (
     re.compile(r"^````\{solution-start\}[^\n]+\n:class: dropdown\n````\n(.*?)^````\{solution-end\}", re.M | re.S),
     re.compile(r"^```\{solution\}[^\n]+\n:class: dropdown\n(.*?)^```$", re.M | re.S),
 )
-each_chapter = pytest.mark.parametrize("chapter", toc.chapters(ROOT))
+each_chapter = pytest.mark.parametrize("chapter", BOOK.chapters)
 
 
 @pytest.fixture(scope="module")
-def references():
-    return References(ROOT)
+def references(site):
+    return References(BOOK, shown.read(BOOK, site))
 
 
 @each_chapter
@@ -32,13 +34,13 @@ def test_a_set_asks_the_problems_of_its_chapter_in_plain_words(chapter, referenc
     assert not markup(words(written))
     asked = {cell.id: cell.source for cell in written.cells}
     points = {cell.id: cell.metadata["nbgrader"].get("points") for cell in written.cells}
-    found = PROBLEM.findall(toc.source(ROOT, chapter))
+    found = PROBLEM.findall(BOOK.text(chapter))
     assert [f"{label}-question" for _, label, _ in found] == [name for name in asked if name.endswith("-question")]
     for title, label, text in found:
         question = asked[f"{label}-question"]
         assert question.startswith(f"## {title}\n\n*")
         assert all(part.strip() in question for part in re.split(r"\{\w+\}`[^`]+`", text))
-        assert all(references.equations[name] in question for name in re.findall(r"\{eq\}`([^`]+)`", text))
+        assert all(f"Equation {references.number(name)} of" in question for name in re.findall(r"\{eq\}`([^`]+)`", text))
         worth = points[f"{label}-words"], points[f"{label}-check"]
         assert question.endswith(f"**{sum(worth)} points**: {worth[0]} for the words, {worth[1]} for the check.")
 
@@ -46,10 +48,10 @@ def test_a_set_asks_the_problems_of_its_chapter_in_plain_words(chapter, referenc
 @each_chapter
 def test_a_student_reads_no_solution(chapter, references):
     given = nbformat.writes(problems.notebook(references, chapter, solved=False)).replace('\\"', '"').replace("\\\\", "\\")
-    source = (ROOT / "book" / "problems" / f"{chapter}.md").read_text(encoding="utf-8")
+    source = BOOK.text(f"problems/{chapter}")
     model = re.findall(r"^## \S+\n(.*?)^```", source, re.MULTILINE | re.DOTALL)
     code = re.findall(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", source, re.DOTALL)
-    secret = "".join([*model, *code, *(text for pattern in SOLUTIONS for text in pattern.findall(toc.source(ROOT, chapter)))])
+    secret = "".join([*model, *code, *(text for pattern in SOLUTIONS for text in pattern.findall(BOOK.text(chapter)))])
     lines = [line for line in map(str.strip, secret.replace("- ", "").split("\n")) if len(line) > 40]
     assert len(lines) > 10
     assert not [line for line in lines if line in given]
@@ -58,24 +60,25 @@ def test_a_student_reads_no_solution(chapter, references):
 def test_two_thirds_of_the_points_are_for_written_answers(references):
     words = 0
     checked = 0
-    for chapter in problems.sets(ROOT):
+    for chapter in BOOK.chapters:
         for problem in problems.read(references, chapter)[1]:
             words += problem.words
             checked += problem.checked
     assert words / (words + checked) == pytest.approx(2 / 3, abs=0.05)
-    guide = (ROOT / "book" / "course.md").read_text(encoding="utf-8")
+    guide = BOOK.text("course")
     assert "about\ntwo thirds of the points are for written answers" in guide
 
 
-def test_the_answers_of_a_quiz_are_for_lecturers_only(tmp_path):
-    assert [path.stem for path in quiz.write(ROOT, tmp_path)] == toc.chapters(ROOT)
-    for chapter in toc.chapters(ROOT):
-        plan = (ROOT / "book" / "course" / f"{chapter}.md").read_text(encoding="utf-8")
-        blocks = (ROOT / "book" / "quiz" / f"{chapter}.md").read_text(encoding="utf-8").split("\n\n")[1:]
+def test_the_answers_of_a_quiz_are_for_lecturers_only(references, tmp_path):
+    assert not [path for path in handouts.write(references, tmp_path, solved=False) if path.parent.name == "quiz"]
+    assert len(handouts.write(references, tmp_path, solved=True)) == 3 * len(BOOK.chapters)
+    for chapter in BOOK.chapters:
+        plan = BOOK.text(f"course/{chapter}")
+        blocks = BOOK.text(f"quiz/{chapter}").split("\n\n")[1:]
         questions, answers = [question.strip("*") for question in blocks[::2]], blocks[1::2]
         assert len(questions) >= 4 and all(f"\n{question}\n" in plan for question in questions)
         assert not [answer for answer in answers if answer.strip() in plan]
-        assert not markup((tmp_path / f"{chapter}.md").read_text(encoding="utf-8"))
+        assert not markup((tmp_path / "quiz" / f"{chapter}.md").read_text(encoding="utf-8"))
 
 
 @each_chapter
@@ -95,11 +98,23 @@ def names(code, context):
 
 @each_chapter
 def test_a_chapter_can_be_read_in_jupyter_with_a_caption_for_each_figure(chapter, references):
-    executed = json.loads((ROOT / "book" / f"{chapter}.ipynb").read_text(encoding="utf-8"))
+    executed = BOOK.notebook(chapter)
     shown = references.notebook(executed)
     nbformat.validate(nbformat.from_dict(shown))
     assert not markup(words(shown))
     figures = [cell["metadata"].get("mystnb", {}).get("figure") for cell in executed["cells"]]
-    number = toc.chapters(ROOT).index(chapter) + 1
+    number = BOOK.chapters.index(chapter) + 1
     captions = [cell["source"].split("** ")[0] for cell in shown["cells"] if cell["id"].endswith("-caption")]
     assert captions == [f"**Fig. {number}.{place}" for place in range(1, len(list(filter(None, figures))) + 1)]
+
+
+@each_chapter
+def test_a_problem_set_can_be_handed_out_and_its_solutions_pass_its_checks(chapter, references):
+    for solved in (True, False):
+        written = problems.notebook(references, chapter, solved)
+        NotebookClient(written, allow_errors=True, kernel_name="python3", resources={"metadata": {"path": BOOK.root}}).execute()
+        code = {cell.id: cell for cell in written.cells if cell.cell_type == "code"}
+        failed = {name for name, cell in code.items() if any(output.output_type == "error" for output in cell.outputs)}
+        checks = {name for name in code if name.endswith("-check")}
+        assert len(checks) >= 2
+        assert not failed if solved else checks <= failed

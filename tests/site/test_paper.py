@@ -9,7 +9,7 @@ import small_book
 import small_runs
 import xarray as xr
 
-from lib import experiments, runs
+from lib import claims, experiments, runs
 from lib.__main__ import main
 from lib.runs import Run, grid, profile, run
 from lib.runs.precompute import precompute
@@ -68,7 +68,7 @@ def book(tmp_path, monkeypatch):
 def records(root, folder, chapter="one"):
     notebook = json.loads((root / folder / f"{chapter}.ipynb").read_text())
     printed = [output["text"] for cell in notebook["cells"] for output in cell.get("outputs", []) if "text" in output]
-    return paper._records(root / folder / f"{chapter}.ipynb"), printed
+    return {record["id"]: record for record in claims.collect(notebook)}, printed
 
 
 def test_quick_reads_what_is_stored_and_paper_computes_all(book, capsys):

@@ -8,7 +8,8 @@ import pytest
 from handed_out import markup
 from pypdf import PdfReader
 
-from lib.site import pdf, toc
+from lib.site import pdf
+from lib.site.book import Book
 
 ROOT = Path(__file__).parents[2]
 PAGE = """<!doctype html><html><body><main><article><h1>{title}<a class="headerlink" href="#top">#</a></h1>{body}</article>
@@ -41,8 +42,8 @@ def printed(printing, tmp_path_factory):
     for name, (title, body) in pages.items():
         (root / "book" / f"{name}.html").write_text(PAGE.format(title=title, body=body))
     with pytest.raises(ValueError, match="is a folder: want a file"):
-        pdf.write(root, root, root)
-    count = pdf.write(root, root, root / "book.pdf")
+        pdf.write(Book(root), root, root)
+    count = pdf.write(Book(root), root, root / "book.pdf")
     document = PdfReader(BytesIO((root / "book.pdf").read_bytes()))
     assert len(document.pages) == count
     return document
@@ -83,7 +84,7 @@ def test_the_browser_that_the_environment_names_comes_first_and_is_missed_by_nam
 @pytest.mark.slow
 def test_slides_are_printed_one_to_a_page(printing, site, tmp_path):
     written = pdf.slides(site, tmp_path)
-    assert [path.stem for path in written] == sorted(toc.beside(ROOT, "slides"))
+    assert [path.stem for path in written] == sorted(Book(ROOT).beside("slides"))
     for path in written:
         pages = [page.extract_text() for page in PdfReader(BytesIO(path.read_bytes())).pages]
         assert len(pages) == (site / "slides" / f"{path.stem}.html").read_text(encoding="utf-8").count("<section")

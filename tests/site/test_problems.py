@@ -5,7 +5,9 @@ import small_book
 
 from lib.__main__ import main
 from lib.site import problems
+from lib.site.book import Book
 from lib.site.myst import References
+from lib.site.shown import Part
 
 EXERCISE = """
 ```{exercise} Two steps
@@ -44,6 +46,11 @@ assert len(rates) == 2
 """
 
 
+def references(root):
+    number = '<p class="admonition-title"><span class="caption-number">Exercise 1.1 </span></p>'
+    return References(Book(root), {"one-ex-two": Part("book/one", "one-ex-two", number)})
+
+
 @pytest.fixture
 def root(tmp_path):
     root = small_book.write(tmp_path)
@@ -51,11 +58,12 @@ def root(tmp_path):
     with (root / "book" / "one.md").open("a", encoding="utf-8") as lesson:
         lesson.write(EXERCISE)
     (root / "book" / "problems" / "one.md").write_text(SOLUTION)
+    (root / "book" / "references.bib").touch()
     return root
 
 
 def test_cells_say_to_nbgrader_what_they_are(root):
-    cells = {cell.id: cell.metadata["nbgrader"] for cell in problems.notebook(References(root), "one", solved=False).cells}
+    cells = {cell.id: cell.metadata["nbgrader"] for cell in problems.notebook(references(root), "one", solved=False).cells}
     assert {name: one["points"] for name, one in cells.items() if one["grade"]} == {"one-ex-two-words": 3, "one-ex-two-check": 2}
     for fact, wanted in (("solution", True), ("locked", False)):
         assert [name for name, one in cells.items() if one[fact] == wanted] == ["one-ex-two-words", "one-ex-two-answer"]
@@ -64,6 +72,10 @@ def test_cells_say_to_nbgrader_what_they_are(root):
 
 def test_the_command_keeps_solutions_in_a_folder_of_their_own(root, monkeypatch, capsys):
     monkeypatch.chdir(root)
+    built = root / "_build" / "html" / "book"
+    built.mkdir(parents=True)
+    for name in small_book.CHAPTERS:
+        (built / f"{name}.html").write_text("<article></article>")
     assert main(["course"]) == 0
     assert capsys.readouterr().out == "_build/course/problems/one.ipynb\n_build/solutions/problems/one.ipynb\n"
     without, whole = ((root / "_build" / name / "problems/one.ipynb").read_text() for name in ("course", "solutions"))
@@ -78,7 +90,7 @@ def test_the_command_keeps_solutions_in_a_folder_of_their_own(root, monkeypatch,
         ("problems/one", "**Rubric.**", "Rubric", r"want \*\*Rubric"),
         ("problems/one", "### BEGIN", "### START", "BEGIN SOLUTION in the answer"),
         ("problems/one", "one-ex-two", "one-ex-lost", "has no problem one-ex-lost"),
-        ("one", "*Medium.* Two", "See {eq}`eq-lost`. Two", "no words for {eq}`eq-lost`"),
+        ("one", "*Medium.* Two", "See {eq}`eq-lost`. Two", "no chapter has an equation, .* named eq-lost"),
         ("one", "*Medium.* Two", "{cite:t}`nobody`. Two", "no words for {cite:t}`nobody`"),
         ("one", "*Medium.* Two", "~~~{tab-set}\n~~~\nTwo", "no words for {tab-set}"),
     ],
@@ -88,4 +100,4 @@ def test_what_a_problem_lacks_is_said(root, place, old, new, said):
     assert old in path.read_text()
     path.write_text(path.read_text().replace(old, new))
     with pytest.raises(ValueError, match=said):
-        problems.notebook(References(root), "one", solved=True)
+        problems.notebook(references(root), "one", solved=True)

@@ -8,10 +8,12 @@ import pytest
 from docutils import nodes
 from docutils.utils import new_document
 
-from lib.site import coverage, execute, public_code, toc
+from lib.site import coverage, execute, public_code
+from lib.site.book import Book
 
 ROOT = Path(__file__).parents[2]
-NAMES = [one.repository for one in public_code.repositories(ROOT).values()]
+BOOK = Book(ROOT)
+NAMES = [one.repository for one in public_code.repositories(BOOK).values()]
 
 
 def page(*parts, name="book/evidence/products"):
@@ -23,10 +25,7 @@ def page(*parts, name="book/evidence/products"):
     return document
 
 
-@pytest.mark.parametrize(
-    "mention",
-    ["authors' code", "authors’ public notebook", "authors' stored runs", "public code", "authors' settings file"],
-)
+@pytest.mark.parametrize("mention", ["authors' code", "authors’ public notebook", "public code"])
 @pytest.mark.parametrize("name, up", [("book/products", ""), ("book/evidence/products", "../")])
 def test_a_mention_of_the_code_becomes_a_link(mention, name, up):
     document = page(nodes.paragraph("", f"We follow the {mention} here."), name=name)
@@ -44,35 +43,28 @@ def test_headings_and_links_keep_their_words():
 
 def sources(notebook):
     """List the sources of a notebook's claims, as its code writes them."""
-    for cell in execute.draft(ROOT, notebook).cells:
+    for cell in execute.draft(BOOK, notebook).cells:
         if cell.cell_type == "code" and "claims.check(" in cell.source:
             keywords = [node for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.keyword)]
             yield from (ast.unparse(one.value) for one in keywords if one.arg == "source")
 
 
-@pytest.mark.parametrize("notebook", toc.notebooks(ROOT))
+@pytest.mark.parametrize("notebook", BOOK.notebooks)
 def test_a_claim_from_code_names_its_repository(notebook):
     for source in sources(notebook):
         if "authors' " in source or public_code.MENTION.search(source):
             assert any(name in source for name in NAMES), source
 
 
-def test_a_module_that_follows_code_names_its_repository():
-    for path in (ROOT / "lib").rglob("*.py"):
-        text = path.read_text(encoding="utf-8")
-        if public_code.MENTION.search(text) and "site" not in path.parts:
-            assert any(name in text for name in NAMES), path
-
-
-@pytest.mark.parametrize("document", coverage.documents(ROOT), ids=lambda document: document.name)
+@pytest.mark.parametrize("document", coverage.documents(BOOK), ids=lambda document: document.name)
 def test_each_item_follows_the_text_or_listed_code(document):
     for item in document.items:
         if not item.missing and item.follows != public_code.TEXT:
-            assert public_code.link(ROOT, item.follows), item.item
+            assert public_code.link(BOOK, item.follows), item.item
 
 
 def test_each_repository_has_a_whole_commit_and_is_used():
-    followed = {item.follows.split("/")[0] for document in coverage.documents(ROOT) for item in document.items}
-    for name, one in public_code.repositories(ROOT).items():
+    followed = {item.follows.split("/")[0] for document in coverage.documents(BOOK) for item in document.items}
+    for name, one in public_code.repositories(BOOK).items():
         assert len(one.commit) == 40 and int(one.commit, 16), name
         assert name in followed

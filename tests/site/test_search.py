@@ -1,8 +1,9 @@
 """What is handed to Pagefind for a page; what is found by it is tested in the browser."""
 
+import pytest
 from bs4 import BeautifulSoup
 
-from lib.site import search
+from lib.site import search, shown
 
 PAGE = r"""<main><article class="bd-article"><section id="two-neurons">
 <h1><span class="section-number">3. </span>Two neurons<a class="headerlink" href="#two-neurons">#</a></h1>
@@ -24,6 +25,18 @@ PAGE = r"""<main><article class="bd-article"><section id="two-neurons">
 <p>After all this</p></section></section></article></main>"""
 
 
+@pytest.fixture
+def searched(tmp_path):
+    """Return a function that gives what is searched of a page."""
+
+    def searched(html, page="page"):
+        (tmp_path / "book").mkdir(exist_ok=True)
+        (tmp_path / f"{page}.html").write_text(html)
+        return search.searched(page, shown.article(tmp_path, page))
+
+    return searched
+
+
 def places(html):
     """Return by their ids what the headings say and what stands between each and the next."""
     page = BeautifulSoup(html.replace("\u2024", "."), "html.parser")
@@ -37,8 +50,8 @@ def places(html):
     return found
 
 
-def test_each_thing_has_a_heading_of_its_own_behind_the_text_of_its_section():
-    assert places(search.searched(PAGE)) == {
+def test_each_thing_has_a_heading_of_its_own_behind_the_text_of_its_section(searched):
+    assert places(searched(PAGE)) == {
         "two-neurons": ("3. Two neurons", "They meet at δ < 1.5 only."),
         "what-stays": ("3.1. What stays", "For all times the number a² - w² is conserved. claims in a table After all this"),
         "equation-eq-stays": ("Eq. (3.1) a² - w²", "For all times the number is conserved."),
@@ -48,20 +61,20 @@ def test_each_thing_has_a_heading_of_its_own_behind_the_text_of_its_section():
     }
 
 
-def test_only_dots_within_numbers_belong_to_words():
-    said = search.searched(PAGE)
+def test_only_dots_within_numbers_belong_to_words(searched):
+    said = searched(PAGE)
     assert "δ &lt; 1.5<" in said and "conserved\u2024<" in said
 
 
-def test_tables_that_repeat_claims_are_left_out():
-    said = search.searched(PAGE, lists_claims=True)
+def test_tables_that_repeat_claims_are_left_out(searched):
+    said = searched(PAGE, page="book/margins")
     assert "After all this" in said and "claims in a table" not in said
 
 
-def test_items_of_documents_and_symbols_are_places():
+def test_items_of_documents_and_symbols_are_places(searched):
     rows = '<tr><td><p><span id="{0}"></span><strong>{0}:</strong> it holds</p></td><td>here</td></tr>'
     table = f'<table class="coverage"><tbody>{rows.format("theorem-6")}</tbody></table>'
     symbols = f"<table><tbody>{rows.format('symbol-delta')}{rows.format('other')}</tbody></table>"
-    found = places(search.searched(PAGE.replace("</section></section>", f"{table}{symbols}</section></section>")))
+    found = places(searched(PAGE.replace("</section></section>", f"{table}{symbols}</section></section>")))
     assert found["theorem-6"] == ("theorem-6: it holds", "theorem-6: it holds here")
     assert "symbol-delta" in found and "other" not in found

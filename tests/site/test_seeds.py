@@ -8,6 +8,7 @@ import small_book
 
 from lib.__main__ import main
 from lib.site import digests, seeds
+from lib.site.book import Book
 from lib.site.pages import margins
 
 CELLS = (
@@ -30,16 +31,16 @@ def root(tmp_path_factory):
     """A book of which both chapters and an evidence page ran with three seeds."""
     folder = small_book.write(tmp_path_factory.mktemp("seeds") / "book", *CELLS)
     small_book.add_evidence(folder, "two", CELLS[1].replace("NAME/sum", "two/more"))
-    seeds.run(folder, [], seeds=3, jobs=1)
+    seeds.run(Book(folder), [], seeds=3, jobs=1)
     return folder
 
 
 def test_every_claim_has_the_numbers_and_verdicts_of_every_seed_also_behind_one_that_changed(root):
-    rows = margins.table(root)
+    rows = margins.table(Book(root))
     names = [f"{name}/{claim}" for name in ("one", "two") for claim in ("seed", "end", "sum")]
     assert [row["id"] for row in rows] == [*names, "two/more"]
-    assert [row["code"] for row in rows[5:]] == [digests.digest(root, name) for name in ("two", "evidence/two")]
-    assert "more" in margins.margins(root, [])["chapters"]
+    assert [row["code"] for row in rows[5:]] == [digests.digest(Book(root), name) for name in ("two", "evidence/two")]
+    assert "more" in margins.margins(Book(root))["chapters"]
     first, end, second = rows[:3]
     assert [first[name] for name in ("measured", "low", "high")] == [[0, 1, 2], [-np.inf] * 3, [1] * 3]
     assert first["verdict"] == ["reproduced", "reproduced", "not reproduced"]
@@ -51,10 +52,10 @@ def test_every_claim_has_the_numbers_and_verdicts_of_every_seed_also_behind_one_
 
 def test_what_ran_before_with_the_same_code_is_not_run_again(root):
     source = root / "book" / "one.md"
-    text, before, kept = source.read_text(), margins.table(root), stored(root)
+    text, before, kept = source.read_text(), margins.table(Book(root)), stored(root)
     source.write_text(text.replace("# Chapter", "# Another title, chapter").replace("near(2, 0.1)", "near(\n    2, 0.1)"))
     assert main_in(root, "seeds", "one", "--count", "3") == 0
-    assert repr(margins.table(root)) == repr(before)
+    assert repr(margins.table(Book(root))) == repr(before)
     assert stored(root) == kept
     source.write_text(text)
 
@@ -66,12 +67,12 @@ def stored(root):
 def test_a_fresh_clone_goes_on_from_the_table_and_never_shortens_it(root, tmp_path):
     clone = tmp_path / "clone"
     shutil.copytree(root, clone, ignore=shutil.ignore_patterns("_build"))
-    before = margins.table(root)
+    before = margins.table(Book(root))
     assert main_in(clone, "seeds", "one", "--count", "2") == 0
-    assert not stored(clone) and repr(margins.table(clone)) == repr(before)
+    assert not stored(clone) and repr(margins.table(Book(clone))) == repr(before)
     assert main_in(clone, "seeds", "one", "--count", "4") == 0
-    assert len(stored(clone)) == 1 and repr(margins.table(clone)[3:]) == repr(before[3:])
-    first, end, _ = margins.table(clone)[:3]
+    assert len(stored(clone)) == 1 and repr(margins.table(Book(clone))[3:]) == repr(before[3:])
+    first, end, _ = margins.table(Book(clone))[:3]
     assert first["measured"] == [0, 1, 2, 3] and first["rivals"] == {"two less": [3, 2, 1, 0]}
     assert len(end["verdict"]) == 4
 
@@ -81,7 +82,7 @@ def test_one_chapter_is_renewed_alone(root):
     text, before = source.read_text(), (root / seeds.TABLE).read_text().splitlines()
     source.write_text(text.replace("measured=seed", "measured=seed / 2"))
     assert main_in(root, "seeds", "two", "--count", "2", "--jobs", "1") == 0
-    assert margins.table(root)[3]["measured"] == [0, 0.5]
+    assert margins.table(Book(root))[3]["measured"] == [0, 0.5]
     assert (root / seeds.TABLE).read_text().splitlines()[:3] == before[:3]
     source.write_text(text)
 
@@ -89,10 +90,10 @@ def test_one_chapter_is_renewed_alone(root):
 def test_a_chapter_that_fails_is_named(root, capsys):
     source = root / "book" / "two.md"
     source.write_text(source.read_text().replace("from lib import claims", "raise OSError('no disk')"))
-    before = margins.table(root)
+    before = margins.table(Book(root))
     assert main_in(root, "seeds", "two", "--count", "1") == 1
     assert "two, seed 0: OSError: no disk" in capsys.readouterr().err
-    assert repr(margins.table(root)) == repr(before)
+    assert repr(margins.table(Book(root))) == repr(before)
 
 
 def main_in(root, *arguments):

@@ -8,18 +8,17 @@ from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
-from docutils.nodes import make_id
 from handed_out import markup
 from handed_out import words as markdown
 from pybtex.database import parse_string
 
-from lib.site import labs, problems, search, toc
-from lib.site.myst import References
+from lib.site import search, shown
+from lib.site.book import EVIDENCE, Book
 
-ROOT = Path(__file__).parents[2]
+BOOK = Book(Path(__file__).parents[2])
 pytestmark = pytest.mark.slow
 PROBLEM = "Problem: its solution is not on this site."
-CHAPTERS, NOTEBOOKS = toc.chapters(ROOT), toc.notebooks(ROOT)
+CHAPTERS, NOTEBOOKS = BOOK.chapters, BOOK.notebooks
 
 
 @cache
@@ -40,7 +39,7 @@ def test_formulas_are_typeset_wherever_they_stand(site, name):
 def test_what_is_searched_has_plain_formulas_and_every_claim_equation_figure_and_exercise(site):
     for name in CHAPTERS:
         html = (site / "book" / f"{name}.html").read_text(encoding="utf-8")
-        found = BeautifulSoup(search.searched(html), "html.parser")
+        found = BeautifulSoup(search.searched(f"book/{name}", shown.article(site, f"book/{name}")), "html.parser")
         assert not re.search(r"\$|\\[a-z]", found.get_text()), name
         things = BeautifulSoup(html, "html.parser").select("article :is(div.math, div.claim, figure, div.exercise)[id]")
         assert {thing["id"] for thing in things} <= {heading["id"] for heading in found.select("h5")}, name
@@ -49,7 +48,7 @@ def test_what_is_searched_has_plain_formulas_and_every_claim_equation_figure_and
 
 def test_the_index_of_the_search_has_all_pages_and_whole_files(site):
     entry = json.loads((site / "pagefind" / "pagefind-entry.json").read_text(encoding="utf-8"))
-    assert entry["languages"]["en"]["page_count"] == len(toc.pages(ROOT))
+    assert entry["languages"]["en"]["page_count"] == len(BOOK.pages)
     assert all(path.stat().st_size for path in site.glob("pagefind/**/*.*"))
 
 
@@ -71,28 +70,23 @@ def test_what_the_site_hands_out_has_no_markup(site):
         assert all(figure.select_one("img, svg") for figure in figures), deck
     assert not (site / "book" / "problems").exists()  # solutions are no pages
     notebooks = [*site.glob("labs/*.ipynb"), *site.glob("problems/*.ipynb"), *site.glob("_sources/book/**/*.ipynb")]
-    assert len(notebooks) == len(labs.labs(ROOT)) + len(problems.sets(ROOT)) + len(NOTEBOOKS)
+    assert len(notebooks) == 2 * len(CHAPTERS) + len(NOTEBOOKS)
     for path in notebooks:
         assert not markup(markdown(json.loads(path.read_text(encoding="utf-8")))), path
 
 
-def test_notebooks_and_decks_have_the_numbers_of_the_site(site):
-    said, shown = References(ROOT).said, {}
-    for chapter in NOTEBOOKS:
-        for part in article(site / "book" / f"{chapter}.html").select("div.math[id], figure[id], div.exercise[id]"):
-            number = part.select_one(".eqno, .caption-number").find(string=True)
-            shown[make_id(part["id"].removeprefix("equation-"))] = number.strip()
-        if not (deck := site / "slides" / f"{chapter}.html").is_file():
-            continue
-        links = article(deck).select("a[href*='#']")
-        texts = {make_id(link["href"].split("#")[1].removeprefix("equation-")): link.get_text() for link in links}
-        assert texts and all(texts[name] == shown[name] for name in set(texts) & set(shown))
-    assert shown == {make_id(label): number for label, number in said.items() if make_id(label) in shown}
+def test_notebooks_have_the_numbers_of_the_site(site):
+    for chapter in CHAPTERS:
+        page = article(site / "book" / f"{chapter}.html")
+        wanted = [number.get_text().strip() for number in page.select("figure .caption-number")]
+        notebook = json.loads((site / "_sources" / "book" / f"{chapter}.ipynb").read_text(encoding="utf-8"))
+        captions = [cell["source"] for cell in notebook["cells"] if cell["id"].endswith("-caption")]
+        assert [caption.split("**")[1] for caption in captions] == wanted
 
 
 def test_each_chapter_leads_to_what_there_is_to_teach_it_with_and_back(site):
-    names = problems.sets(ROOT)  # those with a plan, slides, a lab and a problem set
-    more = {name: f"{toc.EVIDENCE}{name}" in NOTEBOOKS for name in names}
+    names = CHAPTERS
+    more = {name: f"{EVIDENCE}{name}" in NOTEBOOKS for name in names}
     wanted = [("book/syllabus.html", "td:nth-of-type(3) a", 5 * len(names) + sum(more.values()))]
     wanted += [(f"book/{name}.html", ".materials a, .problem-mark a", 4 + 2 + more[name]) for name in names]
     wanted += [(f"book/course/{name}.html", ".materials a", 4 + more[name]) for name in names]

@@ -3,7 +3,7 @@
 import pytest
 
 from lib.site import slides
-from lib.site.slides import Part
+from lib.site.shown import Part
 
 FIGURE = '<figure><figcaption><p><span class="caption-number">Fig. 1.1 </span>A figure.</p></figcaption></figure>'
 CLAIM = '<div class="docutils claim claim-not-decided container">Not decided</div>'

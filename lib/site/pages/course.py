@@ -1,76 +1,76 @@
-"""The course guide and the syllabus: the weeks from `book/course.yml`, the exercises from the chapters."""
-
-from pathlib import Path
-from typing import NamedTuple
+"""The course guide and the syllabus: weeks from `book/course.yml`, exercises from the chapters."""
 
 import yaml
 
 from lib.markdown import sentence, table
-from lib.site import myst, teaching
-from lib.site.toc import chapters, title
-
-GRADES = ("Easy", "Medium", "Hard", "Research level")
-
-
-class Exercise(NamedTuple):
-    """An exercise of a chapter; `grade` is one of `GRADES`, and a problem has its solution elsewhere."""
-
-    title: str
-    label: str
-    problem: bool
-    grade: str
-
-    def __str__(self) -> str:
-        elsewhere = "; problem: its solution is not on this site" * self.problem
-        return f"{{ref}}`{sentence(self.title)} <{self.label}>` ({self.grade.lower()}{elsewhere})"
+from lib.site import teaching
+from lib.site.book import Book
+from lib.site.myst import Directive, exercises
 
 
-def weeks(root: Path) -> tuple[list[dict], dict[str, dict]]:
-    """Return the weeks, without chapters that the book does not have, and what the guide says of each chapter."""
-    guide, known = yaml.safe_load((root / "book" / "course.yml").read_text(encoding="utf-8")), chapters(root)
-    there = [week | {"chapters": [name for name in week["chapters"] if name in known]} for week in guide["weeks"]]
-    return [week for week in there if week["chapters"]], guide["chapters"]
+def guide(book: Book) -> dict:
+    """Read `book/course.yml`: the weeks, and what is said of each chapter; empty without one."""
+    path = book.folder / "course.yml"
+    empty = {"weeks": [], "chapters": {}}
+    return yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else empty
 
 
-def course(root: Path) -> dict[str, str]:
+def weeks(book: Book) -> list[dict]:
+    """Return the weeks, without chapters that the book does not have."""
+    found = []
+    for week in guide(book)["weeks"]:
+        names = [name for name in week["chapters"] if name in book.chapters]
+        if names:
+            found.append(week | {"chapters": names})
+    return found
+
+
+def course(book: Book) -> dict[str, str]:
     """Return the number of weeks, their table, and a section for each."""
-    rows, sections = [], []
-    listed, entries = weeks(root)
-    for number, week in enumerate(listed, start=1):
-        links = ", ".join(f"{{doc}}`{name}`" for name in week["chapters"])
-        hours = sum(entries[name]["hours"] for name in week["chapters"])
-        rows.append([number, week["title"], links, hours])
+    entries = guide(book)["chapters"]
+    rows = []
+    sections = []
+    for number, week in enumerate(weeks(book), start=1):
+        names = week["chapters"]
+        links = ", ".join(f"{{doc}}`{name}`" for name in names)
+        rows.append([number, week["title"], links, sum(entries[name]["hours"] for name in names)])
         sections += [f"## Week {number}: {week['title']}", week["text"].strip()]
+        for name in names:
+            alone = len(names) == 1
+            sections.append(f"Chapter: {{doc}}`{name}`." if alone else f"### {book.title(name)}")
+            sections += _chapter(book, name, entries[name])
+    overview = table(["week", "theme", "chapters", "hours"], rows)
+    return {"count": str(len(rows)), "overview": overview, "weeks": "\n\n".join(sections)}
+
+
+def syllabus(book: Book) -> dict[str, str]:
+    """Return a table of the weeks: their themes, what to read before, and what to teach with."""
+    entries = guide(book)["chapters"]
+    rows = []
+    for number, week in enumerate(weeks(book), start=1):
+        theme = f"**{week['title']}.** {week['text']}"
         for name in week["chapters"]:
-            alone = len(week["chapters"]) == 1
-            sections.append(f"Chapter: {{doc}}`{name}`." if alone else f"### {title(root, name)}")
-            sections += _chapter(root, name, entries[name])
-    count = str(len(listed))
-    return {"count": count, "overview": table(["week", "theme", "chapters", "hours"], rows), "weeks": "\n\n".join(sections)}
-
-
-def syllabus(root: Path) -> dict[str, str]:
-    """Return a table of the weeks: what they are about, what to read before, and what there is to teach with."""
-    listed, entries = weeks(root)
-    rows = [
-        [number, f"**{week['title']}.** {week['text']}", teaching.links(root, name, "book/syllabus"), entries[name]["reading"]]
-        for number, week in enumerate(listed, start=1)
-        for name in week["chapters"]
-    ]
+            links = teaching.links(book, name, "book/syllabus")
+            rows.append([number, theme, links, entries[name]["reading"]])
     return {"weeks": table(["week", "theme", "materials", "to read"], rows)}
 
 
-def _chapter(root: Path, name: str, entry: dict) -> list[str]:
+def _chapter(book: Book, name: str, entry: dict) -> list[str]:
     """Return what the guide says of a chapter, and its exercises."""
     said = [f"**{what.capitalize()}.** {entry[what].strip()}" for what in ("goals", "prerequisites", "reading")]
-    listed = "\n".join(f"- {exercise}" for exercise in exercises(root, name))
-    there = f"**Materials.** {teaching.links(root, name, 'book/course')}."
-    return [*said, f"**Time.** About {entry['hours']} hours.", there, "**Exercises.**", listed]
+    listed = "\n".join(f"- {_line(exercise)}" for exercise in exercises(book, name))
+    materials = f"**Materials.** {teaching.links(book, name, 'book/course')}."
+    return [*said, f"**Time.** About {entry['hours']} hours.", materials, "**Exercises.**", listed]
 
 
-def exercises(root: Path, chapter: str) -> list[Exercise]:
-    """List a chapter's exercises."""
-    return [
-        Exercise(one.argument, one.options["label"], "problem" in one.options.get("class", ""), one.body[1:].partition(".*")[0])
-        for one in myst.directives(root, chapter, "exercise")
-    ]
+def _line(exercise: Directive) -> str:
+    """Write an exercise's title and grade; a problem has its solution elsewhere."""
+    said = grade(exercise).lower()
+    if "problem" in exercise.options.get("class", ""):
+        said += "; problem: its solution is not on this site"
+    return f"{{ref}}`{sentence(exercise.argument)} <{exercise.options['label']}>` ({said})"
+
+
+def grade(exercise: Directive) -> str:
+    """Return the grade of an exercise, with which its text begins, as in `*Hard.*`."""
+    return exercise.body[1:].partition(".*")[0]

@@ -1,17 +1,17 @@
 """What the front page takes: counts and findings from the claims, and a card for each chapter."""
 
 from collections import Counter
-from pathlib import Path
 
 import yaml
 
 from lib.claims import NEW, VERDICTS
 from lib.markdown import table
-from lib.site import documents
-from lib.site.ledger import after_looking
+from lib.site import documents, ledger
+from lib.site.book import Book
+from lib.site.pages.course import guide
 from lib.site.pages.ledger import counts
-from lib.site.toc import chapters, title
 
+GRID = ":::::{{grid}} 1 2 3 3\n:gutter: 2\n:class-container: chapter-cards\n\n{}\n:::::"
 CARD = """\
 ::::{{grid-item-card}} {number}. {title}
 :link: {name}
@@ -20,55 +20,55 @@ CARD = """\
 ::::"""
 
 
-def front(root: Path, records: list[dict]) -> dict[str, str]:
+def front(book: Book) -> dict[str, str]:
     """Return the counts, the findings, and a card of sphinx-design for each chapter.
 
     Raises
     ------
     ValueError
-        If a finding's claim is in no chapter any more, or has not the number that the finding takes.
+        If a finding's claim is in no chapter any more, or has not the number that it takes.
     """
-    guide = root / "book" / "course.yml"
-    entries = yaml.safe_load(guide.read_text(encoding="utf-8"))["chapters"] if guide.is_file() else {}
+    entries = guide(book)["chapters"]
     cards = []
-    for number, name in enumerate(chapters(root), 1):
-        about = entries.get(name, {}).get("about", "").strip()
-        cards.append(CARD.format(number=number, title=title(root, name).split(":")[0], name=name, about=about))
-    grid = ":::::{grid} 1 2 3 3\n:gutter: 2\n:class-container: chapter-cards\n\n" + "\n\n".join(cards) + "\n:::::"
-    words = {"findings": findings(root, records), "cards": grid, "by_document": by_document(root, records)}
-    words["looked"] = str(len(after_looking(root)))
-    return counts(records) | words
+    for number, name in enumerate(book.chapters, 1):
+        title = book.title(name).split(":")[0]
+        about = entries[name]["about"].strip() if name in entries else ""
+        cards.append(CARD.format(number=number, title=title, name=name, about=about))
+    return counts(book) | {
+        "findings": findings(book),
+        "cards": GRID.format("\n\n".join(cards)),
+        "by_document": by_document(book),
+        "looked": str(len(ledger.after_looking(book))),
+    }
 
 
-def by_document(root: Path, records: list[dict]) -> str:
-    """Return a table of the documents, each with its kind and how many of its statements have each verdict."""
-    made_by = documents.by_claim(root, records)
+def by_document(book: Book) -> str:
+    """Return a table of the documents, each with its kind and the verdicts on its statements."""
+    made_by = documents.by_claim(book)
     verdicts = [verdict for verdict in VERDICTS if verdict != NEW]
-    count = Counter((made_by.get(record["id"]), record["verdict"]) for record in records)
+    count = Counter((made_by.get(one["id"]), one["verdict"]) for one in ledger.records(book))
     rows = []
-    for name, kind in documents.kinds(root).items():
+    for name, kind in documents.kinds(book).items():
         numbers = [count[name, verdict] for verdict in verdicts]
         rows.append([name, kind, sum(numbers), *numbers])
     return table(["document", "kind", "statements", *verdicts], rows)
 
 
-def findings(root: Path, records: list[dict]) -> str:
-    """Return the findings of `book/findings.yml`, each with the number of its claim and a link."""
-    path = root / "book" / "findings.yml"
+def findings(book: Book) -> str:
+    """Return the findings of `book/findings.yml`, each with its claim's number and a link."""
+    path = book.folder / "findings.yml"
     found = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else []
-    known = {record["id"]: record for record in records}
+    known = {record["id"]: record for record in ledger.records(book)}
     lines = []
     for finding in found:
         name = finding["claim"]
         if name not in known:
             raise ValueError(f"{path}: no chapter has the claim {name}; choose another finding or restore it")
-        record = known[name]
-        numbers = {part: float(record[part]) for part in ("measured", "printed") if record[part] is not None}
         try:
-            said = finding["text"].format(**numbers)
+            said = finding["text"].format(**ledger.numbers(known[name]))
         except (LookupError, ValueError) as problem:
             raise ValueError(f"{path}: the finding of {name} takes a number that its claim lacks: {problem}") from problem
-        verdict = record["verdict"]
-        link = f"[{{ref}}`{verdict.capitalize()} <{name.replace('/', '-')}>`]{{.{verdict.replace(' ', '-')}}}"
-        lines.append(f"- {said} {link}")
+        verdict = known[name]["verdict"]
+        link = f"{{ref}}`{verdict.capitalize()} <{ledger.label(name)}>`"
+        lines.append(f"- {said} [{link}]{{.{verdict.replace(' ', '-')}}}")
     return "\n".join(lines)

@@ -1,49 +1,50 @@
 """How far every claim stays from its bound, over many seeds; the table comes from `python -m lib seeds`."""
 
 import json
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 
 from lib import markdown
 from lib.claims import NOT_DECIDED, NOT_REPRODUCED, Bound
+from lib.site import ledger
+from lib.site.book import Book
 from lib.site.digests import digest
-from lib.site.ledger import after_looking
-from lib.site.toc import chapters, notebooks, title
 
 TABLE = Path("book") / "quality" / "seeds.jsonl"  # a claim in each line
 CLOSEST = 15
 
 
-def margins(root: Path, records: list[dict]) -> dict[str, str]:
-    """Return the counts, the claims whose verdict hangs on the seed, those nearest to their bounds, and all of them by chapter.
-
-    Raises
-    ------
-    ValueError
-        If the table is missing or not whole.
-    """
-    rows = current(root)
-    moving = [row for row in rows if len(set(row["measured"])) > 1]
+def margins(book: Book) -> dict[str, str]:
+    """Return the counts, and the claims: where the seed decides, near their bounds, by chapter."""
+    rows = current(book)
     hanging = [row for row in rows if len(set(row["verdict"])) > 1 or passing(row)]
-    inside = [row for row in rows if row["verdict"][0] not in (NOT_REPRODUCED, NOT_DECIDED) and used(row) is not None]
+    origins = sorted({f"{row['date']}, {row['versions']}" for row in rows})
+    inside = []
+    for row in rows:
+        decided = row["verdict"][0] not in (NOT_REPRODUCED, NOT_DECIDED)
+        if decided and used(row) is not None:
+            inside.append(row)
     closest = sorted(inside, key=used, reverse=True)[:CLOSEST]
-    counts = sorted({len(row["measured"]) for row in rows})
+    title = "## Verdicts that depend on the seed\n\n"
     return {
-        "checked": _checked(rows, len(records), len(rows) - len(hanging), len(rows) - len(moving), counts),
-        "looked": str(len(after_looking(root))),
-        "origin": "; ".join(sorted({f"{row['date']}, {row['versions']}" for row in rows})) or "not yet run with the current code",
-        "hanging": f"## Verdicts that depend on the seed\n\n{_shown(hanging, '{0}: {1}')}" if hanging else "",
+        "checked": _checked(rows, len(ledger.records(book)), len(rows) - len(hanging)),
+        "looked": str(len(ledger.after_looking(book))),
+        "origin": "; ".join(origins) or "not yet run with the current code",
+        "hanging": title + _shown(hanging, "{0}: {1}") if hanging else "",
         "closest": _shown(closest, "{0}: {1}"),
-        "chapters": "\n\n".join(_chapter(root, name, rows) for name in chapters(root)),
+        "chapters": "\n\n".join(_chapter(book, name, rows) for name in book.chapters),
     }
 
 
-def _checked(rows: list[dict], all_claims: int, firm: int, still: int, counts: list[int]) -> str:
+def _checked(rows: list[dict], all_claims: int, firm: int) -> str:
     """Say how many claims were run with how many seeds, and what came out."""
     if not rows:
         return f"None of the {all_claims} claims has been run so with the current code yet."
-    seeds = " to ".join(map(str, counts[:1] + counts[1:][-1:]))
+    still = sum(len(set(row["measured"])) == 1 for row in rows)
+    counts = [len(row["measured"]) for row in rows]
+    seeds = " to ".join(map(str, sorted({min(counts), max(counts)})))
     return (
         f"{len(rows)} of the {all_claims} claims have been run with the current code, with {seeds} seeds each. For {firm} of them"
         f" every seed gives the same verdict, and every rival fails with every seed. {still} measure a number that no seed"
@@ -51,44 +52,52 @@ def _checked(rows: list[dict], all_claims: int, firm: int, still: int, counts: l
     )
 
 
-def current(root: Path) -> list[dict]:
+@cache
+def current(book: Book) -> list[dict]:
     """Return the rows of the table that were made with the code of today."""
-    codes = {digest(root, name) for name in notebooks(root)}
-    return [row for row in table(root) if row["code"] in codes]
+    codes = {digest(book, name) for name in book.notebooks}
+    return [row for row in table(book) if row["code"] in codes]
 
 
 def summary(row: dict) -> str:
-    """Say in a few words how firm a verdict is: the seeds, and the share of the bound that the worst of them uses."""
-    times, seeds, share = row["verdict"].count(row["verdict"][0]), len(row["verdict"]), used(row)
+    """Say how firm a verdict is: the seeds, and the share of the bound that the worst of them uses."""
+    times = row["verdict"].count(row["verdict"][0])
+    seeds = len(row["verdict"])
+    share = used(row)
     if times < seeds:
         return f"{times} of {seeds}"
-    return f"{seeds}" if share is None or len(set(row["measured"])) == 1 else f"{seeds}; {_share_text(share)}"
+    if share is None or len(set(row["measured"])) == 1:
+        return f"{seeds}"
+    return f"{seeds}; {_share_text(share)}"
 
 
-def _chapter(root: Path, chapter: str, rows: list[dict]) -> str:
-    """Write a chapter's section, and whether the code of a notebook has not run yet as it is today."""
+def _chapter(book: Book, chapter: str, rows: list[dict]) -> str:
+    """Write a chapter's section, and whether a notebook has not run yet as it is today."""
     own = [row for row in rows if row["id"].split("/")[0] == chapter]
-    parts = [f"## {title(root, chapter)}"]
+    parts = [f"## {book.title(chapter)}"]
     if own:
         parts += [f"With {len(own[0]['measured'])} seeds:", _shown(own)]
-    if {digest(root, name) for name in notebooks(root, [chapter])} - {row["code"] for row in own}:
+    if {digest(book, name) for name in book.notebooks_of(chapter)} - {row["code"] for row in own}:
         parts.append(f"Not yet run with the current code: `python -m lib seeds {chapter}`.")
     return "\n\n".join(parts)
 
 
-def table(root: Path) -> list[dict]:
+def written(book: Book) -> list[dict]:
+    """Read the table as it is written: numbers that JSON does not know are texts."""
+    path = book.root / TABLE
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    return list(map(json.loads, lines))
+
+
+def table(book: Book) -> list[dict]:
     """Read the table: a row for each claim, with the numbers and the verdict of every seed."""
-    path = root / TABLE
-    try:
-        return [_numbers(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
-    except (ValueError, LookupError) as problem:
-        raise ValueError(f"{path} cannot be read ({problem}): make it with `make seeds`") from problem
-
-
-def _numbers(row: dict) -> dict:
-    """Turn numbers that are stored as text, since JSON cannot write them, into floats."""
-    lists = {name: list(map(float, row[name])) for name in ("measured", "low", "high")}
-    return row | lists | {"rivals": {name: list(map(float, scores)) for name, scores in row["rivals"].items()}}
+    rows = written(book)
+    for row in rows:
+        rivals = row["rivals"]
+        for name in ("measured", "low", "high"):
+            row[name] = list(map(float, row[name]))
+        row["rivals"] = {name: list(map(float, rivals[name])) for name in rivals}
+    return rows
 
 
 def used(row: dict) -> float | None:
@@ -123,16 +132,23 @@ def _shown(rows: list[dict], name: str = "{1}") -> str:
 
 
 def _row(row: dict, name: str) -> list[str]:
-    verdict, numbers, bounds = row["verdict"][0], np.array(row["measured"]), _bounds(row)
-    times, seeds = row["verdict"].count(verdict), len(row["verdict"])
+    verdict = row["verdict"][0]
+    numbers = np.array(row["measured"])
+    times = row["verdict"].count(verdict)
+    seeds = len(row["verdict"])
     said = [verdict if times == seeds else f"{verdict} with {times} of {seeds}"]
-    said += [f"“{rival}” passes with {times} of {seeds}" for rival, times in passing(row).items()]
-    texts = dict.fromkeys(map(str, bounds))  # one, unless the bound itself is computed from what is drawn
+    for rival, passed in passing(row).items():
+        said.append(f"“{rival}” passes with {passed} of {seeds}")
+    bounds = _bounds(row)
+    texts = list(dict.fromkeys(map(str, bounds)))
+    shown = texts[0] if len(texts) == 1 else f"{texts[0]} … {texts[-1]}"  # it may be drawn, too
     return [
-        f"{{ref}}`{name} <{row['id'].replace('/', '-')}>`",
+        f"{{ref}}`{name} <{ledger.label(row['id'])}>`",
         "; ".join(said),
-        " … ".join([*texts][:: max(1, len(texts) - 1)]).replace("at most", "≤").replace("at least", "≥"),
-        *(bounds[0].shown(number) for number in (numbers.min(), np.median(numbers), numbers.max())),
+        shown.replace("at most", "≤").replace("at least", "≥"),
+        bounds[0].shown(numbers.min()),
+        bounds[0].shown(np.median(numbers)),
+        bounds[0].shown(numbers.max()),
         _share_text(used(row)),
         _deviations_text(deviations(row)),
     ]

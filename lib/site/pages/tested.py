@@ -1,46 +1,42 @@
 """How the book is tested: comparison of numbers, changed formulas (`make mutate`), and the speed (`make bench`)."""
 
 from collections import Counter
-from pathlib import Path
 
 from lib import markdown
 from lib.runs import freshness
 from lib.runs.run import MOMENTS, TOLERANCE
 from lib.site import comparison, numbers
+from lib.site.book import Book
 from lib.site.pages.tables import read
 
 CAUGHT = ("caught", "timed out")
 UNITS = (("s", 1), ("ms", 1e3), ("µs", 1e6))
 
 
-def tested(root: Path) -> dict[str, str]:
-    """Return the share of changed formulas that a test catches, and each workload beside the plain loop and the machine's limit.
-
-    Raises
-    ------
-    ValueError
-        If a table cannot be read.
-    """
-    mutants, speed = read(root, "mutants", "make mutate"), read(root, "speed", "make bench")
+def tested(book: Book) -> dict[str, str]:
+    """Return the share of changed formulas that a test catches, and the speed of each workload."""
+    mutants = read(book.root, "mutants")
+    speed = read(book.root, "speed")
     made = speed["provenance"]
     machine = ", ".join(filter(None, [made["processor"], made["gpu"]]))
+    cores = f"{made['threads']} thread of {made['cores']} cores"
     tables = [_speed(speed[device]) for device in ("cpu", "cuda") if device in speed]
-    return (
-        _mutants(mutants)
-        | _compared(root)
-        | _stored(root)
-        | {"decimals": f"{numbers.check(root):,}", "compared": f"{numbers.compared(root):,}"}
-        | {
-            "speed": "\n\n".join(tables),
-            "speed_origin": f"{made['date']}, {machine}, {made['threads']} thread of {made['cores']} cores; {made['versions']}",
-        }
-    )
+    count, compared = numbers.check(book)
+    return {
+        **_mutants(mutants),
+        **_compared(book),
+        **_stored(book),
+        "decimals": f"{count:,}",
+        "compared": f"{compared:,}",
+        "speed": "\n\n".join(tables),
+        "speed_origin": f"{made['date']}, {machine}, {cores}; {made['versions']}",
+    }
 
 
-def _compared(root: Path) -> dict[str, str]:
+def _compared(book: Book) -> dict[str, str]:
     """Return the common tolerances, and the list of what is compared loosely."""
     rows = []
-    for entry in comparison.loosely_compared(root):
+    for entry in comparison.loosely_compared(book.root):
         kind = "relative" if "relative" in entry else "absolute"
         rows.append([f"`{entry['what']}`", f"{entry[kind]:g}, {kind}", entry["reason"]])
     return {
@@ -51,22 +47,26 @@ def _compared(root: Path) -> dict[str, str]:
     }
 
 
-def _stored(root: Path) -> dict[str, str]:
+def _stored(book: Book) -> dict[str, str]:
     """Return how many stored results there are, how many in each state, and what was found of each."""
-    folder = root / "book" / "results"
-    found = {
-        path.relative_to(folder).with_suffix("").as_posix(): freshness.of_file(path) for path in sorted(folder.glob("*/*.nc"))
-    }
-    by_hand = sum(one.by_hand for one in found.values())
-    counts = Counter(one.state for one in found.values())
+    folder = book.folder / "results"
+    rows = []
+    counts = Counter()
+    by_hand = 0
+    for path in sorted(folder.glob("*/*.nc")):
+        found = freshness.of_file(path)
+        counts[found.state] += 1
+        by_hand += found.by_hand
+        name = path.relative_to(folder).with_suffix("").as_posix()
+        rows.append([f"`{name}`", str(found)])
     return {
-        "stored": str(len(found)),
+        "stored": str(len(rows)),
         "current": str(counts[freshness.CURRENT]),
         "verified": str(counts[freshness.VERIFIED] - by_hand),
         "by_hand": str(by_hand),
         "tolerated": f"{TOLERANCE:g}",
         "moments": f"{MOMENTS:g}",
-        "results": markdown.table(["result", "state"], [[f"`{name}`", str(one)] for name, one in found.items()]),
+        "results": markdown.table(["result", "state"], rows),
     }
 
 

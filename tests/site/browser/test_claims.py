@@ -7,7 +7,8 @@ from browsing import LAPTOP, PHONE, ROOT, rows
 
 from lib import claims
 from lib.claims import CORRECTED, SLIP, VERDICTS
-from lib.site import ledger, toc
+from lib.site import ledger
+from lib.site.book import Book
 
 CLAIMS = """claims => claims.map(claim => {
     const fold = claim.querySelector("details.claim-fold");
@@ -22,7 +23,7 @@ CLAIMS = """claims => claims.map(claim => {
 })"""
 
 
-@pytest.mark.parametrize("name", toc.notebooks(ROOT))
+@pytest.mark.parametrize("name", Book(ROOT).notebooks)
 def test_a_claim_is_a_line_with_its_details_and_the_check_folded(visit, name):
     records = list(claims.collect(json.loads((ROOT / "book" / f"{name}.ipynb").read_text(encoding="utf-8"))))
     page = visit(f"book/{name}.html")
@@ -69,7 +70,7 @@ def said(page):
 
 
 def test_the_ledger_is_filtered_by_chapter_verdict_and_words(visit):
-    records = ledger.read(ROOT)
+    records = ledger.records(Book(ROOT))
     page = visit("book/what_replicates.html")
     assert rows(page).count() == 25
     for verdict in VERDICTS:
@@ -90,7 +91,7 @@ def test_the_ledger_is_filtered_by_chapter_verdict_and_words(visit):
 
 
 def test_the_ledger_is_sorted_and_has_pages(visit):
-    names = sorted((record["id"].split("/")[1] for record in ledger.read(ROOT)), key=str.casefold)
+    names = sorted((record["id"].split("/")[1] for record in ledger.records(Book(ROOT))), key=str.casefold)
     page = visit("book/what_replicates.html")
     head = page.get_by_role("columnheader", name="claim")
     head.get_by_role("button").press("Enter")
@@ -107,7 +108,7 @@ def test_the_ledger_is_sorted_and_has_pages(visit):
 
 def test_on_a_phone_a_row_of_the_ledger_shows_its_verdict(visit):
     page = visit("book/what_replicates.html?verdict=corrected", PHONE)
-    assert said(page).startswith(f"{sum(record['verdict'] == CORRECTED for record in ledger.read(ROOT))} of")
+    assert said(page).startswith(f"{sum(record['verdict'] == CORRECTED for record in ledger.records(Book(ROOT)))} of")
     for row in rows(page).all()[:10]:
         name, verdict = row.locator("td").first.bounding_box(), row.locator("td").last.bounding_box()
         assert row.locator("td").last.inner_text() == "corrected"
@@ -116,7 +117,7 @@ def test_on_a_phone_a_row_of_the_ledger_shows_its_verdict(visit):
 
 
 def test_the_front_page_counts_as_the_ledger_does_and_leads_there(visit):
-    records = ledger.read(ROOT)
+    records = ledger.records(Book(ROOT))
     page = visit("book/index.html")
     for verdict in VERDICTS:
         expected = sum(record["verdict"] == verdict for record in records)

@@ -5,11 +5,11 @@ import re
 import pytest
 from browsing import PHONE, ROOT
 
-from lib.site import toc
+from lib.site.book import Book
 
 
 def test_all_code_of_a_page_opens_at_once_and_that_is_remembered(visit):
-    first, second = toc.chapters(ROOT)[:2]
+    first, second = Book(ROOT).chapters[:2]
     page = visit(f"book/{first}.html")
     button, folded = page.get_by_role("button", name="Show all code"), page.locator("details.hide:not([open])")
     heading = page.locator("h2").nth(3)
@@ -29,7 +29,7 @@ def test_all_code_of_a_page_opens_at_once_and_that_is_remembered(visit):
     assert button.count() == 0  # no code, no button
 
 
-@pytest.mark.parametrize("name", toc.chapters(ROOT))
+@pytest.mark.parametrize("name", Book(ROOT).chapters)
 def test_a_figure_to_predict_waits_until_the_reader_asks(visit, name):
     page = visit(f"book/{name}.html")
     waiting = page.locator("figure.undecided")
@@ -49,7 +49,7 @@ def test_a_figure_to_predict_waits_until_the_reader_asks(visit, name):
         page.locator(f"figure[id='{target}']:not(.undecided)").wait_for()
 
 
-@pytest.mark.parametrize("name", toc.chapters(ROOT))
+@pytest.mark.parametrize("name", Book(ROOT).chapters)
 def test_folded_solutions_open(visit, name):
     page = visit(f"book/{name}.html")
     solutions = page.locator(".solution.dropdown").all()

@@ -3,7 +3,7 @@
 import pytest
 from browsing import LAPTOP, PHONE, ROOT
 
-from lib.site import toc
+from lib.site.book import Book
 
 
 def with_moving_figures():
@@ -11,7 +11,7 @@ def with_moving_figures():
     front = "book/index" if "{moving-figure}" in (ROOT / "book" / "index.md").read_text(encoding="utf-8") else None
     chapters = [
         f"book/{name}"
-        for name in toc.chapters(ROOT)
+        for name in Book(ROOT).chapters
         if "sliders.figure(" in (ROOT / "book" / f"{name}.md").read_text(encoding="utf-8")
     ]
     return [name for name in (front, *chapters) if name]

@@ -4,9 +4,9 @@ import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from browsing import AXE, LAPTOP, PHONE, ROOT, serious
 
-from lib.site import toc
+from lib.site.book import Book
 
-DECKS = list(toc.beside(ROOT, "slides"))
+DECKS = list(Book(ROOT).beside("slides"))
 PRESENT = "section.present"
 OVER = """() => [...document.querySelectorAll("section")].map((slide, number) => {
     Reveal.slide(number, 0, 99);

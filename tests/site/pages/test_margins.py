@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from lib.claims import at_least, at_most, near
+from lib.site import ledger
+from lib.site.book import Book
 from lib.site.pages import margins
 
 
@@ -38,11 +40,11 @@ def test_deviations_count_from_the_mean_to_the_nearer_edge_also_of_a_bound_that_
     assert margins.deviations(drawn) == pytest.approx((1 - 0.2) / 0.1)
 
 
-def test_the_page_shows_what_hangs_on_the_seed_and_counts_the_rest(tmp_path):
+def test_the_page_shows_what_hangs_on_the_seed_and_counts_the_rest(tmp_path, monkeypatch):
     (tmp_path / "book" / "quality").mkdir(parents=True)
     (tmp_path / "_toc.yml").write_text("root: index\nchapters:\n  - file: book/one.ipynb\n")
     (tmp_path / "book" / "one.md").write_text("# The one\n")
-    today = margins.digest(tmp_path, "one")
+    today = margins.digest(Book(tmp_path), "one")
     rows = [
         row(at_most(2), [1, 1.9, 2.1], name="one/hangs", code=today),
         row(at_most(2), [1, 1, 1], name="one/still", code=today),
@@ -52,7 +54,8 @@ def test_the_page_shows_what_hangs_on_the_seed_and_counts_the_rest(tmp_path):
     ]
     spelled = json.dumps(rows).replace("-Infinity", '"-inf"').replace("Infinity", '"inf"')
     (tmp_path / margins.TABLE).write_text("\n".join(map(json.dumps, json.loads(spelled))))
-    words = margins.margins(tmp_path, [{}] * 9)
+    monkeypatch.setattr(ledger, "records", lambda book: [{}] * 9)
+    words = margins.margins(Book(tmp_path))
     assert words["checked"].startswith("4 of the 9 claims have been run with the current code, with 3 seeds each. For 2 of them")
     assert "every seed. 2 measure a number that no seed changes" in words["checked"]
     assert "{ref}`one: hangs <one-hangs>` | reproduced with 2 of 3 | ≤ 2 | 1 | 1.9 | 2.1 | 105% |" in words["hanging"]
@@ -68,53 +71,3 @@ def test_the_page_shows_what_hangs_on_the_seed_and_counts_the_rest(tmp_path):
         "one: rival <one-rival>",
         "one: firm <one-firm>",
     ]
-
-
-CODE = """\
-:tags: [hide-input]
-
-def slope(x):
-    \"""Return a slope.\"""
-    return [x, 2, "two of them"]"""
-
-
-@pytest.mark.parametrize(
-    "before, after, same",
-    [
-        ("Some text", "Another text", True),
-        ("[hide-input]", "[hide-input, nbval-check-output]", True),
-        (":tags: [hide-input]", "---\ntags: [hide-input]\n---", True),
-        ("[x, 2, ", "[\n        x,  # the place\n        2,\n        ", True),
-        ('    """Return a slope."""\n', "", True),
-        ("\ndef slope", "\nfrom lib import kernels\n\ndef slope", True),
-        ("2", "3", False),
-        ("two of", "one of", True),  # words
-        ("return [x", "%time [x", False),  # for the notebook only, and no Python
-        ("%m", "%%m", False),
-        ("```\n\n```{code-cell}\n", "", False),
-    ],
-)
-def test_the_digest_names_the_code_and_not_how_it_is_laid_out(tmp_path, before, after, same):
-    path = tmp_path / "book" / "one.md"
-    path.parent.mkdir()
-    text = f"# The one\n\nSome text\n\n```{{code-cell}} ipython3\n{CODE}\n```\n\n```{{code-cell}}\n%matplotlib agg\n```\n"
-    assert before in text
-    path.write_text(text)
-    first = margins.digest(tmp_path, "one")
-    path.write_text(text.replace(before, after))
-    assert (margins.digest(tmp_path, "one") == first) == same
-
-
-def test_the_digest_is_the_same_under_every_python(tmp_path):
-    path = tmp_path / "book" / "one.md"
-    path.parent.mkdir()
-    path.write_text(f'```{{code-cell}}\n{CODE}\n```\n\n```{{code-cell}}\nprint(f"{{slope(1j)!r:>9}} {{2.5:g}}")\n```\n')
-    assert margins.digest(tmp_path, "one") == "94d896d98db5f798"
-
-
-def test_a_table_that_is_not_whole_is_named(tmp_path):
-    path = tmp_path / margins.TABLE
-    path.parent.mkdir(parents=True)
-    path.write_text('{"id": "one/claim"}\n{"id": "one/cl')
-    with pytest.raises(ValueError, match=r"seeds\.jsonl cannot be read \(.*\): make it with `make seeds`$"):
-        margins.table(tmp_path)

@@ -5,7 +5,9 @@ import json
 import pytest
 import yaml
 
-from lib.site import citing, names
+from lib.site import citing
+from lib.site import ledger as claims
+from lib.site.book import Book
 from lib.site.pages import course, front, ledger, margins
 
 CFF = """\
@@ -64,11 +66,12 @@ RECORDS = [
 
 
 @pytest.fixture
-def root(tmp_path):
+def root(tmp_path, monkeypatch):
+    monkeypatch.setattr(claims, "records", lambda book: RECORDS)
+    monkeypatch.setattr(ledger, "records", lambda book: RECORDS)
     files = [{"file": f"book/{name}.ipynb"} for name in ("one", "two", "three")]
     (tmp_path / "_toc.yml").write_text(yaml.safe_dump({"root": "book/index", "chapters": files}))
     (tmp_path / "CITATION.cff").write_text(CFF)
-    (tmp_path / "CHANGELOG.md").write_text("- one/typing is now one/typo.\n")
     (tmp_path / "book" / "coverage").mkdir(parents=True)
     for name, kind, chapter in (("a_note", "note", "two"), ("paper", "reviewed paper", "one")):
         document = {"title": name, "short": f"{name}, part 1", "kind": kind, "chapters": {chapter: 1}, "items": []}
@@ -81,7 +84,7 @@ def root(tmp_path):
 
 
 def test_the_ledger_counts_and_links(root):
-    words = ledger.what_replicates(root, RECORDS)
+    words = ledger.what_replicates(Book(root))
     verdicts = ("reproduced", "corrected", "slip", "not_reproduced", "not_decided", "new")
     assert " ".join(words[name] for name in ("documents", "contested", "rivals", *verdicts)) == "6 1 2 1 2 1 1 1 1"
     text = words["claims"]
@@ -98,7 +101,7 @@ def test_the_ledger_counts_and_links(root):
 
 def test_the_ledger_tells_the_seeds_of_todays_code(root):
     (root / "book" / "quality").mkdir()
-    code = {"code": margins.digest(root, "one"), "date": "2026-01-02", "versions": "numpy 1", "rivals": {}, "printed": [None] * 2}
+    code = {"code": margins.digest(Book(root), "one"), "date": "2026-01-02", "versions": "1", "rivals": {}, "printed": [None] * 2}
     edges = {"low": ["-inf"] * 2, "high": [2, 2]}
     rows = [
         {"id": "one/right", "measured": [1, 1.5], "verdict": ["reproduced"] * 2, **edges, **code},
@@ -106,13 +109,13 @@ def test_the_ledger_tells_the_seeds_of_todays_code(root):
         {"id": "one/typo", "measured": [1, 1.5], "verdict": ["slip"] * 2, **edges, **code, "code": "older"},
     ]
     (root / margins.TABLE).write_text("\n".join(map(json.dumps, rows)))
-    text = ledger.what_replicates(root, RECORDS)["claims"]
+    text = ledger.what_replicates(Book(root))["claims"]
     assert "| 2; 75% | 1. Chapter one | [reproduced]" in text and "| 1 of 2 | 1. Chapter one | [corrected]" in text
     assert "|  | 1. Chapter one | [slip]" in text
 
 
 def test_the_course_guide_leaves_out_what_is_not_in_the_book(root):
-    words = course.course(root)
+    words = course.course(Book(root))
     text = words["weeks"]
     assert [line for line in text.splitlines() if line.startswith("## ")] == ["## Week 1: Start", "## Week 2: Rest"]
     assert "| 2 | Rest | {doc}`two`, {doc}`three` | 6 |" in words["overview"]
@@ -123,8 +126,7 @@ def test_the_course_guide_leaves_out_what_is_not_in_the_book(root):
 
 
 def test_how_to_cite_is_the_citation_file_and_a_person_has_a_name_that_bibtex_can_sort(root):
-    names.freeze(root, RECORDS)
-    words = citing.cite(root, RECORDS)
+    words = citing.cite(Book(root))
     assert (words["version"], words["status"]) == ("1.2.3", "released on 2026-05-04")
     assert words["bibtex"].startswith("```bibtex\n@misc{executable_learning_dynamics,\nauthor = {Ada Lovelace and {Others}},")
     assert "year = {2026},\nmonth = {05}" in words["bibtex"]
@@ -133,43 +135,43 @@ def test_how_to_cite_is_the_citation_file_and_a_person_has_a_name_that_bibtex_ca
 
 def test_a_version_in_preparation_says_so_and_has_no_year(root):
     (root / "CITATION.cff").write_text(CFF.replace('date-released: "2026-05-04"\n', ""))
-    words = citing.cite(root, RECORDS)
+    words = citing.cite(Book(root))
     assert words["status"] == "in preparation; no version has been released yet"
     assert "note = {Version 1.2.3, in preparation}" in words["bibtex"] and "year" not in words["bibtex"]
     assert "Others (in preparation). A small book" in words["apa"]
 
 
 def test_the_front_page_gets_numbers_and_cards_also_without_a_course(root):
-    words = front.front(root, RECORDS)
+    words = front.front(Book(root))
     assert (words["documents"], words["findings"]) == ("6", "")
     assert "::::{grid-item-card} 2. Chapter two\n:link: two\n:link-type: doc\nAbout two.\n::::" in words["cards"]
     (root / "book" / "course.yml").unlink()
-    assert "1. Chapter one\n:link: one\n" in front.front(root, RECORDS)["cards"]
+    assert "1. Chapter one\n:link: one\n" in front.front(Book(root))["cards"]
 
 
 def test_the_front_page_tells_papers_from_notes(root):
-    table = front.front(root, RECORDS)["by_document"].splitlines()
+    table = front.front(Book(root))["by_document"].splitlines()
     assert table[0].startswith("| document | kind | statements | reproduced | corrected | slip |")
     assert table[2:] == ["| paper | reviewed paper | 4 | 1 | 2 | 1 | 0 | 0 |", "| a_note | note | 2 | 0 | 0 | 0 | 1 | 1 |"]
 
 
 def test_the_ledger_marks_bounds_set_after_looking(root):
     (root / "book" / "after_looking.yml").write_text(yaml.safe_dump({"one": {"changed": ["right"], "kept": ["ours"]}}))
-    words = ledger.what_replicates(root, RECORDS)
+    words = ledger.what_replicates(Book(root))
     rows = [line for line in words["claims"].splitlines() if "(bound set after looking)" in line]
-    assert words["looked"] == front.front(root, RECORDS)["looked"] == "1"
+    assert words["looked"] == front.front(Book(root))["looked"] == "1"
     assert len(rows) == 1 and "<one-right>" in rows[0] and "at least 0.9 (bound set after looking). Rivals" in rows[0]
 
 
 def test_in_the_ledger_a_name_that_is_gone_leads_to_its_successor(root):
     (root / "book" / "names.txt").write_text("one/typing one/typo\n")
-    (row,) = (line for line in ledger.what_replicates(root, RECORDS)["claims"].splitlines() if "<one-typo>" in line)
+    (row,) = (line for line in ledger.what_replicates(Book(root))["claims"].splitlines() if "<one-typo>" in line)
     assert '<span id="what_replicates-one-typo"></span><span id="what_replicates-one-typing"></span>' in row
 
 
 def findings(root, name, text):
     (root / "book" / "findings.yml").write_text(yaml.safe_dump([{"claim": name, "text": text}]))
-    return front.findings(root, RECORDS)
+    return front.findings(Book(root))
 
 
 def test_a_finding_takes_its_numbers_from_the_claim_and_links_to_it(root):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lib.site import toc
+from lib.site.book import Book
 
 PARTS = """\
 root: book/index
@@ -23,14 +23,15 @@ parts:
 
 def test_pages_and_chapters_come_in_the_order_of_the_file(tmp_path):
     (tmp_path / "_toc.yml").write_text(PARTS)
-    assert toc.pages(tmp_path) == ["book/index", "book/b", "book/d", "book/a", "book/evidence/d", "book/notes"]
-    assert toc.chapters(tmp_path) == ["b", "d", "a"]
-    assert toc.notebooks(tmp_path) == ["b", "d", "evidence/d", "a"]
-    assert toc.notebooks(tmp_path, ["d"]) == ["d", "evidence/d"]
+    book = Book(tmp_path)
+    assert book.pages == ["book/index", "book/b", "book/d", "book/a", "book/evidence/d", "book/notes"]
+    assert book.chapters == ["b", "d", "a"]
+    assert book.notebooks == ["b", "d", "evidence/d", "a"]
+    assert book.notebooks_of("d") == ["d", "evidence/d"]
 
 
-@pytest.mark.parametrize("names, text", [(toc.pages, ""), (toc.chapters, "root: book/index\nchapters:\n  - file: book/notes\n")])
-def test_a_table_of_contents_without_pages_or_chapters_is_named(tmp_path, names, text):
+@pytest.mark.parametrize("text", ["", "root: book/index\nchapters:\n  - file: book/notes\n"])
+def test_a_table_of_contents_without_pages_or_chapters_is_named(tmp_path, text):
     (tmp_path / "_toc.yml").write_text(text)
     with pytest.raises(ValueError, match=r"_toc\.yml names no (page|chapter)"):
-        names(tmp_path)
+        _ = Book(tmp_path).chapters

@@ -1,0 +1,59 @@
+"""What is handed out: labs, problem sets, answers to quizzes, and the chapters for Jupyter.
+
+A lab, `book/labs/NAME.md`, has a training loop to complete, and what to measure with it. Students
+get neither the cells of text tagged `answer` nor the code between `### BEGIN SOLUTION` and
+`### END SOLUTION`. The answers to the quizzes of the teaching plans, `book/quiz/NAME.md`, are for
+lecturers only.
+"""
+
+import json
+from pathlib import Path
+
+import jupytext
+import nbformat
+from nbformat import NotebookNode
+
+from lib import files
+from lib.site import problems
+from lib.site.book import Book
+from lib.site.myst import References
+
+
+def lab(book: Book, name: str, solved: bool) -> NotebookNode:
+    """Return a lab with its solutions or with blanks."""
+    written = jupytext.reads(book.text(f"labs/{name}"))
+    for number, cell in enumerate(written.cells):
+        cell.id = f"{name}-{number}"
+        if solved:
+            continue
+        if cell.cell_type == "code":
+            cell.source = problems.SOLUTION.sub(problems.STUB, cell.source)
+        elif "answer" in cell.metadata.get("tags", []):
+            cell.source = "YOUR ANSWER HERE"
+    written.metadata = {"kernelspec": written.metadata["kernelspec"]}
+    return written
+
+
+def write(references: References, folder: Path, solved: bool) -> list[Path]:
+    """Write labs and problem sets into a folder; with solutions, also the answers to quizzes."""
+    book = references.book
+    written = {}
+    for name in book.beside("labs"):
+        written[f"labs/{name}.ipynb"] = nbformat.writes(lab(book, name, solved))
+    for name in problems.sets(book):
+        notebook = problems.notebook(references, name, solved)
+        written[f"problems/{name}.ipynb"] = nbformat.writes(notebook)
+    for name, answers in book.beside("quiz").items():
+        if solved:
+            written[f"quiz/{name}.md"] = references.write(answers)
+    for name, text in written.items():
+        files.write(folder / name, text + "\n")
+    return [folder / name for name in written]
+
+
+def write_chapters(references: References, site: Path) -> None:
+    """Write the executed notebooks into the site, in words that Jupyter shows."""
+    for name in references.book.notebooks:
+        written = references.notebook(references.book.notebook(name))
+        path = site / "_sources" / "book" / f"{name}.ipynb"
+        files.write(path, json.dumps(written, indent=1) + "\n")
