@@ -41,7 +41,7 @@ def test_the_excess_is_that_over_least_squares():
     assert found.least == pytest.approx(least, rel=0.02)
 
 
-def test_the_excess_of_a_network_at_rest_is_zero_on_average_however_few_samples():
+def test_the_excess_at_rest_is_zero_on_average():
     rng = np.random.default_rng(2)
     w = rng.normal(size=(2, 4))
     for _ in range(1000):

@@ -54,7 +54,7 @@ def test_every_point_lies_in_the_region_of_its_pattern(network):
 
 @settings(max_examples=20, deadline=None)
 @given(networks)
-def test_a_segment_crosses_as_many_regions_as_the_exact_crossings_say(network):
+def test_a_segment_crosses_as_many_regions_as_crossings_say(network):
     seed, widths, gamma = network
     weights, biases, rng = draw(seed, widths)
     found = {r.pattern.tobytes() for r in theory.deep_regions(weights, biases, 1.0, gamma)}

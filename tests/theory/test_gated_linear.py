@@ -142,7 +142,7 @@ def test_the_limit_is_least_squares_nearest_to_the_start(seed, k, n, samples):
         np.testing.assert_allclose(theory.gdln_best_loss(a, b), 2 * loss(limit, a, b), atol=1e-8)
 
 
-def test_the_limit_of_eq_80_is_k_times_the_printed_one():
+def test_the_limit_is_k_times_the_printed_one():
     w, x, y, gates = gated_data(0, 3, 2)
     a, b = theory.gdln_moments(x, y, gates)
     limit = theory.gdln_limit(w, a, b).ravel()

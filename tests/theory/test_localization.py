@@ -151,7 +151,7 @@ def test_score_is_the_loss_at_the_best_scale(seed):
 
 @settings(deadline=None, max_examples=20)
 @given(seeds, st.integers(2, 6))
-def test_climbing_the_score_never_goes_down_and_rests_where_the_flow_does(seed, n):
+def test_climbing_the_score_never_goes_down(seed, n):
     rng = np.random.default_rng(seed)
     inputs = np.sign(rng.normal(size=(120, n))) * rng.exponential(size=(120, n)) @ rng.normal(size=(n, n))
     labels = np.arange(120) % 2

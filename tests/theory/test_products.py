@@ -156,7 +156,7 @@ def test_half_times_from_the_text():
     np.testing.assert_allclose([products.time_from(w, 1, 0.5) for w in starts], [45.5654056, 5.5167598, 0.5357301], rtol=1e-7)
 
 
-def test_the_weights_are_those_of_the_conserved_differences_over_any_range():
+def test_the_weights_keep_their_differences_over_any_range():
     w, p = np.array([1e-150, 3e-20, 1.0, 50.0]), np.logspace(-250, 30, 29)
     found = products.weights_at(w, p)
     np.testing.assert_allclose(found.prod(axis=-1), p, rtol=1e-11)
