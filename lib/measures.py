@@ -161,21 +161,24 @@ def gabor_share(filters: ArrayLike) -> NDArray:
     pictures = (filters / largest).reshape(-1, side**2)  # so that no square overflows or underflows
     pictures = (pictures / np.linalg.norm(pictures, axis=1, keepdims=True)).astype(np.float32)
     best = np.zeros(len(pictures))
-    for even, odd in _gabor_pairs(side):
-        best = np.maximum(best, ((pictures @ even.T) ** 2 + (pictures @ odd.T) ** 2).max(1))
+    for phases in _gabor_functions(side):
+        best = np.maximum(best, ((pictures @ phases) ** 2).sum(0).max(1))
     return best.reshape(filters.shape[:-2])
 
 
-def _gabor_pairs(side: int) -> Iterator[tuple[NDArray, NDArray]]:
-    """Give Gabor functions of one window, wavelength and direction at all centres, in two orthonormal phases (centre, pixel)."""
-    sizes, waves = side * 0.08 * 1.5 ** np.arange(5), side * np.geomspace(0.28, 1.6, 8)
-    away = np.arange(side) - (side - 1) / 2 - 0.4 * side * np.linspace(-1, 1, 7)[:, None]  # of a pixel from a centre
-    across, down = away[None, :, None, :], away[:, None, :, None]
+def _gabor_functions(side: int) -> Iterator[NDArray]:
+    """Give Gabor functions of one window, wavelength and direction at all centres, in two orthonormal phases."""
+    sizes = side * 0.08 * 1.5 ** np.arange(5)
+    waves = side * np.geomspace(0.28, 1.6, 8)
+    centres = 0.4 * side * np.linspace(-1, 1, 7)
+    away = np.arange(side) - (side - 1) / 2 - centres[:, None]  # of a pixel from a centre
+    across = away[None, :, None, :]
+    down = away[:, None, :, None]
     for length, width, wave, turn in product(sizes, sizes, waves, np.pi / 12 * np.arange(12)):
-        x, y = across * np.cos(turn) + down * np.sin(turn), down * np.cos(turn) - across * np.sin(turn)
+        x = across * np.cos(turn) + down * np.sin(turn)
+        y = down * np.cos(turn) - across * np.sin(turn)
         window = np.exp(-0.5 * ((x / length) ** 2 + (y / width) ** 2))
-        even, odd = ((window * way(2 * np.pi * x / wave)).reshape(-1, side**2) for way in (np.cos, np.sin))
-        even /= np.linalg.norm(even, axis=1, keepdims=True)
-        odd -= (even * odd).sum(1, keepdims=True) * even
-        odd /= np.linalg.norm(odd, axis=1, keepdims=True)
-        yield even.astype(np.float32), odd.astype(np.float32)
+        phase = 2 * np.pi * x / wave
+        pairs = np.stack([window * np.cos(phase), window * np.sin(phase)], axis=-1)
+        basis, _ = np.linalg.qr(pairs.reshape(-1, side**2, 2))  # (centre, pixel, phase)
+        yield basis.transpose(2, 1, 0).astype(np.float32)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lib.checks import arrays, fit, matrix, optional, positive, slope, takes, vector
+from lib.checks import arrays, fit, matrix, optional, slope, takes, vector
 
 TIED = 1e-9  # radians, or a share of a segment: two that are closer count as one
 ANY_SIZE = partial(matrix, largest=np.inf)  # for neurons of which only the directions matter
@@ -35,35 +35,6 @@ def hyperplanes(w: ArrayLike) -> tuple[NDArray, NDArray]:
             number[(number < 0) & np.any(units, axis=1) & (across < TIED)] = len(normals)
             normals.append(normal)
     return np.array(normals).reshape(-1, units.shape[1]), number
-
-
-class Region(NamedTuple):
-    """A region of the plane in which the same neurons are active."""
-
-    polygon: NDArray  # (v, 2) corners, counter-clockwise
-    pattern: NDArray  # (h,) bool, which neurons are active
-    color: int  # 0 or 1, another one across each boundary
-
-
-@takes(w=ANY_SIZE, bound=positive)
-def regions(w: ArrayLike, bound: float = 1.0) -> list[Region]:
-    """Cut the square [-bound, bound]² into the activation regions of neurons `w` (h, 2) without biases.
-
-    They are 2m regions, counter-clockwise, for m > 0 distinct hyperplanes, with the origin as their first corner; one for none.
-
-    Source: Definition 16 and Proposition 17; the color is the parity of the number of *distinct* hyperplanes crossed.
-    """
-    if w.shape[1] != 2:
-        raise ValueError(f"w has shape {w.shape}: want neurons in the plane (h, 2)")
-    corners = np.pi / 4 * np.arange(1, 17, 2)  # of two turns
-    if not np.any(w):
-        return [Region(_on_square(corners[:4], bound), np.zeros(len(w), bool), 0)]
-    found = []
-    for i, (edge, width) in enumerate(zip(*_sectors(w), strict=True)):
-        between = corners[(corners > edge) & (corners < edge + width)]
-        rim = _on_square(np.concatenate([[edge], between, [edge + width]]), bound)
-        found.append(Region(np.vstack([np.zeros(2), rim]), w @ _circle(edge + width / 2) > 0, i % 2))
-    return found
 
 
 class Crossing(NamedTuple):
@@ -160,9 +131,3 @@ def _sectors(normals: NDArray) -> tuple[NDArray, NDArray]:
 def _circle(angles: NDArray) -> NDArray:
     """Return the unit vectors at some angles, (..., 2)."""
     return np.stack([np.cos(angles), np.sin(angles)], axis=-1)
-
-
-def _on_square(angles: NDArray, bound: float) -> NDArray:
-    """Return where rays at some angles leave the square [-bound, bound]², (..., 2)."""
-    ray = _circle(angles)
-    return bound * ray / np.abs(ray).max(axis=-1, keepdims=True)

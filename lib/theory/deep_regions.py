@@ -6,12 +6,21 @@ layers the preactivations of layer l + 1 are affine, so that each of its neurons
 
 from collections.abc import Sequence
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lib.checks import arrays, binary, fit, matrix, optional, positive, size, slope, takes, vector
-from lib.theory.activation_regions import ANY_SIZE, TIED, Region, _check_chain
+from lib.theory.activation_regions import ANY_SIZE, TIED, _check_chain
+
+
+class Region(NamedTuple):
+    """A region of the plane in which the same neurons are active."""
+
+    polygon: NDArray  # (v, 2) corners, counter-clockwise
+    pattern: NDArray  # (h,) bool, which neurons are active
+    color: int  # 0 or 1, another one across each boundary that is of one neuron alone
 
 
 @takes(weights=partial(arrays, check=ANY_SIZE), biases=optional(partial(arrays, check=vector)), bound=positive, gamma=slope)

@@ -18,16 +18,14 @@ from lib.checks import broadcastable, fit, matrices, matrix, numbers, positive, 
 from lib.theory.activation_regions import (  # noqa: F401  the geometric half, under the same name
     TIED,
     Crossing,
-    Region,
     _circle,
     _sectors,
     _unit,
     deep_crossings,
     hyperplanes,
-    regions,
 )
 from lib.theory.common import held, layer_sizes
-from lib.theory.deep_regions import deep_predictor, deep_regions, folding_network  # noqa: F401
+from lib.theory.deep_regions import Region, deep_predictor, deep_regions, folding_network  # noqa: F401
 
 # --- initialization and flow
 

@@ -10,7 +10,7 @@ from lib.experiments import authors_draw, piecewise_linear
 from lib.theory.piecewise_linear import scale_initialization
 
 
-def test_the_means_of_figure_1a_are_those_that_their_code_printed():
+def test_the_means_of_figure_1a_are_those_printed():
     drawn = authors_draw.problem(100, 2, 50, 3, 20, teacher_seed=15)
     np.testing.assert_allclose(drawn.x.mean(), 0.08544959127902985, rtol=1e-6)
     np.testing.assert_allclose(drawn.y.mean(), -0.4403972625732422, rtol=1e-6)

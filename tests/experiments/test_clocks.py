@@ -23,7 +23,7 @@ def tiny(monkeypatch):
     monkeypatch.setattr(data, "mnist", mnist)
 
 
-def test_the_work_of_the_parts_is_what_the_loss_falls_by():
+def test_the_parts_do_what_the_loss_falls_by():
     found = clocks.lenet_clocks([1.0, 3.0], [0, 1], **LENET | {"learning_rate": 2e-5})
     fall = found.loss.isel(step=0) - found.loss
     np.testing.assert_allclose(found.work.sum("part"), fall, atol=0.03 * float(fall.max()))

@@ -19,8 +19,6 @@ def test_twins_come_in_pairs_to_the_end():
     steps = experiments.twins(2000, 6)
     assert steps[0] == 0 and steps[1] == experiments.PAUSE and steps[-1] == 2000
     assert set(steps + experiments.PAUSE) & set(steps) and np.all(np.diff(steps) >= experiments.PAUSE)
-    with pytest.raises(ValueError, match="pairs"):
-        experiments.twins(300, 3)
 
 
 def test_gates_to_rest_cools_and_keeps_what_is_asked():
@@ -43,7 +41,7 @@ def test_the_excess_is_that_over_least_squares():
     assert found.least == pytest.approx(least, rel=0.02)
 
 
-def test_the_excess_of_a_network_at_rest_is_zero_on_average_however_few_samples():
+def test_the_excess_at_rest_is_zero_on_average():
     rng = np.random.default_rng(2)
     w = rng.normal(size=(2, 4))
     for _ in range(1000):
@@ -102,7 +100,3 @@ def test_trembling_measures_beside_what_it_predicts(monkeypatch):
     assert list(found.lag.values) == [10, 50, 250]
     assert np.all(np.diff(found.observed) > 0) and np.all(found.with_edges < found.noise_alone)
     assert np.all(found.fixed_gates < found.with_edges)  # without the other neurons the edges push away
-    with pytest.raises(ValueError, match="start"):
-        experiments.trembling(start="seed 9")
-    with pytest.raises(ValueError, match="longest time"):
-        experiments.trembling(start="seed 0", steps=100)

@@ -40,7 +40,7 @@ def test_steps_until_a_threshold():
     assert grokking.steps_until(paths, 0.5).values.tolist() == [10, 30, 0]
 
 
-def test_a_transformer_that_leaves_the_stack_leaves_the_others_as_they_are(monkeypatch):
+def test_a_transformer_that_leaves_does_not_change_others(monkeypatch):
     monkeypatch.setattr(grokking, "REACHED", 0.05)
     members, options = ([1.0, 10.0, 1.0], [1.0, 0.5, 1.5], [0, 1, 2]), {"steps": 60, "p": 11, "weight_decay": 1.0}
     together = grokking.transformer_clocks(*members, **options)

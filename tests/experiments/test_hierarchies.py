@@ -59,7 +59,7 @@ def test_networks_learn_as_the_authors_do():
                 assert abs(ours.test - right) <= 0.011 and ours.epochs == 10
 
 
-def test_rates_of_the_first_layer_and_of_the_readout_do_what_alpha_does():
+def test_rates_of_two_layers_do_what_alpha_does():
     """By the clock (α², 1, 1/α²), from a start that is not divided; either half alone does something else."""
     run = partial(experiments.learning_curves, [150], seeds=[3], features=2, epochs=20, test=100)
     divided, same = run([0.5]), run([1.0], first=0.25, readout=4.0)

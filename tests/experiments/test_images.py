@@ -50,7 +50,7 @@ def test_filters_are_looked_at_along_training():
     assert np.all(found.diverged == -1) and np.all(np.isfinite(found.test_loss))
 
 
-def test_under_normalization_alpha_is_a_learning_rate_of_the_first_layer(monkeypatch):
+def test_under_normalization_alpha_is_a_learning_rate(monkeypatch):
     """Filters divided by α that learn at η follow, up to α, filters that learn at η α²."""
     train, rates = images.train, []
 
@@ -89,7 +89,7 @@ def numbered(count, side=12):
     return np.float32(10000 * (image + 1) + 100 * row + column)[:, None], np.arange(count)
 
 
-def test_an_epoch_shows_every_image_once_in_an_order_of_the_members_own():
+def test_an_epoch_shows_every_image_once():
     draw = images.batches(*numbered(10), 4, augment=False, seed=0)
     epochs = [[draw(member, 3 * epoch + step)[1] for step in range(3)] for member in (0, 1) for epoch in (0, 1)]
     orders = [np.concatenate(epoch).tolist() for epoch in epochs]

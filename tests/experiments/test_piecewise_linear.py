@@ -38,7 +38,7 @@ def test_students_descend_as_a_plain_loop_does(precise):
         np.testing.assert_allclose(student.train[-1], error, rtol=rtol)
 
 
-def test_students_start_at_zero_with_their_delta_and_learn_from_their_teacher():
+def test_students_start_at_zero_with_their_delta():
     found = experiments.students([0.5, 1.0], [0.4, -0.7], [3, 4], **SMALL)
     np.testing.assert_allclose(found.train[:, 0], np.mean(found.y**2, axis=1), rtol=1e-6)
     delta = found.a[:, 0] ** 2 - (found.w[:, 0] ** 2).sum("input")
@@ -94,14 +94,9 @@ def test_the_weights_part_layer_by_layer(states):
         np.testing.assert_allclose(found[name], kernels.kernel_distance(kernel(w0, a0), other), rtol=1e-4)
 
 
-def test_the_stored_plane_is_labelled_and_part_of_the_paper_s():
+def test_the_stored_plane_is_part_of_the_papers():
     found = runs.load("piecewise_linear/plane")
     assert found.kernel.dims == ("tau", "delta", "seed", "step")
     assert set(np.logspace(-1, 0.3, 17)[::2]) <= set(found.tau.values) and set(np.linspace(-1, 1, 9)) <= set(found.delta.values)
     assert found.done.sum() >= 162 and found.attrs["cases"] == 4624 == experiments.RUNS[0].source["networks"]
     assert np.isfinite(found.kernel.where(found.done, 0)).all()
-
-
-def test_a_neuron_needs_its_twin():
-    with pytest.raises(ValueError, match="units is 5: want an even number"):
-        experiments.students(0.5, 0.1, 0, **SMALL | {"units": 5})

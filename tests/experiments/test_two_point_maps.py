@@ -84,7 +84,7 @@ def test_maps_and_motion_are_those_of_plain_loops(activation):
     assert moved.between.values.tolist() == [5, 20]
 
 
-def test_a_network_that_obeys_eq_6_is_explained_in_full_with_its_constants():
+def test_a_network_that_obeys_eq_6_is_explained_in_full():
     """Two linear layers and two points balanced about 0: this network is Eq. 6, with τ_h = τ_y = 2/η."""
     inputs, targets = np.array([[-0.4], [0.4]]), np.array([[-0.3], [0.3]])
     setting = Setting(activation="linear", units=5, hidden_layers=1, gain=0.8, epochs=1500, learning_rate=0.02)
@@ -112,7 +112,7 @@ def test_assumption_watches_what_dynamics_watches():
     assert float(centred.loss[0, 0]) < float(found.loss[0, 0])
 
 
-def test_the_factors_of_the_output_difference_grow_with_exponents_that_sum_to_one(monkeypatch):
+def test_exponents_of_the_factors_of_dy_sum_to_one(monkeypatch):
     """‖dy‖ = ‖dh‖ ‖D_y‖ cos, in a linear network, whose D_y is a product of its last weights."""
     setting = replace(SMALL, activation="linear", gain=0.7, hidden_layers=2, epochs=1500)
     monkeypatch.setitem(TABLE_1, "small", setting)

@@ -40,7 +40,7 @@ def logistic(power=1.0):
         (logistic(), "one clock", False),
     ],
 )
-def test_quality_is_one_for_curves_of_the_kind_that_is_fitted(found, name, right):
+def test_quality_is_one_for_curves_of_its_kind(found, name, right):
     quality = scores.quality(found, name, input_distance=1.0, target_distance=0.7)
     assert quality.dims == ("trial", "curve") and quality.curve.values.tolist() == list(CURVES)
     assert (float(quality.min()) > 0.99) == right

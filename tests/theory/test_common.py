@@ -81,7 +81,7 @@ def test_a_start_near_rest_comes_to_rest(off):
 
 @given(power=st.floats(-40, 3), rate=st.sampled_from([-1, 1]), times=st.lists(st.sampled_from([0, 3, 15, 30]), min_size=1))
 @settings(max_examples=30)
-def test_what_grows_or_decays_keeps_its_digits_for_every_size_of_start(power, rate, times):
+def test_growth_and_decay_keep_their_digits(power, rate, times):
     times, start = np.sort(times), 10**power * np.array([1, -0.5])
     found = common.integrate(lambda _, y: rate * y, start, times)
     np.testing.assert_allclose(found, start * np.exp(rate * times)[:, None], rtol=1e-9, atol=1e-13 * 10**power)

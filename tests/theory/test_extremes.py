@@ -217,7 +217,7 @@ def test_angles_and_moments(first, second, angle):
     same([found.probability, found.ss / s**2, found.st / s / t, found.tt / t**2], np.array([rest, own, mixed, own]) / 2 / np.pi)
 
 
-def test_moments_of_opposed_weights_are_positive_and_of_a_line_half_a_gaussians():
+def test_moments_of_opposed_weights_are_positive():
     assert min(orthants.orthant_moments([1, 0], [-1, 1e-12], EYE)) > 0
     same(orthants.orthant_moments([1, 0, 0], [0, 1, 0], np.ones((3, 3))), [0.5] * 4)
 

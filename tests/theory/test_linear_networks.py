@@ -155,7 +155,7 @@ def test_the_random_rotations_are_uniform():
 
 
 @given(seed=seeds, d=sizes, c=sizes, h=sizes, delta=balances, scale=magnitudes)
-def test_unbalanced_neurons_have_the_delta_and_scale_they_are_asked_for(seed, d, c, h, delta, scale):
+def test_unbalanced_neurons_have_the_delta_and_scale_asked_for(seed, d, c, h, delta, scale):
     a, w = linear.unbalanced_initialization(d, c, h, delta, scale, seed)
     assert a.shape == (h, c) and w.shape == (h, d)
     a, w = np.hypot.reduce(a, axis=1), np.hypot.reduce(w, axis=1)
@@ -221,7 +221,7 @@ def test_the_course_to_the_last_digits(problem, time):
     np.testing.assert_allclose(linear.solve(a, w, target, t)[0], many_digit_map(a, w, target, t), rtol=0, atol=1e-12 * scale)
 
 
-def test_far_downstream_a_start_that_hardly_sees_the_strongest_mode_keeps_its_digits():
+def test_a_nearly_hidden_mode_keeps_its_digits_far_downstream():
     """Rates that are subtracted from another than the fastest, and then multiplied by t = 1e9, choose the wrong pivot."""
     rng, delta = np.random.default_rng(1), -1e9
     u, v = (np.linalg.qr(rng.normal(size=(n, n)))[0] for n in (4, 2))
@@ -267,7 +267,7 @@ def test_one_hidden_neuron_is_the_single_neuron(seed, d, spread, late):
 
 @settings(max_examples=40)
 @given(problem=problems(exponents=(-6, 6)))
-def test_the_course_is_finite_at_any_time_and_starts_where_it_is_told(problem):
+def test_the_course_is_finite_at_any_time(problem):
     a, w, target, _ = problem
     times = [0, 1e-300, 1e3, 1e8, 1e12, 1e300]
     with np.errstate(all="raise", under="ignore"):
@@ -280,7 +280,7 @@ def test_the_course_is_finite_at_any_time_and_starts_where_it_is_told(problem):
 
 @settings(max_examples=40)
 @given(seed=seeds, d=sizes, c=sizes, delta=deltas)
-def test_a_wide_start_ends_at_the_target_and_a_bottleneck_at_its_strongest_modes(seed, d, c, delta):
+def test_a_bottleneck_ends_at_the_strongest_modes(seed, d, c, delta):
     rng = np.random.default_rng(seed)
     most = c if delta > 0 else d
     u, v = (np.linalg.qr(rng.normal(size=(n, n)))[0] for n in (d, c))
@@ -295,7 +295,7 @@ def test_a_wide_start_ends_at_the_target_and_a_bottleneck_at_its_strongest_modes
         np.testing.assert_allclose(linear.solve(a, w, target, 1e9)[0], u[:, : len(kept)] * kept @ v[:, : len(kept)].T, atol=1e-9)
 
 
-def test_zero_stays_at_zero_and_a_saddle_is_not_left_by_rounding():
+def test_a_saddle_is_not_left_by_rounding():
     times = [0, 1.0, 1e12]
     np.testing.assert_array_equal(linear.solve(np.zeros((3, 2)), np.zeros((3, 4)), np.ones((4, 2)), times), 0)
     rng = np.random.default_rng(3)
@@ -308,7 +308,7 @@ def test_zero_stays_at_zero_and_a_saddle_is_not_left_by_rounding():
     np.testing.assert_allclose(against[2], 0, atol=1e-15)
 
 
-def test_balanced_layers_keep_the_sign_of_the_determinant_and_lose_the_weakest_mode():
+def test_balanced_layers_keep_the_sign_of_the_determinant():
     a, w = linear.isotropic_initialization([[0.0, 0.3], [0.2, 0.1]], 0.0, 4, 0)  # det β₀ < 0
     np.testing.assert_allclose(linear.solve(a, w, [[2.0, 0.0], [0.0, 0.5]], [1e12])[0], [[2, 0], [0, 0]], atol=1e-12)
     rng = np.random.default_rng(0)
@@ -386,7 +386,7 @@ def test_deep_isotropic_initialization_contains_the_example_of_the_paper():
     assert np.linalg.norm(linear.deep_isotropic_initialization(3, 2, 0.7, -0.49, 4)[0]) == pytest.approx(0.7)
 
 
-def test_one_dimension_allows_a_delta_up_to_the_square_of_a():
+def test_one_dimension_allows_a_positive_delta():
     a, ws = linear.deep_isotropic_initialization(1, 2, 2.0, 3.0, 0)
     np.testing.assert_allclose([a[0] ** 2, *ws.ravel() ** 2], [4, 1, 1])
     assert not linear.deep_isotropic_initialization(1, 2, 2.0, 4.0, 0)[1].any()
@@ -460,24 +460,15 @@ EYE, ONE = np.eye(2), np.ones(2)
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: linear.conserved(np.ones((2, 3)), np.ones((3, 3))), r"a \(2, 3\), w \(3, 3\) do not fit"),
-        (lambda: linear.flow(EYE, EYE, EYE, np.ones((2, 3)), [1]), r"xty \(2, 3\) do not fit"),
-        (lambda: linear.flow(EYE, EYE, np.eye(3), EYE, [1]), r"xtx \(3, 3\)"),
-        (lambda: linear.flow(EYE, EYE, [[1, 2], [0, 1]], EYE, [1]), "symmetric"),
-        (lambda: linear.flow(EYE, EYE, -EYE, EYE, [1]), "semidefinite"),
         (lambda: linear.isotropic_initialization(np.ones((3, 2)), 1, 3, 0), "must not exceed c = 2"),
         (lambda: linear.isotropic_initialization(np.ones((2, 3)), -1, 3, 0), "must not exceed d = 2"),
         (lambda: linear.isotropic_initialization(EYE, 1, 1, 0), "rank above hidden 1"),
         (lambda: linear.flow(1e90 * EYE, 1e90 * EYE, EYE, EYE, [1]), "can be followed only to 0 of 1"),
         (lambda: linear.solve(np.ones((2, 3)), np.eye(2), np.ones((2, 3)), [1]), "away from .* want layers"),
-        (lambda: linear.solve(EYE, EYE, np.ones((2, 3)), [1]), r"beta_star \(2, 3\) do not fit"),
         (lambda: linear.course(np.diag([1, 1 + 1e-6]), EYE, EYE, [1]), "want layers"),
-        (lambda: linear.deep_flow(ONE, [np.eye(3)], EYE, ONE, [1]), r"ws \(1, 3, 3\)"),
-        (lambda: linear.deep_flow(ONE, [EYE], EYE, np.ones(3), [1]), r"xty \(3,\)"),
         (lambda: linear.deep_isotropic_initialization(2, 1, 2, 1, 0), "want delta <= 0"),
         (lambda: linear.deep_isotropic_initialization(1, 1, 0.5, 0.4, 0), "at most the square"),
         (lambda: linear.deep_isotropic_initialization(1, 1, 2, 5, 0), "at most the square"),
-        (lambda: linear.deep_interpolator(EYE, np.ones(3), ONE, 1), "do not fit"),
         (lambda: linear.deep_interpolator([[1, 0], [0, 0]], [0, 1], ONE, 1), "not in the range"),
     ],
 )

@@ -151,7 +151,7 @@ def test_score_is_the_loss_at_the_best_scale(seed):
 
 @settings(deadline=None, max_examples=20)
 @given(seeds, st.integers(2, 6))
-def test_climbing_the_score_never_goes_down_and_rests_where_the_flow_does(seed, n):
+def test_climbing_the_score_never_goes_down(seed, n):
     rng = np.random.default_rng(seed)
     inputs = np.sign(rng.normal(size=(120, n))) * rng.exponential(size=(120, n)) @ rng.normal(size=(n, n))
     labels = np.arange(120) % 2
@@ -254,10 +254,6 @@ def test_weights_without_a_half_space_get_a_clear_error(zero):
 @pytest.mark.parametrize(
     "call, says",
     [
-        (lambda: theory.relu_pair_moment([1, 2, 3], [1, 2], GOOD), r"w1 has shape \(3,\)"),
-        (lambda: theory.relu_pair_moment(np.ones((2, 2)), np.ones((3, 2)), GOOD), "broadcast"),
-        (lambda: theory.relu_flow(np.ones((2, 3)), GOOD, GOOD), r"weights has shape \(2, 3\)"),
-        (lambda: theory.relu_flow(np.ones((1, 2)), GOOD, np.eye(3)), "weights has shape"),
         (lambda: theory.fixed_points(np.ones((2, 2)), np.ones((2, 2))), "singular"),
         (lambda: theory.ring_spectrum(GOOD + np.diag([1.0, 0])), "circulant"),
         (lambda: theory.symmetric_score(2, 1, 1), "exceeds"),

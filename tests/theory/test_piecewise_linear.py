@@ -205,52 +205,6 @@ def drawn(seed, h, doubled, zeros, special):
 drawings = st.builds(drawn, seeds, st.integers(1, 7), st.integers(0, 4), st.integers(0, 2), st.booleans())
 
 
-@given(drawing=drawings, bound=st.sampled_from([0.5, 1.0, 20.0]))
-def test_regions_partition_the_square(drawing, bound):
-    w, m = drawing
-    found = pl.regions(w, bound)
-    assert len(found) == 2 * m
-    areas = np.array([area(region.polygon) for region in found])
-    assert np.all(areas > 0)
-    np.testing.assert_allclose(areas.sum(), 4 * bound**2, rtol=1e-12)
-    points = np.random.default_rng(0).uniform(-bound, bound, size=(300, 2))
-    z = points @ w.T
-    clear = np.all((np.abs(z) > 1e-9 * bound * np.abs(w).max(axis=1)) | ~w.any(axis=1), axis=1)
-    within = np.array([inside(region.polygon, points) for region in found])
-    np.testing.assert_array_equal(within[:, clear].sum(axis=0), 1)
-    for region, here in zip(found, within, strict=True):
-        np.testing.assert_array_equal((z > 0)[here & clear], np.broadcast_to(region.pattern, (np.sum(here & clear), len(w))))
-
-
-@given(drawing=drawings)
-def test_neighbors_differ_in_color_and_in_the_neurons_of_one_hyperplane(drawing):
-    w, m = drawing
-    found = pl.regions(w)
-    _, number = pl.hyperplanes(w)
-    crossed = []
-    for one, other in zip(found, found[1:] + found[:1], strict=True):
-        np.testing.assert_allclose(one.polygon[-1], other.polygon[1], atol=1e-12)  # they share the ray from the origin
-        assert {one.color, other.color} == {0, 1}
-        flipped = np.flatnonzero(one.pattern != other.pattern)
-        np.testing.assert_array_equal(flipped, np.flatnonzero(number == number[flipped[0]]))
-        np.testing.assert_allclose(w[flipped] @ other.polygon[1] / np.linalg.norm(w[flipped], axis=1), 0, atol=1e-12)
-        crossed.append(number[flipped[0]])
-    np.testing.assert_array_equal(np.bincount(crossed), np.full(m, 2))
-
-
-def test_the_parity_of_active_neurons_does_not_color_a_symmetrized_network():
-    """Each hyperplane twice: all parities agree, though the partition has two colors."""
-    w = np.random.default_rng(0).normal(size=(5, 2))
-    found = pl.regions(np.vstack([w, w]))
-    assert {region.pattern.sum() % 2 for region in found} == {0}
-    assert [region.color for region in found] == [0, 1] * 5
-
-
-def test_no_hyperplane_leaves_the_square_whole():
-    (whole,) = pl.regions(np.zeros((3, 2)), 2.0)
-    assert abs(area(whole.polygon) - 16) < 1e-12 and not whole.pattern.any() and whole.color == 0
-
-
 @given(seed=seeds, d=st.integers(1, 4), h=st.integers(1, 6), copies=st.integers(0, 5))
 def test_hyperplanes_gather_the_multiples_of_a_neuron(seed, d, h, copies):
     rng = np.random.default_rng(seed)
@@ -266,11 +220,11 @@ def test_hyperplanes_gather_the_multiples_of_a_neuron(seed, d, h, copies):
 def test_predictor_is_the_function_of_its_region(drawing, gamma):
     w = drawing[0] / np.maximum(1, np.abs(drawing[0]).max(axis=1, keepdims=True))
     a = np.random.default_rng(len(w)).normal(size=len(w))
-    for region in pl.regions(w):
+    for region in pl.deep_regions([w]):
         points = region.polygon.mean(axis=0) * np.array([[1.0], [0.5]])
         beta = pl.deep_predictor(region.pattern, [w], a, gamma)
         np.testing.assert_allclose(points @ beta, sigma(points @ w.T, gamma) @ a, atol=1e-12)
-    patterns = np.array([region.pattern for region in pl.regions(w)])
+    patterns = np.array([region.pattern for region in pl.deep_regions([w])])
     np.testing.assert_allclose(pl.deep_predictor(patterns, [w], a, gamma)[-1], beta, rtol=1e-12, atol=1e-14)
 
 
@@ -366,17 +320,10 @@ EYE, ONES = np.eye(2), np.ones(2)
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: pl.scale_initialization(EYE, np.ones(3), 1, 0), r"w \(2, 2\), a \(3,\) do not fit: want \(..., h, d\)"),
         (lambda: pl.scale_initialization(EYE, 2 * ONES, 1, 0), r"not balanced: want \|a\| = \|w\|"),
         (lambda: pl.scale_initialization(1e-10 * EYE, 2e-10 * ONES, 1, 0), "not balanced"),
         (lambda: pl.direction_rate(0.0, 0.0), "mu is 0 and delta not negative: then w = 0, which has no direction"),
-        (lambda: pl.neuron_flow(1.0, ONES, np.ones(3), 1.0), r"direction \(2,\) and xi \(3,\) do not fit"),
-        (lambda: pl.alignment_phase(ONES, 1.0, np.ones(3), [0]), "do not fit"),
-        (lambda: pl.aligned_directions(np.eye(3), np.ones(3)), r"inputs \(3, 3\), targets \(3,\) do not fit: want \(n, 2\)"),
         (lambda: pl.aligned_directions(EYE, 0 * ONES), "at least one point with both"),
-        (lambda: pl.regions(np.eye(3)), r"w has shape \(3, 3\): want neurons in the plane"),
-        (lambda: pl.deep_crossings([EYE, np.eye(3)], None, ONES, ONES), "do not fit: want"),
-        (lambda: pl.deep_crossings([EYE], None, ONES, np.ones(3)), r"weights\[0\] \(2, 2\), start \(2,\), end \(3,\)"),
     ],
 )
 def test_bad_input_gets_one_clear_error(call, message):

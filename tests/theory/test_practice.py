@@ -50,7 +50,7 @@ def test_the_roughness_is_a_mean_over_the_power_spectrum(kernel, size):
     optimizer=st.sampled_from(["sgd", "adam"]),
 )
 @settings(max_examples=20)
-def test_a_divided_start_follows_a_standard_one_with_the_clocks_rates(alpha, seed, momentum, optimizer):
+def test_a_divided_start_is_one_with_other_rates(alpha, seed, momentum, optimizer):
     """A dense network with hidden biases, by PyTorch's own optimizers."""
     rng = np.random.default_rng(seed)
     x, y = (torch.tensor(rng.normal(size=shape)) for shape in ((8, 3), (8, 2)))

@@ -156,7 +156,7 @@ def test_half_times_from_the_text():
     np.testing.assert_allclose([products.time_from(w, 1, 0.5) for w in starts], [45.5654056, 5.5167598, 0.5357301], rtol=1e-7)
 
 
-def test_the_weights_are_those_of_the_conserved_differences_over_any_range():
+def test_the_weights_keep_their_differences_over_any_range():
     w, p = np.array([1e-150, 3e-20, 1.0, 50.0]), np.logspace(-250, 30, 29)
     found = products.weights_at(w, p)
     np.testing.assert_allclose(found.prod(axis=-1), p, rtol=1e-11)
@@ -230,7 +230,6 @@ def test_aligned_modes_are_products(seed, d, n):
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: products.flow([1, 1], 1, [0, 1], [1]), "do not fit"),
         (lambda: products.flow([1, 1], 1, [0, 1], [1, 1.5]), "positive integers"),
         (lambda: products.descend([3, 3, 3], 1, 1.0, 100), "diverged at step"),
         (lambda: products.time_to_reach(0.5, 1, 0.5, 0.1), "degree"),
@@ -241,8 +240,6 @@ def test_aligned_modes_are_products(seed, d, n):
         (lambda: products.time_from([1e-200] * 5, 1, 0.5), "range of floats"),
         (lambda: products.weights_at([1, 0], 1), "positive"),
         (lambda: products.pair([1, 1, 1], 1, [1]), r"\(2,\)"),
-        (lambda: products.matrix_flow([np.eye(2), np.eye(3)], np.eye(2), [1]), "do not fit"),
-        (lambda: products.matrix_flow([np.eye(2)], np.eye(3), [1]), "do not fit"),
     ],
 )
 def test_bad_input_gets_one_clear_error(call, message):

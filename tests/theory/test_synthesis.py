@@ -428,16 +428,9 @@ GOOD = two_point.Pair(x=1.0, y=1.0, tau_h=1.0, tau_y=1.0)
 @pytest.mark.parametrize(
     "call, words",
     [
-        (lambda: synthesis.charge([np.ones(2)], [np.eye(2)], [1.0, 1.0]), "want as many of each"),
-        (lambda: synthesis.charge([np.ones(2)], [np.eye(3)], [1.0]), "do not fit"),
-        (lambda: synthesis.quadratic_invariants(np.ones((4, 2)), np.ones((4, 3))), "do not fit"),
         (lambda: synthesis.quadratic_invariants(np.ones((2, 2)), np.ones((2, 2))), "want at least 3"),
-        (lambda: synthesis.deep_imbalances([np.eye(2)], [1.0]), "want two layers or more"),
-        (lambda: synthesis.deep_imbalances([np.eye(2), np.eye(2)], [1.0]), "a rate for each"),
-        (lambda: synthesis.deep_imbalances([np.eye(2), np.eye(3)], [1.0, 1.0]), "do not fit"),
         (lambda: synthesis.neuron_as_pair(Neuron(1.0, np.ones(2), np.ones(2), 1.0, 1.0)), "want a neuron with one input"),
         (lambda: synthesis.neuron_as_pair(Neuron(1.0, np.ones(1), np.ones(1), 0.0, 1.0)), r"neuron\.eta_a must be positive"),
-        (lambda: synthesis.neuron_as_pair(Neuron(1.0, np.ones(1), np.ones(2), 1.0, 1.0)), "do not fit"),
         (lambda: synthesis.two_points_as_neuron(1.0, 1.0, 1 - 1.2, GOOD), "no dy has"),
         (lambda: synthesis.coordinates(Neuron(1.0, np.ones(2), np.zeros(2), 1.0, 1.0)), "other than zero"),
         (lambda: synthesis.coordinates(Neuron(1.0, np.ones(2), np.ones(2), 1.0, -1.0)), r"neuron\.eta_w must be positive"),

@@ -122,7 +122,7 @@ def reduced(d_h, d_y, dx, target, times, tau_h, tau_y):
 
 @settings(max_examples=15)
 @given(seed=seeds, k=st.integers(1, 4), n_in=st.integers(1, 4), n_out=st.integers(1, 4))
-def test_without_rotation_the_flow_is_eq_7_with_twice_the_time_constants(seed, k, n_in, n_out):
+def test_without_rotation_the_flow_is_eq_7_at_half_speed(seed, k, n_in, n_out):
     rng = np.random.default_rng(seed)
     d_h, d_y, dx, target = aligned_maps(rng, k, n_in, n_out)
     times, (tau_h, tau_y) = [0, 0.3, 2, 10], rng.uniform(0.3, 3, 2)
@@ -147,7 +147,7 @@ def test_velocity_is_eq_7():
 
 
 @given(seed=seeds, start=st.floats(1e-12, 1e-2), ratio=st.floats(1e-6, 1e6), cosine=st.floats(-1, 1))
-def test_solve_obeys_eq_7_from_tiny_starts_and_for_stiff_constants(seed, start, ratio, cosine):
+def test_solve_obeys_eq_7_from_tiny_and_stiff_starts(seed, start, ratio, cosine):
     """A finite difference in time gives Eq. 7, also where no solver gets through the plateau; A_high stays what it was."""
     rng = np.random.default_rng(seed)
     constants = Pair(x=1.3, y=0.7, tau_h=1.0, tau_y=ratio)
@@ -281,7 +281,7 @@ def test_fit_mean_finds_the_constant(tau):
 
 
 @pytest.mark.parametrize(("mean_is_learned", "tau"), [("never", 1e8), ("at once", 1e-4)])
-def test_fit_mean_ends_at_a_million_times_the_span(mean_is_learned, tau):
+def test_fit_mean_ends_at_a_million_spans(mean_is_learned, tau):
     times = np.linspace(0, 100, 11)
     excess = 0.5 * 0.7**2 * ((times == 0) | (mean_is_learned == "never"))
     found = theory.fit_mean(times, excess, np.ones(11), np.zeros(11), target_distance=1, mean_error=0.7)
@@ -337,7 +337,7 @@ def test_fit_does_not_depend_on_the_units(h2, y2):
         (1.5465, 0.68468, 105.53, 71712.0, 0.77754, 3.7887e-4, -0.868, 16298.0),
     ],
 )
-def test_fit_is_not_trapped_where_the_curves_end_within_the_transition(x, target, tau_h, tau_y, h, y, cosine, end):
+def test_fit_survives_curves_that_end_within_the_transition(x, target, tau_h, tau_y, h, y, cosine, end):
     constants = Pair(x=x, y=target, tau_h=tau_h, tau_y=tau_y)
     curves = theory.solve(h, y, w_of(y, cosine, target), np.linspace(0, end, 600), constants)
     assert curves.dy2[-1] < 0.5 * target**2
@@ -407,16 +407,9 @@ EYE, FOUR = np.eye(2), np.arange(1.0, 5)
     "call, message",
     [
         (lambda: theory.solve(1, 1, 0, [0], replace(UNIT, y=0)), "no dy has"),
-        (lambda: theory.loss([1], [1, 2], [0], target_distance=1, tau_mean=1, mean_error=0), r"w \(2,\) do not fit"),
         (lambda: replace(UNIT, y=0.9e-100), "y must be 0 or at least 1e-100"),
-        (lambda: theory.linear_flow(EYE, EYE, [0], target_difference=[1], **MAPS), r"target_difference \(1,\) do not fit"),
-        (lambda: theory.linear_flow(EYE, np.ones((1, 3)), [0], target_difference=[1], **MAPS), r"d_y \(1, 3\).* do not fit"),
-        (lambda: theory.linear_flow(np.ones((2, 3)), EYE, [0], target_difference=[1, 1], **MAPS), r"d_h \(2, 3\).* do not fit"),
         (lambda: theory.linear_flow(np.diag([0, 1]), EYE, [0], target_difference=[1, 1], **MAPS), "to zero"),
-        (lambda: theory.conserved(EYE, np.ones((1, 3)), tau_h=1, tau_y=1), "do not fit"),
         (lambda: theory.fit(FOUR[:3], FOUR[:3], FOUR[:3], FOUR[:3], **DISTANCES), "at least 4"),
-        (lambda: theory.fit(FOUR, FOUR, FOUR[:3], FOUR, **DISTANCES), r"dy2 \(3,\).* do not fit"),
-        (lambda: theory.fit_mean(FOUR, FOUR[:2], FOUR, FOUR, target_distance=1, mean_error=1), r"losses \(2,\).* do not fit"),
     ],
 )  # fmt: skip
 def test_bad_input_gets_one_clear_error(call, message):
@@ -424,7 +417,7 @@ def test_bad_input_gets_one_clear_error(call, message):
         call()
 
 
-def test_a_network_that_learns_nothing_gets_a_bad_fit_and_no_error():
+def test_a_network_that_learns_nothing_fits_badly():
     """Where neither constant has an effect, SciPy's optimizer proposes no number; whether it does hangs on the last digits."""
     k = np.arange(40)
     first = k == 0
