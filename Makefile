@@ -28,9 +28,10 @@ book: setup  ## execute every chapter, JOBS at a time, then build the site into 
 
 # Two workers on two cores: with more threads they would wait for each other.
 test: export OMP_NUM_THREADS := 1
-test: setup  ## style, architecture, theory, pipeline, and the lessons' outputs against a fresh execution; CI runs more
+test: setup  ## style, types, architecture, theory, pipeline, and the lessons' outputs against a fresh execution; CI runs more
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/ty check --python $(VENV) lib
 	$(BIN)/python $(BIN)/lint-imports  # the script's first line may name a folder that was moved
 	$(BIN)/python -m pytest -n 2 --dist loadfile --nbval -m "not slow" book tests
 

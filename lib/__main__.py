@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import partial
+from io import TextIOWrapper
 from pathlib import Path
 
 from lib.site.book import Book
@@ -312,6 +313,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from lib.progress import OutOfTime
 
     options = parser().parse_args(arguments)
+    assert isinstance(sys.stdout, TextIOWrapper)
     sys.stdout.reconfigure(errors="backslashreplace")  # a Greek letter must not stop what was to be said
     try:
         status = carry_out(options)

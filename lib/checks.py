@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Sequence
 from functools import partial, wraps
 from inspect import signature
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,12 +27,13 @@ from numpy.typing import ArrayLike, NDArray
 LARGEST = 1e100  # in size: formulas square and cube what they are given, and a float ends at 1.8e308
 
 Check = Callable[[str, Any], Any]
+Function = TypeVar("Function", bound=Callable)
 
 
-def takes(**checks: Check) -> Callable[[Callable], Callable]:
+def takes(**checks: Check) -> Callable[[Function], Function]:
     """Check the arguments of a function by name, in this order, and hand on what the checks return."""
 
-    def decorate(function: Callable) -> Callable:
+    def decorate(function: Function) -> Function:
         parameters = signature(function)
 
         @wraps(function)
@@ -43,7 +44,7 @@ def takes(**checks: Check) -> Callable[[Callable], Callable]:
                     given.arguments[name] = check(name, given.arguments[name])
             return function(*given.args, **given.kwargs)
 
-        return checked
+        return cast(Function, checked)
 
     return decorate
 
@@ -248,7 +249,7 @@ def arrays(name: str, values: Sequence[ArrayLike], check: Check = numbers) -> li
     return [check(f"{name}[{i}]", value) for i, value in enumerate(values)]
 
 
-def broadcastable(**values: NDArray) -> None:
+def broadcastable(**values: ArrayLike) -> None:
     """Raise ValueError unless the shapes of these arrays broadcast."""
     shapes = {name: np.shape(value) for name, value in values.items()}
     try:

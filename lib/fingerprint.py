@@ -11,9 +11,10 @@ import inspect
 import symtable
 import sys
 import sysconfig
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from types import FunctionType
 from typing import NamedTuple
 
 HOME = Path(__file__).parents[1]
@@ -30,7 +31,7 @@ class Module(NamedTuple):
 
 
 @cache
-def code(function: Callable | str) -> str:
+def code(function: FunctionType | str) -> str:
     """Hash what a function, or the one of this dotted name, does: its definition, and all of ours that it reaches.
 
     Of a function from a notebook only its own source is known.
@@ -101,7 +102,9 @@ def from_outside(source: str) -> set[str]:
 @cache
 def read(module: str) -> Module:
     """Read the definitions and imports of a module of ours."""
-    tree = ast.parse(_path(module).read_bytes())
+    path = _path(module)
+    assert path is not None  # it is one of ours
+    tree = ast.parse(path.read_bytes())
     defined = {name: node for node in tree.body for name in _bound(node)}
     imported = {}
     for node in ast.walk(tree):
@@ -151,11 +154,11 @@ class _Names(ast.NodeTransformer):
     def __init__(self, module: str, outside: set[str]) -> None:
         self.module, self.outside, self.reached = module, outside, []
 
-    def visit_Name(self, node: ast.Name) -> ast.Name:
+    def visit_Name(self, node: ast.Name) -> ast.expr:
         """Follow a name that is not a local variable."""
         return self._follow(node, f"{self.module}.{node.id}") if node.id in self.outside else node
 
-    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         """Follow `module.name`, however long the way to the module is."""
         first, *rest = ast.unparse(node).split(".")
         imported = read(self.module).imported
@@ -163,7 +166,7 @@ class _Names(ast.NodeTransformer):
             return found
         return self.generic_visit(node)
 
-    def _follow(self, node: ast.expr, name: str) -> ast.expr:
+    def _follow(self, node: ast.Name | ast.Attribute, name: str) -> ast.expr:
         found = _find(name)
         if found is None:
             return node
@@ -199,7 +202,7 @@ class _Bare(ast.NodeTransformer):
         node.annotation = ast.Constant(None)
         return self.generic_visit(node)
 
-    def visit_Import(self, node: ast.Import) -> ast.Pass:
+    def visit_Import(self, node: ast.AST) -> ast.Pass:
         """Leave out an import."""
         return ast.Pass()
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 from itertools import product
+from typing import Any
 
 import numpy as np
 import torch
@@ -67,7 +68,7 @@ def principal_axes(points: ArrayLike, dimensions: int = 2) -> NDArray:
     return places * np.sign(places[np.abs(places).argmax(axis=0), np.arange(dimensions)])
 
 
-def inverse_participation_ratio(w: ArrayLike | Tensor) -> NDArray | Tensor:
+def inverse_participation_ratio(w: ArrayLike | Tensor) -> Any:
     r"""Return :math:`\sum_i w_i^4 / (\sum_i w_i^2)^2`: 1 for one site, 1/n for n equal ones, about 3/n for random weights.
 
     The result is (...) for weights (..., n): an array for an array, a tensor for a tensor.

@@ -10,7 +10,7 @@ import tarfile
 import tempfile
 import warnings
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -31,7 +31,7 @@ class Source:
     name: str  # of its folder in the cache
     variable: str  # of the environment; it may name a folder with the files, which then is the only route
     size: str  # of what is downloaded
-    sha256: Mapping[str, str]  # of each file, unpacked, by name
+    sha256: dict[str, str]  # of each file, unpacked, by name
     routes: Sequence[str]  # addresses where {} stands for a file's name, in the order to try them after the cache
     instead: str = "each as it is, or as .gz"  # in what other form a folder may hold them
 
@@ -136,7 +136,11 @@ def members(archive: bytes, names: Iterable[str]) -> dict[str, bytes]:
     """Take plain files from an archive by their exact names; nothing is written, so that one like ../../x leads nowhere."""
     wanted = set(names)
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:  # in its own order, since it is packed
-        found = {file.name: tar.extractfile(file).read() for file in tar if file.name in wanted and file.isreg()}
+        found = {}
+        for file in tar:
+            content = tar.extractfile(file) if file.name in wanted and file.isreg() else None
+            if content is not None:
+                found[file.name] = content.read()
     for name in names:
         if name not in found:
             raise ValueError(f"the archive lacks {name} (as a plain file)")

@@ -8,6 +8,7 @@ inputs (samples, n) and labels (samples,), 1.0 or 0.0.
 
 from collections.abc import Callable
 from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -159,7 +160,7 @@ def _widths(n: int, xi: tuple[Lengths, Lengths]) -> NDArray:
 
 # --- other fields, symmetric about zero and the same around the ring --------------------------------------------------------
 
-POINTWISE: dict[str, Callable[[NDArray], NDArray]] = {  # odd functions of a Gaussian process
+POINTWISE: dict[str, Callable[[Any], NDArray]] = {  # odd functions of a Gaussian process
     "arcsine": lambda z: np.sin(np.pi * (ndtr(z) - 0.5)),  # values pile up at both ends
     "uniform": lambda z: ndtr(z) - 0.5,
     "ternary": lambda z: np.sign(z) * (abs(z) > 0.5),

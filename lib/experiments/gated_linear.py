@@ -122,6 +122,7 @@ def _moments(inputs: np.ndarray, labels: np.ndarray, opened: np.ndarray) -> Mome
         share = len(piece) / len(inputs)
         a += share * found.a
         b += share * found.b
+    assert isinstance(a, np.ndarray) and isinstance(b, np.ndarray)  # there is a piece
     return Moments(a, b)
 
 

@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 import torch
 import xarray as xr
+from numpy.typing import ArrayLike
 from tqdm import tqdm
 
 from lib.checks import positives, size, takes, wholes
@@ -87,7 +88,7 @@ def strings_needed(error: xr.DataArray, level: float) -> xr.DataArray:
     return xr.apply_ufunc(first, error, input_core_dims=[["points"]], vectorize=True, output_dtypes=[float])
 
 
-def initial_weights(alpha: np.ndarray, seeds: Sequence[int], network: Dense) -> dict[str, torch.Tensor]:
+def initial_weights(alpha: ArrayLike, seeds: Sequence[int], network: Dense) -> dict[str, torch.Tensor]:
     """Draw N(0, 1) weights over √fan-in, the readout's over its fan-in, and shift α from the first layer to the readout.
 
     They are given by name, (α · seed, out, in), seeds running faster.
@@ -102,10 +103,10 @@ def initial_weights(alpha: np.ndarray, seeds: Sequence[int], network: Dense) -> 
 
 
 def _trained(
-    strings: tuple[np.ndarray, np.ndarray],
-    unseen: tuple[np.ndarray, np.ndarray],
+    strings: Sequence[np.ndarray],
+    unseen: Sequence[np.ndarray],
     classes: int,
-    alpha: np.ndarray,
+    alpha: ArrayLike,
     seeds: Sequence[int],
     epochs: int,
     factors: tuple[float, float, float],

@@ -51,7 +51,7 @@ def students(
     *,
     learning_rate: ArrayLike,
     steps: int,
-    record: Sequence[int],
+    record: ArrayLike,
     dimension: int = 100,
     units: int = 50,
     teachers: int = 3,

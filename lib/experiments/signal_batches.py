@@ -47,8 +47,10 @@ def signals(
     def draw(member: int, step: int) -> tuple[np.ndarray, np.ndarray]:
         own = (seed, member, step)
         if kind == "nlgp":
+            assert nlgp is not None
             inputs, labels = nlgp(own)
         elif kind == "clone":
+            assert covariances is not None
             inputs, labels = data.gaussian_clone(own, batch, *covariances)
         elif "pulse" in kind:
             inputs, labels = data.single_pulse(own, batch, sites, xi, signed=kind == "pulse")

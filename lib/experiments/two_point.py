@@ -3,7 +3,7 @@
 Where the text and the authors' code (loekvanrossem/universality) disagree, the tables keep both or say which one they follow.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
@@ -55,7 +55,7 @@ class Setting:
         inputs: np.ndarray,
         targets: np.ndarray,
         trials: int,
-        seed: int | Sequence[int],
+        seed: ArrayLike,
         device: str,
         **options: Any,
     ) -> xr.Dataset:
@@ -69,6 +69,7 @@ class Setting:
         parameters = {name: torch.cat([each[name] for each in drawn]) for name in network.shapes()}
         settings = {"learning_rate": self.learning_rate, "steps": self.epochs, "optimizer": self.optimizer, "seed": seed}
         settings |= {"layers": self.hidden_layers // 2, "progress": True} | options
+        # ty: ignore[invalid-argument-type] which of the settings is which is not seen
         return training.train(network, parameters, inputs, targets, **settings).rename(member="trial")
 
     def batches(self, points: int) -> dict[str, int]:
@@ -383,7 +384,7 @@ _LARGE_SMOOTH = {
     "linear": replace(TABLE_1["linear"], gain=1.05, learning_rate=0.00025),
     "tanh": replace(TABLE_1["tanh"], gain=1.15, learning_rate=0.00025),
 }
-_TEXT = {"input_distance": 0.5, "target_distance": 1.0}
+_TEXT: dict[str, Any] = {"input_distance": 0.5, "target_distance": 1.0}
 _ADAM = {"setting": TABLE_1["default"].with_adam(2e-6, 2000), "trials": 3, "every": 5}
 _TWICE, _ONCE = {"epochs": 12_000}, {"networks": 1, "epochs": 6000}
 _DIGITS = {"learning_rate": 0.002, "epochs": 500}

@@ -16,13 +16,13 @@ from torch import Tensor
 from lib import data
 from lib.checks import instance, one_of, takes
 from lib.experiments.two_point import INPUT_DISTANCE, TABLE_1, TARGET_DISTANCE, Setting
-from lib.networks import ACTIVATIONS, Dense, Observe
+from lib.networks import ACTIVATIONS, Dense, Network, Observe
 from lib.runs import Run, grid, named
 from lib.theory import two_point
 
 
 @takes(network=instance(Dense))
-def maps(network: Dense, targets: ArrayLike, layers: Sequence[int]) -> Observe:
+def maps(network: Network, targets: ArrayLike, layers: Sequence[int]) -> Observe:
     r"""Observe the two maps of the two-point theory in a network that splits at a hidden layer.
 
     Parameters
@@ -38,6 +38,7 @@ def maps(network: Dense, targets: ArrayLike, layers: Sequence[int]) -> Observe:
 
     Source: van Rossem & Saxe, Eqs. 5 and 8.
     """
+    assert isinstance(network, Dense)
     if network.skip:
         raise ValueError("network has skip connections: no single layer determines its output")
     wanted = torch.as_tensor(targets[1] - targets[0])
@@ -54,7 +55,7 @@ def maps(network: Dense, targets: ArrayLike, layers: Sequence[int]) -> Observe:
     return observe
 
 
-def _jacobian(network: Dense, layer: int, parameters: dict[str, Tensor], h: Tensor) -> Tensor:
+def _jacobian(network: Network, layer: int, parameters: dict[str, Tensor], h: Tensor) -> Tensor:
     """Return the derivative (m, c, k) of the outputs by the representation `h` (m, k) after a hidden layer."""
     h = h.detach().unsqueeze(-2).requires_grad_()
     with torch.enable_grad():
@@ -112,7 +113,9 @@ def motion(found: xr.Dataset) -> xr.Dataset:
             size = np.sqrt((force**2).sum(over))
             parts = {"speed": np.sqrt((moved**2).sum(over)), "along": (moved * force).sum(over) / size, "force": size}
             seen |= {
-                f"{part}_{name}": value.rename(step="between").assign_coords(between=between) for part, value in parts.items()
+                # ty: ignore[missing-union-attribute] NumPy's stubs make arrays of DataArrays
+                f"{part}_{name}": value.rename(step="between").assign_coords(between=between)
+                for part, value in parts.items()
             }
     kept = found.drop_vars(["dh", "d_y", "dy", "wanted"])
     return kept.assign(seen).astype(np.float32)
@@ -202,6 +205,7 @@ def path(row: str, *, records: int = 200, seed: int = 0, device: str = "cpu") ->
     times, dy2, w = (found[name].values.astype(float) for name in ("step", "dy2", "w"))
     dh2, alignment = (found[name].transpose("layer", "step").values.astype(float) for name in ("dh2", "alignment"))
     lengths = {"input_distance": INPUT_DISTANCE, "target_distance": TARGET_DISTANCE}
+    # ty: ignore[invalid-argument-type] the names of `lengths` are not seen
     curves = [two_point.fit(times, of_layer, dy2, w, **lengths).curves for of_layer in dh2]
     first = setting.network().initialize(seed, 1, setting.gain)
     matrices = [value[0] for name, value in first.items() if name.startswith("weight")]

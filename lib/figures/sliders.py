@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
@@ -28,7 +29,7 @@ MOST_BYTES = 300_000
 CONTENTS = ""  # stands for an element's contents where others name an attribute
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 REFERENCE = re.compile(r"#([\w.-]+)")
-SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "moving", "savefig.bbox": "standard"}
+SETTINGS: dict[Any, str] = {"svg.fonttype": "none", "svg.hashsalt": "moving", "savefig.bbox": "standard"}
 NO_METADATA = dict.fromkeys(("Date", "Format", "Type", "Creator"))
 
 
@@ -136,7 +137,7 @@ def _local(name: str) -> str:
     return name.rpartition("}")[2]
 
 
-def _attribute(name: str, value: str, ids: dict[str, str]) -> dict[str, str]:
+def _attribute(name: str, value: str, ids: dict[Any, str]) -> dict[str, str]:
     if name == "id":
         return {"id": ids[value]} if value in ids else {}
     if name in ("d", "x", "y"):
@@ -167,7 +168,7 @@ def _changes(versions: Sequence[Element]) -> Iterator[tuple[Sequence[Element], s
 
 
 def _inner(element: Element) -> str:
-    return html.escape(element.text, quote=False) + "".join(ElementTree.tostring(child, "unicode") for child in element)
+    return html.escape(element.text or "", quote=False) + "".join(ElementTree.tostring(child, "unicode") for child in element)
 
 
 def _number(changes: Iterator, first: int) -> list[list]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 2**28  # of the Jacobian of one block of points
 
 
-def _as_given(name: str, value: "ArrayLike | Tensor") -> "NDArray | Tensor":
+def _as_given(name: str, value: "ArrayLike | Tensor") -> Any:
     """Return finite numbers in their own precision: a tensor as it is, else an array."""
     if hasattr(value, "detach"):
         numbers(name, value.detach().cpu(), largest=np.inf)
@@ -111,8 +111,8 @@ def _kernel(factors: Callable, points: "Tensor", block: int, full: bool) -> "Ten
         for j, those in enumerate(blocks[: i + 1]):
             right = left if i == j else factors(those)
             tiles[i][j] = sum(u.tile(v, full) for u, v in zip(left, right, strict=True))
-            tiles[j][i] = tiles[i][j].mT
-    return torch.cat([torch.cat(row, dim=1) for row in tiles])
+            tiles[j][i] = tiles[i][j].mT  # ty: ignore[missing-union-attribute] it is there by now
+    return torch.cat([torch.cat(row, dim=1) for row in tiles])  # ty: ignore[invalid-argument-type] all are there
 
 
 @takes(w=_as_given, a=_as_given, inputs=_as_given, gamma=slope)

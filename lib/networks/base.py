@@ -4,7 +4,7 @@ A network is called with parameters and inputs; `lib.training` maps it over memb
 representations, each after its nonlinearity. Hidden layers are counted from 0.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import ClassVar, NamedTuple
 
@@ -112,7 +112,7 @@ class Network:
         """Return the variance with which weights of this shape are drawn: Xavier's, 2 / (fan in + fan out)."""
         return 2 / ((shape[0] + shape[1]) * int(np.prod(shape[2:])))
 
-    def layers(self, layers: int | Layers) -> tuple[int, ...]:
+    def layers(self, layers: int | Sequence[int] | None) -> tuple[int, ...]:
         """Return the hidden layers asked for, counted from 0; None means all."""
         asked = range(self.depth) if layers is None else np.atleast_1d(layers).tolist()
         wrong = [layer for layer in asked if layer not in range(self.depth)]

@@ -4,7 +4,7 @@ A finished case is kept at once, as a file of its own under `_build/runs/`. The 
 """
 
 import hashlib
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from contextlib import closing
 from io import BytesIO
@@ -69,7 +69,7 @@ class Progress:
     def __init__(self, run: Run, device: str, stored: bool = True, folder: str = "runs") -> None:
         self.run, self.kind, self.device, self.folder = run, device, device_name(device), folder
         self.parts: list[xr.Dataset] = []  # each along `case`; what some cases lack is NaN in the result
-        self.dimensions: dict[Hashable, set[Hashable]] = {}  # of each variable
+        self.dimensions: dict[str, set[str]] = {}  # of each variable
         self.done = 0
         self.seconds = 0.0
         self.origin: dict[str, set[str]] = {name: set() for name in ORIGIN}
@@ -121,7 +121,7 @@ class Progress:
 
     def _add(self, found: xr.Dataset) -> None:
         """Take in finished cases."""
-        dimensions = {name: {*one.dims} - {"case"} for name, one in found.items()}
+        dimensions = {str(name): {str(dim) for dim in one.dims} - {"case"} for name, one in found.items()}
         for name, ours in dimensions.items():
             if (theirs := self.dimensions.get(name, ours)) != ours:
                 raise ValueError(f"the function returned {name} along {sorted(ours)}, and for other cases along {sorted(theirs)}")

@@ -5,14 +5,14 @@ import inspect
 import itertools
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, is_dataclass
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numpy as np
-import xarray as xr
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from lib.checks import kind
 from lib.fingerprint import code
@@ -43,7 +43,7 @@ class Cases:
         return ", ".join(f"{name}={values[place]}" for (name, values), place in places)
 
 
-def grid(**values: Sequence[Any]) -> Cases:
+def grid(**values: Sequence[Any] | NDArray) -> Cases:
     """Return a case for each combination of values, which are its arguments.
 
     Examples
@@ -69,7 +69,7 @@ def named(dimension: str, cases: Mapping[str, Mapping[str, Any]]) -> Cases:
     return Cases({dimension: _distinct(dimension, [*cases])}, arguments, named=True)
 
 
-def _distinct(name: str, values: Sequence[Any]) -> NDArray:
+def _distinct(name: str, values: ArrayLike) -> NDArray:
     found = np.array(np.asarray(values).tolist())  # float64, int64 or text
     fit = found.dtype.kind in "biufU" and not (found.dtype.kind == "f" and not np.isfinite(found).all())
     if not fit or found.ndim != 1 or not found.size or len(np.unique(found)) < found.size:
@@ -97,7 +97,7 @@ class Run:
     """
 
     name: str
-    function: Callable[..., xr.Dataset]
+    function: FunctionType
     cases: Cases
     fixed: Mapping[str, Any] = field(default_factory=dict)
     source: Mapping[str, float] = field(default_factory=dict)

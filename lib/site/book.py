@@ -4,6 +4,10 @@ import json
 import re
 from functools import cache, cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 FILE = re.compile(r"^[ -]*(?:root|file): *(\S+)", re.MULTILINE)
 EVIDENCE = "evidence/"  # folder of the evidence pages, in `book/`
@@ -106,3 +110,9 @@ class Book:
             remedy = f"run `python -m lib run {path.stem}`"
             raise ValueError(f"{path} is not a complete notebook ({problem}): {remedy}") from problem
         return found | parts
+
+
+@cache
+def book_of(app: "Sphinx") -> Book:
+    """Return the book that Sphinx builds."""
+    return Book(Path(app.srcdir))

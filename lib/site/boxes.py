@@ -6,13 +6,16 @@ Rivals, source and the code of the check are folded below.
 from typing import Any, ClassVar
 
 from docutils import nodes
+from myst_nb.core.render import MimeData
 from myst_nb.sphinx_ import HideCodeCellNode
 from sphinx.application import Sphinx
+from sphinx.domains.std import StandardDomain
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from lib import claims
 from lib.markdown import FORMULA, sentence
 from lib.site import ledger, names
+from lib.site.book import book_of
 
 FOLD = '<details class="claim-fold"><summary>details</summary>'
 
@@ -23,7 +26,7 @@ class ClaimRenderer:
     mime_priority_overrides: ClassVar[list] = []
 
     @staticmethod
-    def handle_mime(renderer: object, data: object, inline: bool) -> list[nodes.Element] | None:
+    def handle_mime(renderer: object, data: MimeData, inline: bool) -> list[nodes.Element] | None:
         """Render a claim's output; leave every other to myst-nb."""
         record = data.output_metadata.get("claim")
         if record is None or inline or data.mime_type != "text/plain":
@@ -77,12 +80,13 @@ def mark(app: Sphinx, doctree: nodes.document) -> None:
 
     Links of former names lead to them, too.
     """
+    book = book_of(app)
     for file in (ledger.AFTER_LOOKING, names.NAMES):
-        app.env.note_dependency(str(app.book.root / file))
+        app.env.note_dependency(str(book.root / file))
     for claim in boxes(doctree):
         name = claim["ids"][0].replace("-", "/", 1)
-        claim["ids"] += map(ledger.label, names.former(app.book, name))
-        if name in ledger.after_looking(app.book):
+        claim["ids"] += map(ledger.label, names.former(book, name))
+        if name in ledger.after_looking(book):
             number = claim[0][-2]
             number += nodes.Text(" (bound set after looking)")
 
@@ -90,6 +94,7 @@ def mark(app: Sphinx, doctree: nodes.document) -> None:
 def register(app: Sphinx, doctree: nodes.document) -> None:
     """Make each claim's anchor a label, so that `{ref}` finds it from every page."""
     labels = app.env.get_domain("std")
+    assert isinstance(labels, StandardDomain)
     for claim in boxes(doctree):
         name = claim["ids"][0]
         labels.labels[name] = (app.env.docname, name, claim["claim"])

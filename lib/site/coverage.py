@@ -36,7 +36,7 @@ from lib.claims import VERDICTS
 from lib.markdown import escape
 from lib.runs.freshness import freshness
 from lib.site import ledger, public_code
-from lib.site.book import EVIDENCE, Book
+from lib.site.book import EVIDENCE, Book, book_of
 
 # How a place is written, by the beginning of its label; others are sections, exercises and claims.
 ROLES = {"eq": "Eq.&nbsp;{{eq}}`{}`", "fig": "{{numref}}`{}`"}
@@ -99,7 +99,8 @@ def _item(found: dict[str, Any]) -> Item:
     names = found.get("claims", ())
     chapter = found["chapter"]
     claims = [name if "/" in name else f"{chapter}/{name}" for name in names]
-    return Item(**found | {"claims": tuple(claims)})
+    found["claims"] = tuple(claims)
+    return Item(**found)
 
 
 def documents(book: Book) -> list[Document]:
@@ -226,7 +227,7 @@ class Coverage(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the table, as if it were written there."""
-        book = self.env.app.book
+        book = book_of(self.env.app)
         name = self.arguments[0]
         here = f"book/{EVIDENCE}"
         page = self.env.docname

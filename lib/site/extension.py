@@ -10,6 +10,7 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
@@ -30,7 +31,7 @@ from lib.site import (
     slides,
     teaching,
 )
-from lib.site.book import Book
+from lib.site.book import book_of
 from lib.site.myst import References
 
 STYLES = ("search", "previews", "reading", "formulas", "pictures", "frame")
@@ -39,8 +40,7 @@ SCRIPTS = ("previews", "code", "play", "contents", "predict", "pictures")
 
 def fill(app: Sphinx, config: Config) -> None:
     """Read the book, and hand to the pages what they take from the ledger and from tables."""
-    app.book = Book(Path(app.srcdir))
-    config.myst_substitutions |= pages.substitutions(app.book)
+    config.myst_substitutions |= pages.substitutions(book_of(app))
 
 
 class MovingFigure(SphinxDirective):
@@ -51,7 +51,7 @@ class MovingFigure(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the figure as the executed notebook holds it, with a caption of its own."""
-        book = self.env.app.book
+        book = book_of(self.env.app)
         chapter, name = self.arguments
         for notebook in book.notebooks_of(chapter):
             self.env.note_dependency(str(book.path(notebook)))
@@ -78,9 +78,9 @@ def finish_page(app: Sphinx, page: str, template: str, context: dict, doctree: n
         return
     images = {name: Path(app.srcdir, path) for path, name in app.builder.images.items()}
     body = reading.mended(pictures.placed(body, images))
-    body = teaching.offered(app.book, page, body)
+    body = teaching.offered(book_of(app), page, body)
     how = context["pathto"]("book/cite")
-    context["body"] = body + citing.end(app.book, page, context["title"], how)
+    context["body"] = body + citing.end(book_of(app), page, context["title"], how)
 
 
 def _is_thebe(script: Any) -> bool:
@@ -89,7 +89,8 @@ def _is_thebe(script: Any) -> bool:
 
 def replace_search(app: Sphinx) -> None:
     """Keep the page of search results, but make no index of Sphinx's own for it."""
-    app.builder.search = False
+    if isinstance(app.builder, StandaloneHTMLBuilder):
+        app.builder.search = False
     app.config.html_additional_pages["search"] = "search.html"
 
 
@@ -97,7 +98,7 @@ def finish_site(app: Sphinx, problem: Exception | None) -> None:
     """Write what is made of the finished pages: previews, decks, notebooks, and the search."""
     if problem is not None or app.builder.format != "html":
         return
-    book = app.book
+    book = book_of(app)
     site = Path(app.outdir)
     known = {}
     with TemporaryDirectory() as folder:

@@ -54,6 +54,8 @@ def write(references: References, folder: Path, solved: bool) -> list[Path]:
 def write_chapters(references: References, site: Path) -> None:
     """Write the executed notebooks into the site, in words that Jupyter shows."""
     for name in references.book.notebooks:
-        written = references.notebook(references.book.notebook(name))
+        executed = references.book.notebook(name)
+        assert executed is not None  # the site was built from it
+        written = references.notebook(executed)
         path = site / "_sources" / "book" / f"{name}.ipynb"
         files.write(path, json.dumps(written, indent=1) + "\n")

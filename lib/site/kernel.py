@@ -60,8 +60,8 @@ def refuse_another_library(root: Path) -> None:
         raise ValueError(f"the chapters are in {root}, but the library is that of {HOME}: set PYTHONPATH={root}")
 
 
-class _Settings:
-    """What both of Jupyter's managers have to be told."""
+class BlockingKernel(KernelManager):
+    """The manager for nbval."""
 
     kernel_spec = KernelSpec(
         argv=[
@@ -88,12 +88,8 @@ class _Settings:
         return super().start_kernel(**options)
 
 
-class Kernel(_Settings, AsyncKernelManager):
+class Kernel(BlockingKernel, AsyncKernelManager):
     """The manager for nbclient and papermill."""
-
-
-class BlockingKernel(_Settings, KernelManager):
-    """The manager for nbval."""
 
 
 def last_words() -> str:

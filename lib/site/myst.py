@@ -93,6 +93,7 @@ class References:
         lines = text.split("\n")
         for token in reversed(MARKDOWN.parse(text)):
             if (written := self._block(token)) is not None:
+                assert token.map is not None  # blocks have lines
                 lines[slice(*token.map)] = written.split("\n")
         return ROLE.sub(self._role, "\n".join(lines)).strip()
 

@@ -101,6 +101,7 @@ def compare(chapter: Chapter, page: str, text: str) -> Iterator[str]:
     """Say what is wrong with the decimals of a page, each in a line."""
     for decimal, line in pairs(decimals(text), chapter.lines.get(page, [])):
         if decimal is None:
+            assert line is not None  # one of a pair is there
             yield f"book/{page}: {line[0]} ({line[1]}) is no longer in the text"
             continue
         if line is None:

@@ -6,10 +6,11 @@ Links within a page and to the web work in the file; links to other pages of the
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import Browser, Page, sync_playwright
 from pypdf import PdfReader, PdfWriter
@@ -19,7 +20,11 @@ from lib.site.book import Book
 
 VARIABLE = "CHROMIUM"  # environment variable with the path of a Chromium or Chrome
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-PAPER = {"format": "A4", "scale": 0.8, "margin": {"top": "18mm", "bottom": "18mm", "left": "16mm", "right": "16mm"}}
+PAPER: dict[str, Any] = {
+    "format": "A4",
+    "scale": 0.8,
+    "margin": {"top": "18mm", "bottom": "18mm", "left": "16mm", "right": "16mm"},
+}
 READY = """async () => {
     await document.fonts.ready;
     for (const part of document.querySelectorAll("details:not(.hide), details.further")) part.open = true;
@@ -33,7 +38,7 @@ PICTURES = "Promise.all([document.fonts.ready, ...[...document.images].map(image
 
 
 @contextmanager
-def chromium() -> Iterator[Browser]:
+def chromium() -> Generator[Browser]:
     """Start a headless Chromium: that of the environment variable, one on the path, or playwright's own.
 
     Raises

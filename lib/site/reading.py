@@ -9,6 +9,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from lib.site import problems
+from lib.site.book import book_of
 
 # Kept as they are: tags, formulas, and what is not text.
 LEAVE = r"<(script|style|svg|math)\b.*?</\1>|<[^>]*>"
@@ -45,7 +46,7 @@ def _marked(found: re.Match) -> str:
 def mark_problems(app: Sphinx, doctree: nodes.document) -> None:
     """Say under each problem where its solution is not, and which notebook checks a reader's own."""
     chapter = app.env.docname.rpartition("/")[2]
-    checked = chapter in problems.sets(app.book)
+    checked = chapter in problems.sets(book_of(app))
     for exercise in doctree.findall(nodes.Admonition):
         if {"exercise", "problem"} <= set(exercise["classes"]):
             mark = nodes.paragraph(classes=["problem-mark"])

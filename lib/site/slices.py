@@ -62,7 +62,7 @@ def _parsed(notebook: NotebookNode) -> Iterator[tuple[NotebookNode, ast.Module]]
 def _loads(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "runs.load":
-            yield node.args[0].value
+            yield ast.literal_eval(node.args[0])
 
 
 def _used(statements: Sequence[ast.stmt], own: set[str]) -> Iterator[str]:

@@ -39,7 +39,9 @@ PICTURE = re.compile(r'src="([^":]+)"')  # a file of the site
 def moving(book: Book, notebook: str) -> dict[str, str]:
     """Return the figures with a slider of an executed notebook, by name."""
     found = {}
-    for cell in book.notebook(notebook)["cells"]:
+    executed = book.notebook(notebook)
+    assert executed is not None  # the site was built from it
+    for cell in executed["cells"]:
         name = figure(cell).get("name")
         pages = [output.get("data", {}).get("text/html", "") for output in cell.get("outputs", [])]
         page = "".join(map("".join, pages))

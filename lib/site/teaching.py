@@ -45,9 +45,12 @@ def links(book: Book, chapter: str, here: str) -> str:
 def offered(book: Book, page: str, body: str) -> str:
     """Add to a page the materials of its chapter: at the end of a lesson, elsewhere at its top."""
     found = PAGE.fullmatch(page)
-    written = links(book, found[1], page) if found else ""
+    if found is None:
+        return body
+    chapter = found[1]
+    written = links(book, chapter, page)
     if not written:
         return body
-    if page == f"book/{found[1]}":
-        return body + END.format(chapter=found[1], links=written)
+    if page == f"book/{chapter}":
+        return body + END.format(chapter=chapter, links=written)
     return body.replace("</h1>", f'</h1><p class="materials">{written}</p>', 1)

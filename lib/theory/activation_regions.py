@@ -68,20 +68,23 @@ def deep_crossings(
     fit("(h₁, d), (d,), (d,)", **{"weights[0]": weights[0]}, start=start, end=end)
     biases = _check_chain(weights, biases)
     layers = [(_fractions(w), _fractions(b)) for w, b in zip(weights, biases, strict=True)]
-    start, end, gamma, t = _fractions(start), _fractions(end), Fraction(gamma), Fraction(0)
-    z, rate, active = _just_after(layers, start, end - start, gamma)
+    start = _fractions(start)
+    end = _fractions(end)
+    below = Fraction(gamma)
+    t = Fraction(0)
+    z, rate, active = _just_after(layers, start, end - start, below)
     found = []
     while True:
         ahead = z * rate < 0  # neurons on their way to zero; the first of them to reach it bends the network
         t += min(-z[ahead] / rate[ahead], default=1)
         if t >= 1:
             return found
-        z, rate, now = _just_after(layers, start + t * (end - start), end - start, gamma)
+        z, rate, now = _just_after(layers, start + t * (end - start), end - start, below)
         found.append(Crossing(float(t), np.flatnonzero(now != active)))
         active = now
 
 
-def _check_chain(weights: Sequence[NDArray], biases: Sequence[NDArray] | None) -> list[NDArray]:
+def _check_chain(weights: Sequence[NDArray], biases: Sequence[NDArray] | None) -> Sequence[NDArray]:
     """Return the biases of layers that fit onto each other; None stands for zeros."""
     biases = [np.zeros(len(w)) for w in weights] if biases is None else biases
     inputs, neurons = [w.shape[1] for w in weights], [len(w) for w in weights]
@@ -91,9 +94,7 @@ def _check_chain(weights: Sequence[NDArray], biases: Sequence[NDArray] | None) -
     return biases
 
 
-def _just_after(
-    layers: list[tuple[NDArray, NDArray]], x: NDArray, velocity: NDArray, gamma: Fraction
-) -> tuple[NDArray, NDArray, NDArray]:
+def _just_after(layers: list[tuple[NDArray, NDArray]], x: NDArray, velocity: NDArray, gamma: Fraction) -> tuple[NDArray, ...]:
     """Return all preactivations at x, their derivatives along the velocity, and who is active in the next instant."""
     seen = []
     for weight, bias in layers:

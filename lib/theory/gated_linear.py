@@ -55,6 +55,7 @@ def gdln_gaussian_moments(gates: ArrayLike, sigma1: ArrayLike, sigma0: ArrayLike
     """
     roots = [_root(sigma, gates=gates) for sigma in (sigma1, sigma0)]
     blocks = sum(_gated_covariance(_compare(gates[:, None] @ root, gates @ root), root) for root in roots) / 2  # (K, K, n, n)
+    assert isinstance(blocks, np.ndarray)  # and not the 0 with which `sum` begins
     return Moments(blocks.transpose(0, 2, 1, 3).reshape(gates.size, gates.size), gated_mean(gates, sigma1).ravel() / 2)
 
 

@@ -348,6 +348,7 @@ def _grown(z: NDArray, terms: NDArray, grows: NDArray, excess: NDArray, delta: f
             ahead = (half - half[pivot, None]) * t + (rest - rest[pivot, None]) * t - own
             combined[:, :, k] = np.where(column == 0, 0, column * np.exp(ahead + offset))
             upper[:, :, k] = np.where(column == 0, 0, column * np.exp(ahead + above))[:, :n]
+    # ty: ignore[missing-attribute] NumPy's stubs know no mode="r"
     return np.linalg.solve(np.linalg.qr(combined, mode="r").mT, upper.mT).mT
 
 

@@ -45,7 +45,7 @@ def conserved(a: ArrayLike, w: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0
     return _conserved(a, w, eta_a, eta_w)
 
 
-def _conserved(a: NDArray, w: NDArray, eta_a: float = 1.0, eta_w: float = 1.0) -> NDArray:
+def _conserved(a: ArrayLike, w: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0) -> NDArray:
     return eta_w * np.square(a) - eta_a * np.sum(np.square(w), axis=-1)
 
 

@@ -73,7 +73,7 @@ class Coordinates(NamedTuple):
 def _neuron(name: str, value: Neuron) -> Neuron:
     """Return a neuron of numbers that fit: a check for `takes`."""
     fields = zip((number, vector, vector, positive, positive), Neuron._fields, checks.kind(name, value, Neuron), strict=True)
-    neuron = Neuron(*(check(f"{name}.{field}", given) for check, field, given in fields))
+    neuron = Neuron._make(check(f"{name}.{field}", given) for check, field, given in fields)
     fit("(d,), (d,)", **{f"{name}.w": neuron.w, f"{name}.beta_star": neuron.beta_star})
     return neuron
 

@@ -60,8 +60,10 @@ class ActiveSet:
         found = {name: ((), measure(seen.outputs, self.data.targets)) for name, measure in self.measures.items()}
         if self.test is not None:
             for name, measure in self.measures.items():
+                assert seen.answers is not None
                 found[f"test_{name}"] = (), measure(seen.answers, self.test.targets)
         if self.observe:
+            # ty: ignore[unsupported-operator] losses have no dimensions, observables may
             found |= self.observe(seen.parameters, seen.outputs, seen.hidden)
         return {name: (dims, value.detach().cpu().numpy().copy()) for name, (dims, value) in found.items()}
 
@@ -76,6 +78,7 @@ class ActiveSet:
         if not self.active.all():
             rows = np.flatnonzero(self.active[self.inside])  # without those that stay for the arithmetic only
             places = torch.from_numpy(self.inside[rows]).to(outputs.device)
+            assert self.last is not None  # all members were active at first
             seen = _join(self.last, seen, torch.from_numpy(rows).to(outputs.device), places)
         self.last = seen
         return seen
@@ -86,6 +89,7 @@ class ActiveSet:
             rows = np.argsort(~active[self.inside], kind="stable")
             rows = np.sort(rows[: max(active.sum(), min(self.stack.least, len(rows)))])
             self.inside = self.inside[rows]
+            assert self.last is not None  # by what was measured they were chosen
             rows = torch.from_numpy(rows).to(self.last.outputs.device)
             self.stack.keep(rows)
             self.tested = self.tested and self.tested.part(rows)
@@ -95,7 +99,8 @@ class ActiveSet:
 def _join(before: Seen, now: Seen, rows: Tensor, places: Tensor) -> Seen:
     """Return what was seen before, with the given rows of what is seen now in these places."""
 
-    def join(old: Tensor, new: Tensor) -> Tensor:
+    def join(old: Tensor | None, new: Tensor) -> Tensor:
+        assert old is not None
         return old.index_copy(0, places, new[rows])
 
     return Seen(

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
 
 from lib.checks import Check
@@ -79,7 +80,9 @@ def _check_targets(loss: Loss, targets: Tensor, own: bool, outputs: int, part: s
         raise ValueError(f"{given}: want ({count},) labels, whole numbers from 0 to {outputs - 1}")
 
 
-def by_parameter(name: str, given: Rates, shapes: Mapping[str, tuple], members: int, check: Check) -> dict[str, np.ndarray]:
+def by_parameter(
+    name: str, given: ArrayLike | Mapping, shapes: Mapping[str, tuple], members: int, check: Check
+) -> dict[str, np.ndarray]:
     """Return learning rates or weight decays (members,) of each parameter, by name."""
     given = given if isinstance(given, Mapping) else dict.fromkeys(shapes, given)
     if set(given) != set(shapes):

@@ -4,6 +4,7 @@ The same numbers as automatic differentiation, to rounding, without its fresh ar
 """
 
 from collections.abc import Callable
+from typing import Any, TypeGuard
 
 import torch
 from torch import Tensor
@@ -25,7 +26,7 @@ IN_PLACE: dict[str, tuple[Callable[[Tensor], Tensor], Callable[[Tensor, Tensor, 
 }
 
 
-def fits(network: Network, loss: Loss) -> bool:
+def fits(network: Network, loss: Loss) -> TypeGuard[Dense | Committee]:
     """Say whether these gradients are written out."""
     dense = type(network) is Dense and not (network.skip or network.dropout) and network.activation in IN_PLACE
     return (dense or (type(network) is Committee and network.activation == "relu")) and loss in SLOPES
@@ -34,7 +35,7 @@ def fits(network: Network, loss: Loss) -> bool:
 class Gradients:
     """Gradients of the mean loss of a dense network or a committee, for all members."""
 
-    def __init__(self, network: Dense | Committee, loss: Loss) -> None:
+    def __init__(self, network: Dense | Committee, loss: Any) -> None:
         self.network = network
         self.slope = SLOPES[loss]
         self.arrays: dict[tuple, Tensor] = {}  # by name and shape

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
 
 from lib.checks import generator, number, numbers, one_of, whole
-from lib.networks import Network
+from lib.networks import Dense, Network
 from lib.networks.base import Answer, Layers, Parameters
 from lib.training import by_hand
 from lib.training.losses import Loss, half_squared_error
@@ -66,7 +67,7 @@ class Method:
     batch_size: int | None
     draw: Draw | None
     loss: Loss
-    seed: int | Sequence[int]
+    seed: ArrayLike  # one number, or (members,)
 
     def check(self, members: int, points: int) -> None:
         """Raise ValueError if something is malformed."""
@@ -165,9 +166,11 @@ class Stack:
         if number == 0:
             streams = self._streams(epoch + 1)
             self.orders = torch.from_numpy(np.stack([rng.permutation(points) for rng in streams])).to(self.places.device)
+        assert self.orders is not None  # each epoch begins with number 0
         return self.data.batch(self.orders[:, number * size : (number + 1) * size])
 
     def _drawn(self) -> Data:
+        assert self.method.draw is not None
         inputs, targets = zip(*(self.method.draw(m, self.step) for m in self.places.tolist()), strict=True)
         return Data(_stacked(inputs, self.data.inputs), _stacked(targets, self.data.targets), True)
 
@@ -175,6 +178,7 @@ class Stack:
         """Draw which units stay, for each member from a stream of its own."""
         if not getattr(self.network, "dropout", 0):
             return None
+        assert isinstance(self.network, Dense)  # only these drop units
         masks = [self.network.masks(rng, points) for rng in self._streams(self.step, 1)]
         return _stacked(masks, next(iter(self.parameters.values())))
 
@@ -223,12 +227,13 @@ def call(network: Network, parameters: Parameters, data: Data, layers: Layers, m
         if members == 1 and like.device.type == "cpu" and like.dtype == torch.float64:
             parameters = {name: value.expand(2, *value.shape[1:]) for name, value in parameters.items()}
         dropped = () if masks is None else (masks,)
+        # ty: ignore[not-callable] every architecture can be called
         outputs, hidden = network(parameters, data.inputs, layers, *dropped)
         return outputs[:members], [h[:members] for h in hidden]
     # One by one: the CPU's convolutions round in another way for many members than for one.
     answers = []
     for m in range(members):
         one = {name: value[m] for name, value in parameters.items()}
-        answers.append(network(one, data.member(m)[0], layers))
+        answers.append(network(one, data.member(m)[0], layers))  # ty: ignore[not-callable] as above
     outputs, hidden = zip(*answers, strict=True)
     return torch.stack(outputs), [torch.stack(h) for h in zip(*hidden, strict=True)]

@@ -11,7 +11,7 @@ from numba import njit
 from torch import Tensor
 
 from lib.networks import Dense
-from lib.networks.base import Layers, Parameters
+from lib.networks.base import Parameters
 
 _REORDER = {"reassoc", "contract", "nsz", "arcp"}  # sums may be reordered; NaN and infinity keep their meaning
 ROWS = 16  # of a weight matrix that stay in the nearest cache while all points pass; a multiple of four
@@ -53,7 +53,7 @@ class Stack:
         form = self.starts, self.widths, _KINDS[self.network.activation], self.network.skip
         _descend(*state, *form, self.targets, self.rates, steps)
 
-    def look(self, layers: Layers) -> tuple[Parameters, Tensor, list[Tensor]]:
+    def look(self, layers: tuple[int, ...]) -> tuple[Parameters, Tensor, list[Tensor]]:
         """Return the parameters, the outputs and the representations asked for, each with a member axis of one."""
         shown = self.network.depth + 1, *(layer + 1 for layer in layers)
         outputs, *hidden = (torch.from_numpy(self.hidden[i, : self.points, : self.widths[i]])[None] for i in shown)

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import torch
 import xarray as xr
+from numpy.typing import ArrayLike
 from torch import Tensor
 
 from lib.checks import instance, limit, non_negatives, optional, positives, size, takes, vector, whole
@@ -67,7 +68,7 @@ def train(
     inputs: Tensor | np.ndarray,
     targets: Tensor | np.ndarray,
     *,
-    learning_rate: Rates,
+    learning_rate: Rates | np.ndarray,
     steps: int,
     optimizer: str = "sgd",
     momentum: float = 0.0,
@@ -79,8 +80,8 @@ def train(
     draw: Draw | None = None,
     loss: Loss = half_squared_error,
     metrics: Mapping[str, Loss] | None = None,
-    test: tuple[Tensor | np.ndarray, Tensor | np.ndarray] | None = None,
-    record: Sequence[int] | None = None,
+    test: Sequence[Tensor | np.ndarray] | None = None,
+    record: ArrayLike | None = None,
     observe: Observe | None = None,
     layers: int | Sequence[int] | None = (),
     stop_below: float = -np.inf,
@@ -188,6 +189,7 @@ def _run(members: ActiveSet, record: np.ndarray, layers: Layers, stops: StopWhen
     variables = {}
     for name, (dims, _) in frame.items():
         variables[name] = ("member", "step", *dims), np.stack([one[name][1] for one in seen], axis=1)
+    # ty: ignore[unsupported-operator] one dimension instead of several
     variables |= {"stopped": ("member", stopped), "diverged": ("member", diverged)}
     return xr.Dataset(variables, {"step": record})
 
@@ -223,7 +225,7 @@ def _stacks(
     rates: Mapping[str, np.ndarray],
     method: Method,
     decays: Mapping[str, np.ndarray] | None,
-) -> list[Stack]:
+) -> list[Any]:
     """Choose how to compute: in place where network and method are plain, else by automatic differentiation."""
     like = next(iter(parameters.values()))
     plain = isinstance(network, Dense) and method.plain(data.points) and decays is None

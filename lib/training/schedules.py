@@ -1,8 +1,7 @@
 """Learning rates that change while training: factors by number of update, from 0, for `lib.training.train`."""
 
-from collections.abc import Sequence
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from lib.checks import non_negatives, positive, takes, vector
 from lib.training import Schedule
@@ -20,7 +19,7 @@ def cosine(steps: int, until: float = 1.0) -> Schedule:
 
 
 @takes(steps=vector, factors=non_negatives)
-def piecewise(steps: Sequence[float], factors: Sequence[float]) -> Schedule:
+def piecewise(steps: ArrayLike, factors: ArrayLike) -> Schedule:
     """Return the factors (k,), ≥ 0, at updates (k,) that ascend, straight lines between them, and constants before and after.
 
     >>> triangle = piecewise([0, 50, 250], [0, 1, 0])

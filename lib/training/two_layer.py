@@ -11,7 +11,7 @@ from numba import njit
 from torch import Tensor
 
 from lib.networks import Dense
-from lib.networks.base import Layers, Parameters
+from lib.networks.base import Parameters
 
 TILE = 2**19  # multiplications in a product
 
@@ -46,7 +46,7 @@ class Stack:
         """Take some steps."""
         _descend(self.w.numpy(), self.a[0].numpy(), self.inputs.numpy(), self.targets, *self.rates, steps)
 
-    def look(self, layers: Layers) -> tuple[Parameters, Tensor, list[Tensor]]:
+    def look(self, layers: tuple[int, ...]) -> tuple[Parameters, Tensor, list[Tensor]]:
         """Return the parameters, the outputs and the representations asked for, each with a member axis of one."""
         hidden = (self.w @ self.inputs.mT).relu()  # (h, n)
         parameters = {"weight1": self.w[None], "weight2": self.a[None]}

@@ -4,12 +4,16 @@ Each entry is computed by itself, by operations that round exactly, so that none
 """
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from lib.networks.base import Parameters
+
+if TYPE_CHECKING:
+    from lib.training.descent import Method
 
 
 class Block:
@@ -28,7 +32,7 @@ class Block:
 class Update:
     """The state of an optimizer: the parameters (members, ...), copied, and their rates and decays (members,), all by name."""
 
-    def __init__(self, parameters: Parameters, rates: Mapping[str, np.ndarray], decays: Mapping | None, method: object) -> None:
+    def __init__(self, parameters: Parameters, rates: Mapping[str, np.ndarray], decays: Mapping | None, method: "Method") -> None:
         self.method = method
         zeros = {name: torch.zeros_like(value) for name, value in parameters.items()}
         self.blocks = {"weights": Block(parameters), "gradients": Block(zeros), "rates": _spread(rates, parameters)}

@@ -2,6 +2,7 @@
 
 import json
 from functools import cache
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -23,10 +24,11 @@ def margins(book: Book) -> dict[str, str]:
     origins = sorted({f"{row['date']}, {row['versions']}" for row in rows})
     inside = []
     for row in rows:
-        decided = row["verdict"][0] not in (NOT_REPRODUCED, NOT_DECIDED)
-        if decided and used(row) is not None:
-            inside.append(row)
-    closest = sorted(inside, key=used, reverse=True)[:CLOSEST]
+        share = used(row)
+        if share is not None and row["verdict"][0] not in (NOT_REPRODUCED, NOT_DECIDED):
+            inside.append((share, row))
+    inside.sort(key=itemgetter(0), reverse=True)
+    closest = [row for _, row in inside[:CLOSEST]]
     title = "## Verdicts that depend on the seed\n\n"
     return {
         "checked": _checked(rows, len(ledger.records(book)), len(rows) - len(hanging)),
@@ -102,9 +104,12 @@ def table(book: Book) -> list[dict]:
 
 def used(row: dict) -> float | None:
     """Return the share of its bound that the worst seed uses, or, if it lies outside, the nearest; None without a scale."""
-    shares = [bound.share(value) for bound, value in zip(_bounds(row), row["measured"], strict=True)]
-    if None in shares:
-        return None
+    shares = []
+    for bound, value in zip(_bounds(row), row["measured"], strict=True):
+        share = bound.share(value)
+        if share is None:
+            return None
+        shares.append(share)
     return min(shares) if row["verdict"][0] in (NOT_REPRODUCED, NOT_DECIDED) else max(shares)
 
 

@@ -107,6 +107,5 @@ def _row(row: dict) -> list[str]:
 
 
 def _time(seconds: float) -> str:
-    for unit, factor in UNITS:
-        if seconds * factor >= 1 or unit == "µs":
-            return f"{seconds * factor:.3g} {unit}"
+    unit, factor = next((pair for pair in UNITS if seconds * pair[1] >= 1), UNITS[-1])
+    return f"{seconds * factor:.3g} {unit}"
