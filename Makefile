@@ -15,7 +15,7 @@ setup:  ## the environment, where it is not there or was made of other pins or a
 	@test "$(WANTED)" = "$$(cat $(VENV)/.ready 2>/dev/null)" || $(MAKE) --no-print-directory environment
 
 environment:
-	@echo "setting up .venv: some 150 packages, a few minutes the first time"
+	@echo "setting up .venv: some 140 packages, a few minutes the first time"
 	test "$$($(PYTHON) -V)" = "$$($(BIN)/python -V 2>/dev/null)" || $(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install --disable-pip-version-check --no-compile -r requirements.txt  # faster so
 	$(BIN)/python -m lib.data  # MNIST, into the user's cache

@@ -9,6 +9,7 @@ import errno
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -241,12 +242,13 @@ def run_seeds(options: argparse.Namespace) -> None:
 def store_runs(options: argparse.Namespace) -> None:
     """Precompute the runs that are named, by topic or in full; no names means all."""
     from lib.experiments import FIRST, RUNS
+    from lib.processes import processes
     from lib.progress import limit
     from lib.provenance import resolve_device
     from lib.runs import OutdatedResult
     from lib.runs.again import again
     from lib.runs.precompute import plan, precompute, refuse_batch
-    from lib.runs.workers import ComputationFailed, processes
+    from lib.runs.workers import ComputationFailed
 
     names, known = options.experiments, {run.name: run for run in RUNS}
     chosen = [run for run in RUNS if not names or {run.name, run.name.split("/")[0]} & set(names)]
@@ -260,7 +262,7 @@ def store_runs(options: argparse.Namespace) -> None:
     if options.plan:
         print(plan(chosen, device))
         return
-    with processes(options.workers) as pool, limit(options.budget):
+    with processes(options.workers) if options.workers else nullcontext() as pool, limit(options.budget):
         for run in chosen:
             try:
                 if options.again:

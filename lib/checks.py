@@ -16,7 +16,7 @@ ValueError: price must be positive, not -2
 
 import re
 from collections.abc import Callable, Collection, Sequence
-from functools import wraps
+from functools import partial, wraps
 from inspect import signature
 from numbers import Integral, Real
 from typing import Any
@@ -93,9 +93,7 @@ def whole(name: str, value: int, least: int = 1, most: float = np.inf) -> int:
     return int(value)
 
 
-def seed(name: str, value: int) -> int:
-    """Return a whole number of at least 0."""
-    return whole(name, value, 0)
+seed = partial(whole, least=0)
 
 
 def size(name: str, value: int) -> int:
@@ -114,12 +112,9 @@ def sizes(**values: int) -> None:
 
 def real(name: str, value: float) -> float:
     """Return one real number, which may be infinite or NaN."""
-    try:
-        if isinstance(value, str | bytes) or np.ndim(value):
-            raise TypeError
-        return float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} is {value!r}: want one real number") from None
+    if isinstance(value, str | bytes) or np.ndim(value) or value is None:
+        raise TypeError(f"{name} is {value!r}: want one real number")
+    return float(value)
 
 
 def limit(name: str, value: float) -> float:
@@ -171,9 +166,8 @@ def non_negatives(name: str, value: ArrayLike, ndim: int | None = None) -> NDArr
     return array
 
 
-def vector(name: str, value: ArrayLike) -> NDArray:
-    """Return one vector (d,)."""
-    return numbers(name, value, ndim=1)
+vector = partial(numbers, ndim=1)
+matrix = partial(numbers, ndim=2)
 
 
 def nonzero(name: str, value: ArrayLike) -> NDArray:
@@ -184,25 +178,16 @@ def nonzero(name: str, value: ArrayLike) -> NDArray:
     return array
 
 
-def vectors(name: str, value: ArrayLike, largest: float = LARGEST) -> NDArray:
-    """Return a vector or an array of them (..., d)."""
+def batch(name: str, value: ArrayLike, largest: float = LARGEST, *, axes: int, wanted: str) -> NDArray:
+    """Return an array of numbers on `axes` axes or more, which are `wanted`."""
     array = numbers(name, value, largest=largest)
-    if array.ndim < 1:
-        raise ValueError(f"{name} is one number: want vectors (..., d)")
+    if array.ndim < axes:
+        raise ValueError(f"{name} has shape {array.shape}: want {wanted}")
     return array
 
 
-def matrix(name: str, value: ArrayLike, largest: float = LARGEST) -> NDArray:
-    """Return one matrix (m, n)."""
-    return numbers(name, value, 2, largest)
-
-
-def matrices(name: str, value: ArrayLike, largest: float = LARGEST) -> NDArray:
-    """Return a matrix or an array of them (..., m, n)."""
-    array = numbers(name, value, largest=largest)
-    if array.ndim < 2:
-        raise ValueError(f"{name} has shape {array.shape}: want a matrix, or a batch of them")
-    return array
+vectors = partial(batch, axes=1, wanted="vectors (..., d)")
+matrices = partial(batch, axes=2, wanted="matrices (..., m, n)")
 
 
 def squares(name: str, value: ArrayLike, largest: float = LARGEST) -> NDArray:
@@ -233,9 +218,9 @@ def moments(name: str, value: ArrayLike) -> NDArray:
 
 def ascending(name: str, value: ArrayLike) -> NDArray:
     """Return times (T,), of any size, that ascend from 0 or later; one number is one time."""
-    times = np.atleast_1d(numbers(name, value, largest=np.inf))
-    if times.ndim != 1 or times[0] < 0 or np.any(np.diff(times) < 0):
-        raise ValueError(f"{name} must ascend from 0 or later, shape (T,)")
+    times = moments(name, value)
+    if np.any(np.diff(times) < 0):
+        raise ValueError(f"{name} must ascend, shape (T,)")
     return times
 
 

@@ -9,12 +9,11 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from lib.checks import matrices, matrix, numbers, size, squares, takes, vector, whole
+from lib.checks import matrices, matrix, numbers, size, squares, takes, whole
 from lib.networks import Observe
-from lib.networks.base import check_labels, check_tensor
+from lib.networks.base import check_labels
 
 
-@takes(points=partial(check_tensor, ndim=2))
 def squared_distances(points: Tensor) -> Tensor:
     """Return the squared distances between all pairs of `points` (..., n, d), shape (..., n, n); NaN where a point is."""
     return ((points.unsqueeze(-2) - points.unsqueeze(-3)) ** 2).sum(-1)
@@ -88,47 +87,6 @@ def inverse_participation_ratio(w: ArrayLike | Tensor) -> NDArray | Tensor:
         raise ValueError("w holds a zero weight vector, or one that is not finite: it has no participation ratio")
     unit = w / largest
     return (unit**4).sum(-1) / (unit**2).sum(-1) ** 2
-
-
-@takes(profile=vector, inputs=matrix, labels=vector)
-def tiling_score(profile: ArrayLike, inputs: ArrayLike, labels: ArrayLike) -> float:
-    r"""Return how well a large ReLU network tells two classes apart if its fields are one profile u at all places of a ring.
-
-    With m(x) the mean over the ring of :math:`|u\star x|`,
-
-    .. math:: R_\infty(u) = \frac{(E[m\mid1])^2}{E[m^2\mid1] + E[m^2\mid0]}, \qquad \min_sE(\hat y_{su}-y)^2
-              = \tfrac12 - \tfrac12R_\infty .
-
-    Parameters
-    ----------
-    profile : (n,), whose size, sign and place do not matter
-    inputs : (samples, n) signals, symmetric about zero and the same around the ring
-    labels : (samples,), 1 or 0
-
-    Returns
-    -------
-    between 0 and 1
-
-    Raises
-    ------
-    ValueError
-        If the profile is zero or has another length than the ring, or labels are not 0 and 1, both of them.
-
-    Source: ours; towards section 3.2 of the localization notes. `lib.theory.tiling` climbs it.
-
-    >>> signs = [[1, 1, 1, 1], [-1, -1, -1, -1], [1, -1, 1, -1], [-1, 1, -1, 1]]
-    >>> print(tiling_score([1, 1, 0, 0], signs, [1, 1, 0, 0]))  # a sum of neighbours tells smooth from rough
-    1.0
-    """
-    if profile.shape != inputs.shape[1:] or labels.shape != inputs.shape[:1]:
-        raise ValueError(f"profile {profile.shape}, inputs {inputs.shape}, labels {labels.shape}: want (n,), (s, n), (s,)")
-    if not np.any(profile) or not np.array_equal(np.unique(labels), [0, 1]):
-        raise ValueError("profile is zero, or labels are not 0 and 1, both of them")
-    unit = profile / np.abs(profile).max()
-    around = np.fft.irfft(np.fft.rfft(inputs) * np.fft.rfft(unit / np.linalg.norm(unit)).conj(), len(unit))
-    m = np.abs(around).mean(axis=1)
-    one, zero = m[labels == 1], m[labels == 0]
-    return float(np.mean(one) ** 2 / (np.mean(one**2) + np.mean(zero**2)))
 
 
 @takes(path=partial(numbers, ndim=3), inputs=matrix)

@@ -29,6 +29,11 @@ def bar(total: int, name: str, unit: str, *, initial: int = 0, show: bool = True
     return tqdm(total=total, initial=initial, desc=name, unit=f" {unit}", disable=hidden, **form)
 
 
+def log(line: str) -> None:
+    """Say how things go, in one piece, since several processes write."""
+    sys.stderr.write(f"{line}\n")
+
+
 def duration(seconds: float) -> str:
     """Write a time as people say it.
 

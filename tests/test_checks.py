@@ -47,7 +47,7 @@ REFUSALS = [
     (checks.nonzero, [0, 0], "other than zero"),
     (checks.vectors, 1, r"want vectors"),
     (checks.matrix, [1], "want one matrix"),
-    (checks.matrices, [1], "want a matrix, or a batch"),
+    (checks.matrices, [1], r"want matrices \(\.\.\., m, n\)"),
     (checks.squares, [[1, 2]], r"want \(\.\.\., d, d\)"),
     (checks.gram, [[1, 2], [2, 1]], "symmetric and positive semidefinite"),
     (checks.moments, [-1], "must be non-negative"),

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from lib.kernels import kernel_distance, kernel_turn, ntk, tangent, two_layer_ntk
-from lib.kernels.layers import Outer, UnknownUse, Whole, factors
 from lib.networks import Committee, Convolutional, Dense, LeNet, SmallResNet
 from lib.theory import single_neuron as neuron
 
@@ -101,69 +100,6 @@ def test_ntk_of_images_is_the_gram_matrix_of_plain_gradients(full, monkeypatch):
         with torch.set_grad_enabled(gradients):
             kernel = ntk(network, parameters, images, full=full)[0]
         np.testing.assert_allclose(kernel, expected, rtol=1e-12)
-
-
-@dataclass(frozen=True)
-class Odd(TwoLayers):
-    """Two layers in which parameters act in ways that have no factors."""
-
-    points_apart = True
-    way: str = "tied"
-
-    def __call__(self, parameters, inputs, layers=None):
-        w, a = parameters["weight1"], parameters["weight2"]
-        z = {
-            "tied": lambda: torch.tanh(inputs @ w.mT) @ w @ w.mT,
-            "left": lambda: (w @ inputs.mT).mT,
-            "squared": lambda: inputs @ (w * w).mT,
-            "doubled": lambda: torch.nn.functional.linear(inputs, torch.cat([w, w])[: self.h]),
-            "thrice": lambda: inputs.unsqueeze(1).expand(-1, 3, -1) @ w.mT,
-        }[self.way]()
-        hidden = torch.tanh(z if z.ndim == 2 else z.sum(1))
-        return hidden @ a.mT, [hidden]
-
-
-@pytest.mark.parametrize("way", ["tied", "left", "squared", "doubled", "thrice"])
-def test_parameters_that_act_in_other_ways_are_derived_as_a_whole(way):
-    rng, network = np.random.default_rng(0), Odd(3, 4, way=way)
-    parameters, inputs = drawn(rng, network, 2), torch.tensor(rng.normal(size=(5, 4)))
-    for member, kernel in enumerate(ntk(network, parameters, inputs)):
-        rows = plain_jacobian(network, parameters, member, inputs)[:, 0]
-        np.testing.assert_allclose(kernel, rows @ rows.T, rtol=1e-12)
-
-
-class Shifted:
-    """A shift that all inputs share, and a readout."""
-
-    points_apart = True
-
-    def __call__(self, parameters, inputs, layers=None):
-        return (inputs + parameters["shift"]) @ parameters["readout"].mT, []
-
-
-def test_a_shift_that_units_share_is_not_taken_for_a_bias():
-    inputs, readout = torch.tensor([[1.0, 2.0], [3.0, 5.0]]), torch.tensor([[[1.0, 2.0]]])
-    kernel = ntk(Shifted(), {"shift": torch.tensor([[0.5]]), "readout": readout}, inputs)[0]
-    np.testing.assert_allclose(kernel, (inputs + 0.5) @ (inputs + 0.5).mT + 3**2)
-
-
-@pytest.mark.parametrize(
-    ("network", "kinds"),
-    [
-        (Dense((4, 3, 2), "tanh"), [Outer] * 4),  # a product and a sum in each layer
-        (Dense((4, 3, 2), "tanh", bias=False), [Outer] * 2),
-        (Convolutional(4, 2, units=9, convolutions=2, channels=2, kernel=3), None),
-        (LeNet(3), [Whole, Whole, Outer, Outer, Outer]),
-    ],
-)
-def test_layers_have_factors_and_are_not_written_out(network, kinds):
-    parameters = {name: value[0] for name, value in drawn(np.random.default_rng(0), network, 1).items()}
-    points = torch.ones((2, 1, 28, 28) if isinstance(network, LeNet) else (2, 4), dtype=torch.float64)
-    if kinds is None:
-        with pytest.raises(UnknownUse):  # convolutions along a line
-            factors(network, parameters, points)
-    else:
-        assert [type(factor) for factor in factors(network, parameters, points)] == kinds
 
 
 def test_points_that_would_see_each_other_pass_alone():
@@ -294,26 +230,3 @@ def test_the_single_neurons_distances(delta):
     turned = kernel_distance(neuron.preconditioner(beta[0], delta), neuron.preconditioner(beta, delta))
     np.testing.assert_allclose(turned[2], (kappa - a2) ** 2 / (kappa**2 + a2**2), rtol=1e-12)
     assert turned[0] < 1e-15 < turned[1] < turned[2]
-
-
-EYE, ONES = np.eye(2), np.ones(2)
-NETWORK = TwoLayers(3, 2)
-PARAMETERS = {"weight1": torch.ones(4, 3, 2), "weight2": torch.ones(4, 1, 3)}
-
-
-@pytest.mark.parametrize(
-    "call, message",
-    [
-        (lambda: kernel_distance(EYE, np.ones((1, 1))), r"k0 is \(2, 2\) and kt is \(1, 1\): want .* same points"),
-        (lambda: kernel_distance(np.zeros((2, 2)), EYE), "k0 is zero, so it has no direction"),
-        (lambda: kernel_distance(EYE, np.stack([EYE, 0 * EYE])), "kt is zero"),
-        (lambda: ntk(NETWORK, PARAMETERS, ONES), r"inputs \(2,\) do not fit: want \(n, ...\) with 2 axes, or \(4, n, ...\)"),
-        (lambda: ntk(NETWORK, PARAMETERS | {"weight2": torch.ones(3, 1, 3)}, EYE), "one and the same member axis"),
-        (lambda: ntk(NETWORK, {"weight1": torch.ones(())}, EYE), "member axis"),
-        (lambda: two_layer_ntk(EYE, np.ones(3), EYE), r"w \(2, 2\), a \(3,\) and inputs \(2, 2\) do not fit"),
-        (lambda: two_layer_ntk(EYE, ONES, np.ones((2, 3))), "do not fit"),
-    ],
-)
-def test_bad_input_gets_one_clear_error(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

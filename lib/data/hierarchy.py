@@ -54,19 +54,18 @@ class RandomHierarchy:
         """How many strings there are."""
         return self.classes * self.features ** ((self.length - 1) // (self.branches - 1))
 
-    @property
-    def _counts(self) -> list[int]:
-        """How many draw features, by level: the classes, then the symbols of the levels below."""
-        return [self.classes] + [self.symbols] * (self.levels - 1)
-
     def rules(self, seed: ArrayLike) -> list[NDArray]:
         """Draw the features of each class, (n_c, m, s), then of each symbol of the levels below, (v, m, s) each.
 
         Features are drawn without repetition from all tuples, each as likely.
         """
-        rng, tuples = generator(seed), self.symbols**self.branches
-        drawn = [rng.choice(tuples, (count, self.features), replace=False) for count in self._counts]
-        return [np.stack(np.unravel_index(features, (self.symbols,) * self.branches), axis=-1) for features in drawn]
+        rng = generator(seed)
+        tuples = (self.symbols,) * self.branches
+        rules = []
+        for count in [self.classes] + [self.symbols] * (self.levels - 1):
+            features = rng.choice(self.symbols**self.branches, (count, self.features), replace=False)
+            rules.append(np.stack(np.unravel_index(features, tuples), axis=-1))
+        return rules
 
     def derive(self, rules: list[NDArray], numbers: ArrayLike) -> tuple[NDArray, NDArray]:
         """Return the strings that have the given numbers: symbols (n, sᴸ), labels (n,).
@@ -76,7 +75,6 @@ class RandomHierarchy:
         rules : from `rules`
         numbers : (n,) integers from 0 to `strings` - 1; classes follow one another in equal blocks
         """
-        self._check_rules(rules)
         numbers = np.asarray(numbers)
         fit = numbers.ndim == 1 and numbers.size and numbers.dtype.kind in "iu"
         if not fit or np.any((numbers < 0) | (numbers >= self.strings)):
@@ -112,11 +110,6 @@ class RandomHierarchy:
             raise ValueError(f"train {train} and test {test}: want together at most the {self.strings} strings")
         order = generator(seed).permutation(self.strings)
         return self._encoded(rules, order[:train]), self._encoded(rules, order[-test:])
-
-    def _check_rules(self, rules: list[NDArray]) -> None:
-        wanted = [(count, self.features, self.branches) for count in self._counts]
-        if not isinstance(rules, list) or [np.shape(features) for features in rules] != wanted:
-            raise ValueError(f"rules do not fit: want the arrays that `rules` draws, of shapes {wanted}")
 
     def _encoded(self, rules: list[NDArray], numbers: NDArray) -> tuple[NDArray, NDArray]:
         symbols, labels = self.derive(rules, numbers)

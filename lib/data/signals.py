@@ -17,18 +17,19 @@ from scipy.special import ndtr, ndtri
 from lib.checks import fit, generator, gram, numbers, one_of, positive, size, takes
 
 DTYPES = ("float64", "float32")
-Draw = Callable[[int | tuple[int, ...]], tuple[NDArray, NDArray]]  # of a seed
+Lengths = tuple[float, float]  # of y = 1 and of y = 0
+Seed = int | tuple[int, ...]  # several numbers are one seed, too
+Signals = tuple[NDArray, NDArray]  # inputs and labels
+Draw = Callable[[Seed], Signals]
 
 
-def _lengths(name: str, value: tuple[float, float]) -> tuple[float, float]:
+def _lengths(name: str, value: Lengths) -> Lengths:
     if numbers(name, value).shape != (2,) or min(value) <= 0:
         raise ValueError(f"{name} is {value}: want two positive correlation lengths, of y = 1 and of y = 0")
     return value
 
 
-def nlgp(
-    seed: int | tuple[int, ...], samples: int, n: int, xi: tuple[float, float], gain: float, dtype: str = "float64"
-) -> tuple[NDArray, NDArray]:
+def nlgp(seed: Seed, samples: int, n: int, xi: Lengths, gain: float, dtype: str = "float64") -> Signals:
     r"""Draw from the nonlinear Gaussian process x = erf(g z)/Z(g) on a ring, of variance 1.
 
     z is Gaussian with correlation :math:`e^{-d(i,j)^2/\xi^2}`, d the distance around the ring, and
@@ -50,32 +51,33 @@ def nlgp(
 
 
 @takes(samples=size, n=size, xi=_lengths, gain=positive, dtype=partial(one_of, allowed=DTYPES))
-def nlgp_draw(samples: int, n: int, xi: tuple[float, float], gain: float, dtype: str = "float64") -> Draw:
+def nlgp_draw(samples: int, n: int, xi: Lengths, gain: float, dtype: str = "float64") -> Draw:
     """Return the function of a seed that draws as `nlgp` does: for many draws, of which each is a small one."""
     root0, root1 = (_circulant_root(n, length) for length in xi[::-1])
     spread = np.sqrt(2 / np.pi * np.arcsin(1 / (1 + 0.5 / gain**2)))
-    if dtype == "float64":
 
-        def draw(seed: int | tuple[int, ...]) -> tuple[NDArray, NDArray]:
-            rng = generator(seed)
-            labels = rng.integers(2, size=samples)
-            z = torch.from_numpy(_coloured(rng.standard_normal((samples, n)), labels, root0, root1))
-            return z.mul_(gain).erf_().div_(spread).numpy(), labels.astype(float)
+    def double(rng: np.random.Generator, labels: NDArray) -> NDArray:
+        z = torch.from_numpy(_coloured(rng.standard_normal((samples, n)), labels, root0, root1))
+        return z.mul_(gain).erf_().div_(spread).numpy()
 
-        return draw
+    def single(rng: np.random.Generator, labels: NDArray) -> NDArray:
+        from lib.data import compiled  # numba is not needed elsewhere
 
-    from lib.data import compiled  # numba is not needed elsewhere
+        rows = np.argsort(labels, kind="stable")  # by class, so that each meets its own root alone
+        zeros = samples - labels.sum()
+        white = normals(rng, (samples, n))[rows]
+        z = np.concatenate([white[:zeros] @ small0, white[zeros:] @ small1])
+        inputs = np.empty((samples, n), np.float32)
+        compiled.bend(z, rows, np.float32(1 / spread), inputs)
+        return inputs
 
-    root0, root1, factor = np.float32(gain * root0), np.float32(gain * root1), np.float32(1 / spread)
+    small0, small1 = np.float32(gain * root0), np.float32(gain * root1)
+    signals = double if dtype == "float64" else single
 
-    def draw(seed: int | tuple[int, ...]) -> tuple[NDArray, NDArray]:
+    def draw(seed: Seed) -> Signals:
         rng = generator(seed)
         labels = rng.integers(2, size=samples)
-        rows, zeros = np.argsort(labels, kind="stable"), samples - labels.sum()  # by class, so that each meets its own root alone
-        white, inputs = normals(rng, (samples, n))[rows], np.empty((samples, n), np.float32)
-        z = np.concatenate([white[:zeros] @ root0, white[zeros:] @ root1])
-        compiled.bend(z, rows, factor, inputs)
-        return inputs, labels.astype(dtype)
+        return signals(rng, labels), labels.astype(dtype)
 
     return draw
 
@@ -102,7 +104,7 @@ def _coloured(white: NDArray, labels: NDArray, root0: NDArray, root1: NDArray) -
 
 
 @takes(samples=size, sigma1=gram, sigma0=gram)
-def gaussian_clone(seed: int | tuple[int, ...], samples: int, sigma1: ArrayLike, sigma0: ArrayLike) -> tuple[NDArray, NDArray]:
+def gaussian_clone(seed: Seed, samples: int, sigma1: ArrayLike, sigma0: ArrayLike) -> Signals:
     """Draw Gaussian inputs with given covariances: the control that shares the first two moments with another data set.
 
     Parameters
@@ -118,12 +120,12 @@ def gaussian_clone(seed: int | tuple[int, ...], samples: int, sigma1: ArrayLike,
 
 @takes(samples=size, n=size)
 def single_pulse(
-    seed: int | tuple[int, ...],
+    seed: Seed,
     samples: int,
     n: int,
-    xi: tuple[tuple[float, float], tuple[float, float]] = ((0.1, 0.2), (0.0, 0.1)),
+    xi: tuple[Lengths, Lengths] = ((0.1, 0.2), (0.0, 0.1)),
     signed: bool = False,
-) -> tuple[NDArray, NDArray]:
+) -> Signals:
     """Draw one pulse per sample: ones from a uniform start on, around the ring, zeros elsewhere; half of them inverted.
 
     Parameters
@@ -145,7 +147,7 @@ def single_pulse(
     return 2 * inputs - 1 if signed else inputs, labels.astype(float)
 
 
-def _widths(n: int, xi: tuple[tuple[float, float], tuple[float, float]]) -> NDArray:
+def _widths(n: int, xi: tuple[Lengths, Lengths]) -> NDArray:
     """Return whole numbers of sites (2, 2), row y of class y: widths lie above the first, up to the second."""
     if numbers("xi", xi).shape != (2, 2) or not all(0 <= low < high <= 1 for low, high in xi):
         raise ValueError(f"xi is {xi}: want two intervals (low, high) with 0 <= low < high <= 1, of y = 1 and of y = 0")
@@ -180,9 +182,7 @@ FIELDS = (*POINTWISE, *NOISE, *VOLUME, "telegraph")
 
 
 @takes(samples=size, n=size, xi=_lengths, kind=partial(one_of, allowed=FIELDS))
-def symmetric_field(
-    seed: int | tuple[int, ...], samples: int, n: int, xi: tuple[float, float], kind: str
-) -> tuple[NDArray, NDArray]:
+def symmetric_field(seed: Seed, samples: int, n: int, xi: Lengths, kind: str) -> Signals:
     r"""Draw from a field that is the same around the ring and symmetric about zero, of variance 1; most are not Gaussian.
 
     Parameters

@@ -51,7 +51,6 @@ def problem(
     return Problem(*(values.double().numpy() for values in drawn))
 
 
-@takes(points=size, dimension=size)
 def fresh(points: int = 10_000, dimension: int = 100) -> NDArray:
     """Draw the test points (points, dimension), the same for all seeds."""
     return _on_sphere(torch.Generator().manual_seed(FRESH), points, dimension).double().numpy()

@@ -14,31 +14,16 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 from torch.nn.functional import conv2d, linear
 
-from lib.checks import number, one_of, positive, positives, size, takes, whole, wholes
+from lib.checks import whole
 from lib.experiments.images import batches, digits, states, unbalance, unpack
 from lib.kernels import kernel_distance, ntk
 from lib.measures import accuracy
 from lib.networks import LeNet, Network
-from lib.networks.base import check_parameters
+from lib.networks.base import Layer, note
 from lib.runs import Run, grid
 from lib.training import cross_entropy, log_steps, train
-from lib.training.descent import OPTIMIZERS
-
-ALPHAS = partial(positives, ndim=1)
 
 
-@takes(
-    alpha=ALPHAS,
-    seed=wholes,
-    images=size,
-    learning_rate=positive,
-    epochs=size,
-    optimizer=partial(one_of, allowed=OPTIMIZERS),
-    ramp=partial(number, low=0, high=1),
-    records=size,
-    probe=size,
-    looked_at=size,
-)
 def lenet_clocks(
     alpha: ArrayLike,
     seed: ArrayLike,
@@ -166,9 +151,8 @@ class Switched(Network):
     `theirs` are those parameters, of one member. Where their maxima tie, all of them share.
     """
 
-    depth, points_apart, point = 4, True, LeNet.point
+    depth, by_layer, point = 4, True, LeNet.point
 
-    @takes(theirs=check_parameters)
     def __init__(self, theirs: Mapping[str, Tensor]) -> None:
         self.theirs = theirs
 
@@ -176,23 +160,31 @@ class Switched(Network):
         return LeNet().shapes()
 
     def __call__(
-        self, parameters: Mapping[str, Tensor], inputs: Tensor, layers: tuple | None = None, masks: None = None
+        self,
+        parameters: Mapping[str, Tensor],
+        inputs: Tensor,
+        layers: tuple | None = None,
+        passed: list | None = None,
     ) -> tuple:
         """Map images (n, 1, 28, 28) to outputs (n, c), with no hidden layers."""
         h = g = inputs  # of our network and of theirs
         both = parameters, self.theirs
         for i, margin in ((1, 2), (2, 0)):
-            h, g = (conv2d(v, p[f"weight{i}"], p[f"bias{i}"], padding=margin) for v, p in zip((h, g), both, strict=True))
-            h, g = (v.unflatten(3, (-1, 2)).unflatten(2, (-1, 2)) for v in (h, g))
+            y, g = (conv2d(v, p[f"weight{i}"], p[f"bias{i}"], padding=margin) for v, p in zip((h, g), both, strict=True))
+            note(passed, Layer(h, y, margin=margin))
+            y, g = (v.unflatten(3, (-1, 2)).unflatten(2, (-1, 2)) for v in (y, g))
             top = g.amax((3, 5), keepdim=True)
             chosen = (g == top) & (g > 0)
-            h = (h * chosen).sum((3, 5)) / chosen.sum((3, 5)).clamp(min=1)
+            h = (y * chosen).sum((3, 5)) / chosen.sum((3, 5)).clamp(min=1)
             g = top.squeeze((3, 5)).relu()
         h, g = h.flatten(1), g.flatten(1)
         for i in (3, 4):
-            h, g = (linear(v, p[f"weight{i}"], p[f"bias{i}"]) for v, p in zip((h, g), both, strict=True))
-            h, g = h * (g > 0), g.relu()
-        return linear(h, parameters["weight5"], parameters["bias5"]), []
+            y, g = (linear(v, p[f"weight{i}"], p[f"bias{i}"]) for v, p in zip((h, g), both, strict=True))
+            note(passed, Layer(h, y))
+            h, g = y * (g > 0), g.relu()
+        outputs = linear(h, parameters["weight5"], parameters["bias5"])
+        note(passed, Layer(h, outputs))
+        return outputs, []
 
 
 _SOURCE = {"networks": 24, "images": 60_000, "epochs": 500, "probe": 6000}

@@ -5,25 +5,23 @@ Source: the localization notes, section 3; settings as in `lib.experiments.local
 
 from collections.abc import Iterable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 import xarray as xr
 from scipy.linalg import solve
 
-from lib import checks, data
+from lib import data
 from lib.checks import fit, matrix, one_of, positive, size, takes, vector
-from lib.experiments.ring import signals
-from lib.measures import inverse_participation_ratio
+from lib.experiments.localization import _fields, receptive_fields
+from lib.experiments.signal_batches import signals
 from lib.networks import Committee
-from lib.networks.base import check_device
 from lib.runs import Run, load, named
 from lib.theory.gated_linear import Moments, flip_probability, gdln_moments, jitter
 from lib.training import train
 from lib.training.schedules import piecewise
 
-CLASSES = (1.0, 0.0)  # what the network is to say of the first and the second length
 PAUSE = 50  # steps from a record to its twin
 
 
@@ -41,52 +39,40 @@ def twins(steps: int, pairs: int) -> np.ndarray:
     return np.unique(np.concatenate([starts, starts + PAUSE]))
 
 
-@takes(neurons=size, learning_rate=positive, sites=size, trials=size, steps=size, cooling=size)
 def gates_to_rest(
     kind: str = "nlgp",
     *,
     neurons: int = 40,
-    xi: tuple = (2.0, 1.0),
-    gain: float = 3.0,
     learning_rate: float = 4.0,
     steps: int,
     cooling: int,
-    batch: int = 1000,
-    sites: int = 40,
-    trials: int = 1,
     pairs: int = 24,
-    seed: int = 0,
-    device: str = "cpu",
+    **options: Any,
 ) -> xr.Dataset:
-    """Train the mean of rectifiers on fresh batches, at a constant learning rate and then at one that falls to a hundredth.
+    """Train the mean of rectifiers as `receptive_fields` does, at a constant learning rate and then at one that falls.
 
     Parameters
     ----------
-    kind, xi, gain : see `lib.experiments.ring.signals`; steps go down (ŷ − y)²
-    steps, cooling : how many steps at the learning rate, and how many while it falls, on a straight line
+    kind : see `lib.experiments.signal_batches.signals`; signals are drawn in double precision
+    steps, cooling : how many steps at the learning rate, and how many while it falls to a hundredth, on a straight line
     pairs : how often the weights are kept, each time at a step and `PAUSE` steps later (see `twins`); and after the cooling
+    options : of `lib.experiments.localization.receptive_fields`
 
     Returns
     -------
     over (trial, step): loss, the error without ½ on 10,000 signals; w (…, neuron, site), and its ipr (…, neuron)
     """
-    network = Committee(sites, neurons)
-    inputs, wanted = signals(kind, sites, xi, gain, 10_000, seed, CLASSES)(trials, 0)  # a member's number that no trial has
-    found = train(
-        network,
-        network.initialize(seed, trials, dtype=torch.float32, device=device),
-        inputs,
-        wanted,
-        learning_rate=2 * learning_rate,  # `train` halves the error
+    found = receptive_fields(
+        kind,
+        neurons=neurons,
+        learning_rate=learning_rate,
         steps=steps + cooling,
         schedule=piecewise([steps, steps + cooling], [1, 0.01]),
-        draw=signals(kind, sites, xi, gain, batch, seed, CLASSES),
         record=np.append(twins(steps, pairs), steps + cooling),
-        observe=lambda parameters, outputs, hidden: {"w": (("neuron", "site"), parameters["weight1"])},
-        progress=True,
-    ).rename(member="trial")
-    ratios = inverse_participation_ratio(found.w.values).astype("float32")
-    return found.drop_vars(["stopped", "diverged"]).assign(loss=2 * found.loss, ipr=(("trial", "step", "neuron"), ratios))
+        dtype="float64",
+        **options,
+    )
+    return found.drop_vars("diverged").assign(ipr=found.ipr.astype("float32"))
 
 
 class Behind(NamedTuple):
@@ -130,10 +116,13 @@ def behind_own_gates(weights: np.ndarray, inputs: np.ndarray, labels: np.ndarray
 
 def _moments(inputs: np.ndarray, labels: np.ndarray, opened: np.ndarray) -> Moments:
     """Average A and b piece by piece: the gated inputs of all samples at once would fill the memory."""
-    pieces = np.array_split(np.arange(len(inputs)), max(1, len(inputs) // 2500))
-    found = [gdln_moments(inputs[piece], labels[piece], opened[piece].T.astype(float)) for piece in pieces]
-    shares = [len(piece) / len(inputs) for piece in pieces]
-    return Moments(*(sum(share * part for share, part in zip(shares, kind, strict=True)) for kind in zip(*found, strict=True)))
+    a, b = 0, 0
+    for piece in np.array_split(np.arange(len(inputs)), max(1, len(inputs) // 2500)):
+        found = gdln_moments(inputs[piece], labels[piece], opened[piece].T)
+        share = len(piece) / len(inputs)
+        a += share * found.a
+        b += share * found.b
+    return Moments(a, b)
 
 
 class Rest(NamedTuple):
@@ -173,7 +162,7 @@ def around(weights: np.ndarray, inputs: np.ndarray, labels: np.ndarray, share: f
     return Rest(linear, edge.reshape(linear.shape), noise.a - np.outer(noise.b, noise.b))
 
 
-@takes(weights=matrix, record=vector, learning_rate=positive)
+@takes(weights=matrix, record=vector)
 def descend(
     weights: np.ndarray,
     record: np.ndarray,
@@ -187,22 +176,19 @@ def descend(
 ) -> np.ndarray:
     """Go on from weights (K, n), as `gates_to_rest` does, and return those at the recorded steps, (T, K, n)."""
     neurons, sites = weights.shape
-    inputs, wanted = signals("nlgp", sites, xi, gain, 1, seed, CLASSES)(1, 0)
-    return (
-        train(
-            Committee(sites, neurons),
-            {"weight1": torch.tensor(weights[None], dtype=torch.float32, device=device)},
-            inputs,
-            wanted,
-            learning_rate=2 * learning_rate,
-            steps=int(record[-1]),
-            draw=signals("nlgp", sites, xi, gain, batch, seed, CLASSES),
-            record=record,
-            observe=lambda parameters, outputs, hidden: {"w": (("neuron", "site"), parameters["weight1"])},
-        )
-        .w.values[0]
-        .astype(float)
+    inputs, wanted = signals("nlgp", sites, xi, gain, 1, seed)(1, 0)
+    found = train(
+        Committee(sites, neurons),
+        {"weight1": torch.tensor(weights[None], dtype=torch.float32, device=device)},
+        inputs,
+        wanted,
+        learning_rate=2 * learning_rate,
+        steps=int(record[-1]),
+        draw=signals("nlgp", sites, xi, gain, batch, seed),
+        record=record,
+        observe=_fields,
     )
+    return found.w.values[0].astype(float)
 
 
 @takes(weights=matrix, inputs=matrix)
@@ -224,15 +210,7 @@ def flip_shares(covariances: Iterable[np.ndarray], weights: np.ndarray, inputs: 
 LAGS = (10, 50, 250, 1000, 2900)  # steps between two looks at the gates of a network at rest
 
 
-@takes(
-    start=partial(one_of, allowed=("seed 0", "seed 1")),
-    learning_rate=positive,
-    batch=size,
-    settling=size,
-    steps=size,
-    seed=checks.seed,
-    device=check_device,
-)
+@takes(start=partial(one_of, allowed=("seed 0", "seed 1")))
 def trembling(
     *,
     start: str,
@@ -276,30 +254,22 @@ def trembling(
     )
 
 
+def _seeds(count: int, **case: Any) -> Any:
+    """Return a case with some seeds."""
+    return named("run", {f"seed {seed}": {**case, "seed": seed} for seed in range(count)})
+
+
 RUNS = [
     Run(
         "gated_linear/rest",
         gates_to_rest,
-        named("run", {f"seed {seed}": {"steps": 16_000, "cooling": 8_000, "pairs": 28, "seed": seed} for seed in (0, 1)}),
+        _seeds(2, steps=16_000, cooling=8_000, pairs=28),
         chaotic=("w", "ipr"),
     ),
     Run(
         "gated_linear/hundred",
         gates_to_rest,
-        named(
-            "run",
-            {
-                f"seed {seed}": {
-                    "neurons": 100,
-                    "learning_rate": 10.0,
-                    "steps": 4_000,
-                    "cooling": 2_000,
-                    "pairs": 5,
-                    "seed": seed,
-                }
-                for seed in (0, 1, 2)
-            },
-        ),
+        _seeds(3, neurons=100, learning_rate=10.0, steps=4_000, cooling=2_000, pairs=5),
         chaotic=("w", "ipr"),
     ),
     Run(

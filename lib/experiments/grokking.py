@@ -3,7 +3,6 @@
 Source: Kunin et al. (2024), "Get rich quick", figure 5(d) and its appendix; Kumar et al. (2024) for the factor of the output.
 """
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from lib.checks import labelled, number, positives, size, takes, wholes
 from lib.data.arithmetic import modular, split
 from lib.measures import accuracy
 from lib.networks import Transformer
@@ -20,11 +18,9 @@ from lib.runs import Run, grid
 from lib.training import cross_entropy, log_steps, train
 from lib.training.schedules import warm_up
 
-POSITIVES = partial(positives, ndim=1)
 REACHED = 0.99  # the accuracy at which a network has fitted, or generalized
 
 
-@takes(alpha=POSITIVES, tau=POSITIVES, seed=wholes, steps=size, looks=size)
 def transformer_clocks(
     alpha: ArrayLike,
     tau: ArrayLike,
@@ -127,7 +123,6 @@ def _drawn(network: Transformer, seed: int, count: int, device: str) -> tuple[di
     return weights, *split((seed, 0), count, count // 2)
 
 
-@takes(accuracies=labelled("step"), threshold=number)
 def steps_until(accuracies: xr.DataArray, threshold: float = REACHED) -> xr.DataArray:
     """Return the first recorded `step` at which an accuracy is at least the threshold; infinity where there is none."""
     reached = accuracies >= threshold

@@ -12,30 +12,18 @@ import torch
 import xarray as xr
 from tqdm import tqdm
 
-from lib.checks import instance, labelled, number, positive, positives, size, takes, wholes
+from lib.checks import positives, size, takes, wholes
 from lib.data.hierarchy import RandomHierarchy
 from lib.measures import accuracy
 from lib.networks import Dense
-from lib.networks.base import check_device
 from lib.runs import Run, named
 from lib.training import cross_entropy, train
 from lib.training.schedules import cosine
 
 WIDTH, BATCH, ENOUGH = 64, 128, 0.01  # a network whose training loss is below ENOUGH stops
-POSITIVES = partial(positives, ndim=1)
 
 
-@takes(
-    points=partial(wholes, least=1),
-    alpha=POSITIVES,
-    seeds=wholes,
-    epochs=size,
-    test=size,
-    rate=positive,
-    first=positive,
-    readout=positive,
-    device=check_device,
-)
+@takes(points=partial(wholes, least=1), alpha=partial(positives, ndim=1), epochs=size)
 def learning_curves(
     points: Sequence[int],
     alpha: Sequence[float],
@@ -78,7 +66,6 @@ def learning_curves(
     return xr.concat(curves, "points").assign_coords(points=list(points))
 
 
-@takes(error=labelled("points"), level=number)
 def strings_needed(error: xr.DataArray, level: float) -> xr.DataArray:
     """Return the number of strings at which an error first falls to a level, interpolated in log points; infinity if nowhere.
 
@@ -100,8 +87,7 @@ def strings_needed(error: xr.DataArray, level: float) -> xr.DataArray:
     return xr.apply_ufunc(first, error, input_core_dims=[["points"]], vectorize=True, output_dtypes=[float])
 
 
-@takes(alpha=POSITIVES, seeds=wholes, network=instance(Dense))
-def initial_weights(alpha: Sequence[float], seeds: Sequence[int], network: Dense) -> dict[str, torch.Tensor]:
+def initial_weights(alpha: np.ndarray, seeds: Sequence[int], network: Dense) -> dict[str, torch.Tensor]:
     """Draw N(0, 1) weights over √fan-in, the readout's over its fan-in, and shift α from the first layer to the readout.
 
     They are given by name, (α · seed, out, in), seeds running faster.

@@ -6,7 +6,6 @@ experiments raise `lib.data.DataUnavailable`.
 """
 
 from collections.abc import Mapping
-from functools import partial
 
 import numpy as np
 import torch
@@ -15,21 +14,19 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from lib import data
-from lib.checks import instance, one_of, optional, positive, positives, size, takes, wholes
+from lib.checks import one_of, positive, takes
 from lib.measures import accuracy, filter_laplacian
 from lib.networks import Network, SmallResNet
-from lib.networks.base import check_parameters, check_tensor
 from lib.runs import Run, grid
 from lib.theory.practice import LAPLACIAN
 from lib.training import Draw, cross_entropy, log_steps, train
 from lib.training.schedules import piecewise
 
-ALPHAS = partial(positives, ndim=1)
 FILTER = ("channel", "colour", "row", "column")
 KEPT = 16  # channels whose filters are kept
 
 
-@takes(parameters=check_parameters, alpha=positive)
+@takes(alpha=positive)
 def unbalance(parameters: Mapping[str, Tensor], alpha: float, first: str, last: str = "") -> dict[str, Tensor]:
     """Divide the parameter `first` by α and, if there is one, multiply `last` by it; α > 1 is upstream."""
     one_of("first", first, parameters)
@@ -44,17 +41,13 @@ def states(parameters: dict[str, Tensor], outputs: Tensor, hidden: list[Tensor])
     return {"theta": (("parameter",), torch.cat([value.flatten(1) for value in parameters.values()], 1))}
 
 
-@takes(network=instance(Network), theta=partial(check_tensor, ndim=1))
 def unpack(network: Network, theta: Tensor) -> dict[str, Tensor]:
     """Give the parameters in `theta` (..., parameters) their names and shapes back."""
     shapes = network.shapes()
-    if theta.shape[-1] != sum(int(np.prod(shape)) for shape in shapes.values()):
-        raise ValueError(f"theta has shape {tuple(theta.shape)}: it does not fit the network's parameters")
     parts = theta.split([int(np.prod(shape)) for shape in shapes.values()], dim=-1)
     return {name: part.unflatten(-1, shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
 
 
-@takes(count=size)
 def digits(count: int, train: bool = True) -> tuple[Tensor, Tensor]:
     """Return the first handwritten digits (count, 1, 28, 28), standardized as the training images are, and their labels.
 
@@ -65,16 +58,6 @@ def digits(count: int, train: bool = True) -> tuple[Tensor, Tensor]:
     return torch.from_numpy(images).view(-1, 1, 28, 28), torch.from_numpy(labels[:count])
 
 
-@takes(
-    alpha=ALPHAS,
-    seed=wholes,
-    learning_rate=positive,
-    images=optional(size),
-    epochs=size,
-    batch_size=size,
-    looked_at=size,
-    looks=size,
-)
 def photographs(
     alpha: ArrayLike,
     seed: ArrayLike,
@@ -144,7 +127,6 @@ def photographs(
     return single_precision(xr.concat(found, "member", data_vars="all").drop_vars("member", errors="ignore"))
 
 
-@takes(found=instance(xr.Dataset))
 def single_precision(found: xr.Dataset) -> xr.Dataset:
     """Return a Dataset in single precision, as large results are kept."""
     return found.assign({name: values.astype(np.float32) for name, values in found.items() if values.dtype.kind == "f"})

@@ -13,18 +13,17 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy
 
 from lib import data, progress
-from lib.checks import one_of, positive, seed, size, takes, vector, wholes
-from lib.experiments.ring import signals
+from lib.checks import one_of, positive, size, takes, vector, wholes
+from lib.experiments.signal_batches import signals
 from lib.measures import inverse_participation_ratio
 from lib.networks import Committee
 from lib.runs import Run, named
 from lib.theory import tiling
-from lib.training import log_steps, train
+from lib.training import Schedule, log_steps, train
 
 WIDTHS = np.geomspace(0.3, 8, 40)  # of bumps, in sites
 
 
-@takes(neurons=size, learning_rate=positive, sites=size, trials=size, records=size)
 def receptive_fields(
     kind: str = "nlgp",
     *,
@@ -41,6 +40,8 @@ def receptive_fields(
     trials: int = 1,
     records: int = 30,
     record: np.ndarray | None = None,
+    schedule: Schedule | None = None,
+    dtype: str = "float32",
     seed: int = 0,
     device: str = "cpu",
 ) -> xr.Dataset:
@@ -48,9 +49,11 @@ def receptive_fields(
 
     Parameters
     ----------
-    kind, xi, gain, targets : see `lib.experiments.ring.signals`
+    kind, xi, gain, targets : see `lib.experiments.signal_batches.signals`
     records : how many steps to look at, evenly spaced on a logarithmic scale
     record : or else which ones
+    schedule : of the learning rate, see `lib.training.train`
+    dtype : in which signals are drawn, see `lib.experiments.signal_batches.signals`
 
     Returns
     -------
@@ -66,7 +69,8 @@ def receptive_fields(
         wanted,
         learning_rate=2 * learning_rate,  # `train` halves the error
         steps=steps,
-        draw=signals(kind, sites, xi, gain, batch, seed, targets, dtype="float32"),
+        schedule=schedule,
+        draw=signals(kind, sites, xi, gain, batch, seed, targets, dtype),
         record=log_steps(steps, records) if record is None else record,
         observe=_fields,
         progress=True,
@@ -78,14 +82,7 @@ def receptive_fields(
 GOALS = ("y = 1, 0", "y = ±1", "cross-entropy")
 
 
-@takes(
-    activation=partial(one_of, allowed=("erf", "sigmoid")),
-    neurons=size,
-    rate=positive,
-    record=vector,
-    sites=size,
-    trials=size,
-)
+@takes(activation=partial(one_of, allowed=("erf", "sigmoid")), record=vector)
 def goals(
     activation: str,
     *,
@@ -152,7 +149,7 @@ SIZES = (8, 20, 40, 100)
 SHARES = np.array([0, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 5 / 8, 3 / 4, 7 / 8, 1])  # of a run: when `tiles` looks
 
 
-@takes(sizes=partial(wholes, least=1), steps=size, sites=size, batch=size, rate=positive, seed=seed)
+@takes(sizes=wholes, steps=size, rate=positive)
 def tiles(
     kind: str = "nlgp",
     *,
@@ -210,7 +207,7 @@ def tiles(
     )
 
 
-@takes(steps=size, sizes=partial(wholes, least=2), sites=size, samples=size, seed=seed)
+@takes(steps=size, sizes=partial(wholes, least=2))
 def predicted_tiles(
     *,
     xi: tuple,
@@ -265,7 +262,6 @@ def predicted_tiles(
     ).astype(np.float32)
 
 
-@takes(neurons=size, rate=positive, steps=size, seed=seed)
 def to_rest(
     *, xi: tuple, gain: float, bias: bool, steps: int, neurons: int = 40, rate: float = 0.4, seed: int = 0, device: str = "cpu"
 ) -> xr.Dataset:
@@ -276,10 +272,26 @@ def to_rest(
     over share, the part of the run that is over: loss, E(ŷ − y)², and the ipr (…, neuron); the fields w (neuron, site) at the end
     """
     share = np.linspace(0, 1, 41)
-    case = {"xi": xi, "neurons": neurons, "gain": gain, "bias": bias, "learning_rate": rate * neurons, "steps": steps}
-    found = receptive_fields(**case, record=np.round(share * steps).astype(int), seed=seed, device=device).isel(trial=0)
-    kept = {name: (("share", *found[name].dims[1:]), found[name].values.astype(np.float32)) for name in ("loss", "ipr")}
-    return xr.Dataset(kept | {"w": (("neuron", "site"), found.w.values[-1]), "steps": steps}, {"share": share})
+    found = receptive_fields(
+        xi=xi,
+        neurons=neurons,
+        gain=gain,
+        bias=bias,
+        learning_rate=rate * neurons,
+        steps=steps,
+        record=np.round(share * steps).astype(int),
+        seed=seed,
+        device=device,
+    ).isel(trial=0)
+    return xr.Dataset(
+        {
+            "loss": ("share", found.loss.values.astype(np.float32)),
+            "ipr": (("share", "neuron"), found.ipr.values.astype(np.float32)),
+            "w": (("neuron", "site"), found.w.values[-1]),
+            "steps": steps,
+        },
+        {"share": share},
+    )
 
 
 def _fields(parameters: dict[str, Tensor], outputs: Tensor, hidden: list[Tensor]) -> dict:
@@ -299,12 +311,17 @@ SEEN = _fields_of(  # looked at while the criterion was made
     ("arcsine", "uniform", "square", *(f"smoothed {kind}" for kind in ("sign", "uniform", "laplace", "sparse"))),
     ("sign, any volume", (2.0, 1.0)),
     ("Gaussian, one norm", (2.0, 1.0)),
-    *[("telegraph", (length, 1.0)) for length in (3.0, 8.0)],
+    ("telegraph", (3.0, 1.0)),
+    ("telegraph", (8.0, 1.0)),
 )
 FRESH = _fields_of(  # never run before the chapter's bounds were written down
     ("ternary", "root", "laplace", "wave"),
-    *[(kind, (3.0, 1.0)) for kind in ("sign, any volume", "smoothed sign")],
-    *[("ternary", (6.0, 1.0)), ("uniform", (4.0, 1.0)), ("arcsine", (3.0, 2.0)), ("telegraph", (4.0, 2.0))],
+    ("sign, any volume", (3.0, 1.0)),
+    ("smoothed sign", (3.0, 1.0)),
+    ("ternary", (6.0, 1.0)),
+    ("uniform", (4.0, 1.0)),
+    ("arcsine", (3.0, 2.0)),
+    ("telegraph", (4.0, 2.0)),
 )
 WIDE, NARROW = (0.2, 0.25), (0.05, 0.1)  # pulses of the authors' stored runs, as fractions of the ring
 SMOOTH, ROUGH = (2.0, 1.0), (1.0, 2.0)
@@ -342,6 +359,7 @@ def _reversed(seeds: dict[str, dict]) -> dict[str, dict]:
 
 # Single neurons, trained on fresh samples, part company when their weights differ by one part in ten million.
 NEURONS = ("w", "b", "ipr")
+_AUTHORS = {"neurons": 100, "learning_rate": 10.0, "records": 8, "bias": True, "steps": 10_000}
 
 RUNS = [
     Run(
@@ -350,14 +368,13 @@ RUNS = [
         named(
             "setting",
             {
-                label: {"neurons": 100, "learning_rate": 10.0, "records": 8, **setting}
-                for label, setting in {
-                    **{f"bias, seed {n}": {"bias": True, "steps": 10_000, "seed": n} for n in (1, 2)},
-                    **{f"reversed, seed {n}": {"bias": True, "steps": 10_000, "xi": ROUGH, "seed": n} for n in (1, 2)},
-                    "bias": {"bias": True, "steps": 10_000},
-                    "no bias": {"steps": 1000},
-                    "reversed": {"bias": True, "steps": 10_000, "xi": ROUGH},
-                }.items()
+                "bias, seed 1": _AUTHORS | {"seed": 1},
+                "bias, seed 2": _AUTHORS | {"seed": 2},
+                "reversed, seed 1": _AUTHORS | {"xi": ROUGH, "seed": 1},
+                "reversed, seed 2": _AUTHORS | {"xi": ROUGH, "seed": 2},
+                "bias": _AUTHORS,
+                "no bias": {"neurons": 100, "learning_rate": 10.0, "records": 8, "steps": 1000},
+                "reversed": _AUTHORS | {"xi": ROUGH},
             },
         ),
         chaotic=NEURONS,

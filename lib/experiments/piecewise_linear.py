@@ -4,8 +4,9 @@ Source: Kunin et al. (2024), "Get rich quick", figure 1 and appendix "Experiment
 weights depend on its seed alone, so that members of one seed differ in τ and δ only. Seeds are ours, or the authors' own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,31 +14,26 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from lib.checks import broadcastable, fit, matrix, numbers, optional, positive, positives, seed, size, takes, vector, wholes
+from lib.checks import optional, positives, seed, size, takes
 from lib.experiments import authors_draw
 from lib.kernels import kernel_turn, two_layer_ntk
 from lib.networks import Dense
-from lib.networks.base import check_device
 from lib.runs import Run, grid, named
 from lib.theory.piecewise_linear import scale_initialization
 from lib.training import log_steps, train
 
 
-@takes(count=size, dimension=size)
 def sphere(rng: np.random.Generator, count: int, dimension: int) -> NDArray:
     """Draw points uniformly from the unit sphere, (count, dimension)."""
     points = rng.normal(size=(count, dimension))
     return points / np.linalg.norm(points, axis=1, keepdims=True)
 
 
-@takes(w=matrix, a=vector, inputs=matrix)
 def relu_network(w: NDArray, a: NDArray, inputs: NDArray) -> NDArray:
     """Return the outputs (n,) of Σ a_k relu(w_k·x), for w (h, d), a (h,) and inputs (n, d)."""
-    fit("(h, d), (h,), (n, d)", w=w, a=a, inputs=inputs)
     return np.maximum(inputs @ w.T, 0) @ a
 
 
-@takes(units=size)
 def balanced_student(rng: np.random.Generator, units: int, dimension: int) -> tuple[NDArray, NDArray]:
     """Draw w (units, dimension) on the sphere and a = ±1; the second half repeats the first with opposite a, so that f = 0."""
     if units % 2:
@@ -47,14 +43,7 @@ def balanced_student(rng: np.random.Generator, units: int, dimension: int) -> tu
     return np.concatenate([w, w]), np.concatenate([a, -a])
 
 
-@takes(
-    dimension=size,
-    units=size,
-    teachers=size,
-    points=size,
-    teacher_seed=optional(seed),
-    device=check_device,
-)
+@takes(dimension=size, units=size, teachers=size, points=size, teacher_seed=optional(seed))
 def students(
     tau: ArrayLike,
     delta: ArrayLike,
@@ -90,18 +79,18 @@ def students(
 
     Source: figure 1(a) and the text about figure 1; the error is without ½ in allanraventos/getrichquick.
     """
-    tau, delta, seed, learning_rate = _members(tau, delta, seed, learning_rate)
+    tau, delta, seed, learning_rate = np.broadcast_arrays(*np.atleast_1d(tau, delta, seed, learning_rate))
     draw = partial(authors_draw.problem, teacher_seed=teacher_seed) if authors else _problem
     problems = [draw(int(s), dimension, units, teachers, points)[:4] for s in seed]
     x, y, w, a = (np.stack(parts) for parts in zip(*problems, strict=True))
     w, a = scale_initialization(w, a, tau, delta)
     dtype = torch.float64 if precise else torch.float32
-    parameters = {
-        name: torch.tensor(value, dtype=dtype, device=device) for name, value in (("weight1", w), ("weight2", a[:, None]))
-    }
     found = train(
         Dense((dimension, units, 1), "relu", bias=False),
-        parameters,
+        {
+            "weight1": torch.tensor(w, dtype=dtype, device=device),
+            "weight2": torch.tensor(a[:, None], dtype=dtype, device=device),
+        },
         x,
         y[..., None],
         learning_rate=2 * learning_rate,  # `train` halves the error
@@ -114,16 +103,6 @@ def students(
     return found.assign(data).drop_vars(["loss", "stopped"])
 
 
-def _members(tau: ArrayLike, delta: ArrayLike, seed: ArrayLike, learning_rate: ArrayLike) -> tuple[NDArray, ...]:
-    """Return them (m,), one entry for each student."""
-    given = {"tau": tau, "delta": delta, "learning_rate": learning_rate}
-    given = {name: numbers(name, np.atleast_1d(value), 1) for name, value in given.items()}
-    seed = np.array(wholes("seed", np.atleast_1d(seed)))
-    broadcastable(**given, seed=seed)
-    tau, delta, learning_rate, seed = np.broadcast_arrays(*given.values(), seed)
-    return tau, delta, seed, learning_rate
-
-
 def _problem(seed: int, dimension: int, units: int, teachers: int, points: int) -> tuple[NDArray, NDArray, NDArray, NDArray]:
     """Return inputs, targets and balanced first weights."""
     rng = np.random.default_rng((seed, 0))
@@ -131,7 +110,6 @@ def _problem(seed: int, dimension: int, units: int, teachers: int, points: int) 
     return x, relu_network(*teacher(seed, dimension, teachers), x), *balanced_student(rng, units, dimension)
 
 
-@takes(seed=seed, dimension=size, neurons=size)
 def teacher(seed: int, dimension: int, neurons: int = 3) -> tuple[NDArray, NDArray]:
     """Return the w (neurons, dimension) on the sphere and the a = ±1 of the teacher that goes with a seed."""
     rng = np.random.default_rng((seed, 1))
@@ -142,7 +120,7 @@ def _weights(parameters: dict[str, Tensor], outputs: Tensor, hidden: list[Tensor
     return {"w": (("unit", "input"), parameters["weight1"]), "a": (("unit",), parameters["weight2"][:, 0])}
 
 
-@takes(tau=positives, rate=positive)
+@takes(tau=positives)
 def distances(
     tau: ArrayLike,
     delta: ArrayLike,
@@ -153,11 +131,12 @@ def distances(
     authors: bool = False,
     precise: bool = False,
     rate: float = 5e-3,
+    split: Callable[[xr.Dataset], xr.Dataset] | None = None,
     device: str = "cpu",
 ) -> xr.Dataset:
     """Train `students` at a learning rate of `rate`/τ² and watch how far they go.
 
-    `steps`, `record`, `authors` and `precise` are those of `students`.
+    `steps`, `record`, `authors` and `precise` are those of `students`; `split` returns what else to say of one student.
 
     Returns
     -------
@@ -167,56 +146,58 @@ def distances(
 
     Source: figure 1(b) and its supporting figure.
     """
-    tau, delta, seed, rate = _members(tau, delta, seed, rate / np.atleast_1d(tau) ** 2)
-    settings = {"steps": steps, "record": record, "authors": authors, "precise": precise, "device": device}
-    found = students(tau, delta, seed, learning_rate=rate, **settings)
-    compared = [_compare(found.isel(member=m), int(s), device, authors) for m, s in enumerate(seed)]
-    return xr.concat(compared, "member").assign(train=found.train, diverged=found.diverged).drop_vars("member")
+    found = students(
+        tau,
+        delta,
+        seed,
+        learning_rate=rate / np.atleast_1d(tau) ** 2,
+        steps=steps,
+        record=record,
+        authors=authors,
+        precise=precise,
+        device=device,
+    )
+    seen = []
+    for m, s in enumerate(np.broadcast_to(seed, found.sizes["member"])):
+        student = found.isel(member=m)
+        own = _compare(student, int(s), authors, device)
+        seen.append(own if split is None else own.merge(split(student)))
+    return xr.concat(seen, "member").assign(train=found.train, diverged=found.diverged).drop_vars("member")
 
 
-def _compare(student: xr.Dataset, seed: int, device: str, authors: bool = False) -> xr.Dataset:
+def _compare(student: xr.Dataset, seed: int, authors: bool, device: str) -> xr.Dataset:
     """Compare one student's states with its first, and with its teacher."""
     dimension = student.sizes["input"]
     if authors:
-        fresh, (w, a) = authors_draw.fresh(10_000, dimension), authors_draw.problem(seed, dimension)[4:]
+        fresh = authors_draw.fresh(10_000, dimension)
+        teacher_w, teacher_a = authors_draw.problem(seed, dimension)[4:]
     else:
-        fresh, (w, a) = sphere(np.random.default_rng((seed, 2)), 10_000, dimension), teacher(seed, dimension)
-    answers = relu_network(w, a, fresh)
-    states = list(zip(torch.tensor(student.w.values, device=device), torch.tensor(student.a.values, device=device), strict=True))
-    data = student.x.values, fresh, answers
-    x, fresh, answers = (torch.tensor(v, dtype=states[0][0].dtype, device=device) for v in data)
+        fresh = sphere(np.random.default_rng((seed, 2)), 10_000, dimension)
+        teacher_w, teacher_a = teacher(seed, dimension)
+    answers = relu_network(teacher_w, teacher_a, fresh)
+    ws = torch.tensor(student.w.values, device=device)  # (step, unit, input)
+    readouts = torch.tensor(student.a.values, device=device)  # (step, unit)
+    x, fresh, answers = (torch.tensor(v, dtype=ws.dtype, device=device) for v in (student.x.values, fresh, answers))
 
     def unit_kernel(w: Tensor, a: Tensor) -> Tensor:
         kernel = two_layer_ntk(w, a, x)
         return kernel / torch.linalg.norm(kernel)
 
-    first, signs = unit_kernel(*states[0]), states[0][0] @ x.T > 0
+    first = unit_kernel(ws[0], readouts[0])
+    signs = ws[0] @ x.T > 0
     found = {"test": [], "kernel": [], "hamming": [], "moved": []}
-    for w, a in states:
+    for w, a in zip(ws, readouts, strict=True):
         found["test"].append(torch.mean((torch.relu(fresh @ w.T) @ a - answers) ** 2))
         found["kernel"].append(torch.sum((unit_kernel(w, a) - first) ** 2) / 2)
         found["hamming"].append(((w @ x.T > 0) != signs).sum() / len(x))
-        found["moved"].append(torch.sqrt(((w - states[0][0]) ** 2).sum() + ((a - states[0][1]) ** 2).sum()))
+        found["moved"].append(torch.sqrt(((w - ws[0]) ** 2).sum() + ((a - readouts[0]) ** 2).sum()))
     return xr.Dataset(
         {name: ("step", torch.stack(values).cpu().numpy()) for name, values in found.items()}, {"step": student.step}
     )
 
 
-@takes(tau=positives)
-def turns(
-    tau: ArrayLike,
-    delta: ArrayLike,
-    seed: ArrayLike,
-    *,
-    steps: int,
-    record: Sequence[int],
-    layers: bool = False,
-    authors: bool = False,
-    device: str = "cpu",
-) -> xr.Dataset:
-    """Train as `distances` does and split the turn of the kernel into gates and weights.
-
-    `steps`, `record` and `authors` are those of `students`.
+def turns(tau: ArrayLike, delta: ArrayLike, seed: ArrayLike, *, layers: bool = False, **options: Any) -> xr.Dataset:
+    """Train as `distances` does, with its `options`, and split the turn of the kernel into gates and weights.
 
     Returns
     -------
@@ -226,13 +207,7 @@ def turns(
 
     Source: `lib.kernels.kernel_turn`, for section 5 and figure 1(b).
     """
-    tau, delta, seed, rate = _members(tau, delta, seed, 5e-3 / np.atleast_1d(tau) ** 2)
-    settings = {"steps": steps, "record": record, "authors": authors, "device": device}
-    found = students(tau, delta, seed, learning_rate=rate, **settings)
-    compared = [_compare(found.isel(member=m), int(s), device, authors) for m, s in enumerate(seed)]
-    split = [_split(found.isel(member=m), layers) for m in range(len(seed))]
-    parts = xr.merge([xr.concat(compared, "member"), xr.concat(split, "member")])
-    return parts.assign(train=found.train, diverged=found.diverged).drop_vars("member")
+    return distances(tau, delta, seed, split=partial(_split, layers=layers), **options)
 
 
 def _split(student: xr.Dataset, layers: bool) -> xr.Dataset:
@@ -246,7 +221,6 @@ def _split(student: xr.Dataset, layers: bool) -> xr.Dataset:
     return xr.Dataset({name: ("step", np.array(values)) for name, values in found.items()}, {"step": student.step})
 
 
-@takes(width=size, p=vector, q=vector, seeds=wholes, steps=size, device=check_device)
 def widths(
     width: int, p: Sequence[float], q: Sequence[float], seeds: Sequence[int], *, steps: int = 800, device: str = "cpu"
 ) -> xr.Dataset:
@@ -298,6 +272,7 @@ def _turn_until_fit(width: int, p: Sequence[float], q: Sequence[float], seed: in
 TAU, DELTA = np.logspace(-1, 0.3, 17), np.linspace(-1, 1, 17)
 PAPER = {"networks": 17 * 17 * 16, "steps": 100_000}
 AT_SMALLEST = [0, 10, 30, 100, 200, 300, 500, 1000, 2000, 3000, 5000, 7000, 10_000, 20_000, 30_000, 50_000, 70_000, 100_000]
+_LONG = {"steps": 1_000_000, "record": [0, 10, 100, 1000, 10_000, 100_000, 1_000_000], "authors": True}
 RUNS = [
     Run(
         "piecewise_linear/plane",
@@ -343,7 +318,7 @@ RUNS = [
         "piecewise_linear/long",
         distances,
         grid(tau=TAU[::4], delta=DELTA[::4], seed=range(100, 102)),
-        {"steps": 1_000_000, "record": [0, 10, 100, 1000, 10_000, 100_000, 1_000_000], "authors": True},
+        _LONG,
         PAPER | {"steps": 1_000_000},
         batch=50,
     ),
@@ -351,7 +326,7 @@ RUNS = [
         "piecewise_linear/peak",
         distances,
         grid(tau=TAU[11:12], delta=[-1.0], seed=range(100, 116)),
-        {"steps": 1_000_000, "record": [0, 10, 100, 1000, 10_000, 100_000, 1_000_000], "authors": True},
+        _LONG,
         PAPER | {"steps": 1_000_000},
         batch=16,
     ),
@@ -359,13 +334,7 @@ RUNS = [
         "piecewise_linear/peak_precise",
         distances,
         grid(tau=TAU[11:12], delta=[-1.0], seed=range(100, 116)),
-        {
-            "steps": 50_000,
-            "record": [0, 500, 5000, 15_000, 50_000],
-            "authors": True,
-            "precise": True,
-            "rate": 0.1,
-        },
+        {"steps": 50_000, "record": [0, 500, 5000, 15_000, 50_000], "authors": True, "precise": True, "rate": 0.1},
         PAPER | {"steps": 50_000},
         batch=4,
     ),

@@ -14,14 +14,14 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from lib import data
-from lib.checks import instance, labelled, matrix, one_of, positive, seed, size, takes
+from lib.checks import instance, one_of, takes
 from lib.experiments.two_point import INPUT_DISTANCE, TABLE_1, TARGET_DISTANCE, Setting
 from lib.networks import ACTIVATIONS, Dense, Observe
 from lib.runs import Run, grid, named
 from lib.theory import two_point
 
 
-@takes(network=instance(Dense), targets=matrix)
+@takes(network=instance(Dense))
 def maps(network: Dense, targets: ArrayLike, layers: Sequence[int]) -> Observe:
     r"""Observe the two maps of the two-point theory in a network that splits at a hidden layer.
 
@@ -66,7 +66,6 @@ def _jacobian(network: Dense, layer: int, parameters: dict[str, Tensor], h: Tens
     return torch.cat(each, -2)
 
 
-@takes(found=labelled("step", "dh", "d_y", "dy", "wanted"))
 def motion(found: xr.Dataset) -> xr.Dataset:
     r"""Return how the two maps of `maps` move from record to record, beside how Eq. 6 says that they move.
 
@@ -119,7 +118,7 @@ def motion(found: xr.Dataset) -> xr.Dataset:
     return kept.assign(seen).astype(np.float32)
 
 
-@takes(setting=instance(Setting), trials=size, records=size, seed=seed)
+@takes(setting=instance(Setting))
 def assumption(
     setting: Setting,
     *,
@@ -156,14 +155,12 @@ def assumption(
     return found.assign_coords(layer=list(layers)) if all_layers else found.isel(layer=0)
 
 
-@takes(found=labelled("dy2", "between"))
 def rising(found: xr.Dataset) -> xr.Dataset:
     """Keep the displacements while a tenth to nine tenths of ‖Δy‖² are learned."""
     share = (found.dy2.values[1:] + found.dy2.values[:-1]) / 2 / TARGET_DISTANCE**2
     return found.isel(between=np.flatnonzero((share > 0.1) & (share < 0.9)))
 
 
-@takes(found=labelled("between", "speed_h", "along_h", "force_h"), input_distance=positive)
 def assessed(found: xr.Dataset, *, input_distance: float = INPUT_DISTANCE) -> xr.Dataset:
     r"""Return what Eq. 6 explains of a run, moment by moment and in all.
 
@@ -186,7 +183,7 @@ def assessed(found: xr.Dataset, *, input_distance: float = INPUT_DISTANCE) -> xr
     return xr.Dataset(taus | {"share_h": share("h"), "share_y": share("y")})
 
 
-@takes(row=partial(one_of, allowed=TABLE_1), records=size, seed=seed)
+@takes(row=partial(one_of, allowed=TABLE_1))
 def path(row: str, *, records: int = 200, seed: int = 0, device: str = "cpu") -> xr.Dataset:
     r"""Train a network and return the exponents with which the factors of ‖dy‖ grow between a tenth and nine tenths of ‖Δy‖².
 
@@ -200,35 +197,30 @@ def path(row: str, *, records: int = 200, seed: int = 0, device: str = "cpu") ->
 
     Source: beyond van Rossem & Saxe, Eq. 24.
     """
-    setting, wanted = TABLE_1[row], TARGET_DISTANCE**2
+    setting = TABLE_1[row]
     found = assumption(setting, trials=1, records=records, all_layers=True, seed=seed, device=device).isel(trial=0)
     times, dy2, w = (found[name].values.astype(float) for name in ("step", "dy2", "w"))
-    rising = (dy2 > 0.1 * wanted) & (dy2 < 0.9 * wanted)
-
-    def exponent(values: np.ndarray) -> float:
-        return float(np.polyfit(np.log(dy2[rising]) / 2, np.log(values[rising]), 1)[0])
-
-    seen = {name: found[name].transpose("layer", "step").values.astype(float) for name in ("dh2", "alignment")}
+    dh2, alignment = (found[name].transpose("layer", "step").values.astype(float) for name in ("dh2", "alignment"))
     lengths = {"input_distance": INPUT_DISTANCE, "target_distance": TARGET_DISTANCE}
-    fits = [two_point.fit(times, dh2, dy2, w, **lengths).pair for dh2 in seen["dh2"]]
-    curves = [two_point.solve(dh2[0], dy2[0], w[0], times, pair) for dh2, pair in zip(seen["dh2"], fits, strict=True)]
+    curves = [two_point.fit(times, of_layer, dy2, w, **lengths).curves for of_layer in dh2]
     first = setting.network().initialize(seed, 1, setting.gain)
     matrices = [value[0] for name, value in first.items() if name.startswith("weight")]
     return xr.Dataset(
         {
-            "dh": ("layer", [exponent(np.sqrt(dh2)) for dh2 in seen["dh2"]]),
-            "cosine": ("layer", [exponent(cosine) for cosine in seen["alignment"]]),
-            "theory": ("layer", [_path_of(curve, wanted) for curve in curves]),
+            "dh": ("layer", [_exponent(dy2, np.log(np.sqrt(of_layer))) for of_layer in dh2]),
+            "cosine": ("layer", [_exponent(dy2, np.log(of_layer)) for of_layer in alignment]),
+            "theory": ("layer", [_exponent(curve.dy2.values, np.log(curve.dh2.values) / 2) for curve in curves]),
             "squared": ("weight", [float((value**2).sum() / min(value.shape)) for value in matrices]),
         },
         {"layer": found.layer.values + 1},
     )
 
 
-def _path_of(curve: xr.Dataset, wanted: float) -> float:
-    """Return the exponent of ‖dh‖ in ‖dy‖ along a solution of Eq. 7."""
-    rising = (curve.dy2 > 0.1 * wanted) & (curve.dy2 < 0.9 * wanted)
-    return float(np.polyfit(np.log(curve.dy2[rising]), np.log(curve.dh2[rising]), 1)[0])
+def _exponent(dy2: np.ndarray, log_factor: np.ndarray) -> float:
+    """Return the exponent with which a factor grows in ‖dy‖, between a tenth and nine tenths of ‖Δy‖²."""
+    share = dy2 / TARGET_DISTANCE**2
+    rising = (share > 0.1) & (share < 0.9)
+    return float(np.polyfit(np.log(dy2[rising]) / 2, log_factor[rising], 1)[0])
 
 
 DENSE = [name for name, row in TABLE_1.items() if row.architecture == "dense"]  # those whose decoder `maps` can cut off

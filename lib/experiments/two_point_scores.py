@@ -7,7 +7,7 @@ it knows the distances' first values only, and is told their last ones or fits t
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import torch
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
 from lib import data
-from lib.checks import labelled, matrix, one_of, positive, takes
+from lib.checks import one_of
 from lib.experiments.two_point import INPUT_DISTANCE, TARGET_DISTANCE, fit
 from lib.theory import two_point
 from lib.theory.two_point import CURVES, Pair
@@ -35,27 +35,14 @@ def _one_clock(curves: NDArray, times: NDArray, lengths: Lengths, log_tau: float
     return _eq_7(curves, times, lengths, log_tau, log_tau)
 
 
-def _step(curves: NDArray, times: NDArray, lengths: Lengths, middle: float, width: float) -> NDArray:
-    """Return a logistic step of both distances to their last values."""
-    return _step_to(curves[:2, -1], curves, times, lengths, middle, width)
-
-
-def _free_step(curves: NDArray, times: NDArray, lengths: Lengths, middle: float, width: float, *ends: float) -> NDArray:
-    """Return a logistic step of both distances to fitted ends, in units of their largest values."""
-    return _step_to(ends * curves[:2].max(axis=1), curves, times, lengths, middle, width)
-
-
-def _step_with_path(curves: NDArray, times: NDArray, lengths: Lengths, middle: float, width: float) -> NDArray:
-    """Return a logistic step of ‖dy‖², with ‖dh‖² along the theory's path from small balanced maps, ‖dh‖² ∝ ‖dy‖."""
-    return _step_to(curves[:2, -1], curves, times, lengths, middle, width, powers=(0.5, 1))
-
-
-def _step_to(
-    ends: Sequence, curves: NDArray, times: NDArray, lengths: Lengths, middle: float, width: float, powers: Sequence = (1, 1)
+def _step(
+    curves: NDArray, times: NDArray, lengths: Lengths, middle: float, width: float, *ends: float, powers: Sequence = (1, 1)
 ) -> NDArray:
+    """Return a logistic step of both distances to their last values, or to `ends` in units of their largest values."""
+    targets = ends * curves[:2].max(axis=1) if ends else curves[:2, -1]
     rise = 1 / (1 + np.exp(np.clip((middle - times) / np.exp(width), -500, 500)))
     rise = (rise - rise[0]) / max(np.ptp(rise), 1e-100)
-    dh2, dy2 = (curve[0] + (end - curve[0]) * rise**power for curve, end, power in zip(curves, ends, powers, strict=False))
+    dh2, dy2 = (curve[0] + (end - curve[0]) * rise**power for curve, end, power in zip(curves, targets, powers, strict=False))
     return np.stack([dh2, dy2, dy2 - lengths[1] * np.sqrt(np.maximum(dy2, 0))])
 
 
@@ -64,12 +51,12 @@ COURSES: dict[str, tuple[Callable[..., NDArray], list[tuple]]] = {  # and where 
     "Eq. 7": (_eq_7, [(log_tau, log_tau) for log_tau in (-3, -1, 1)]),
     "one clock": (_one_clock, [(log_tau,) for log_tau in range(-9, 2, 2)]),
     "step": (_step, [(middle, -3.0) for middle in _MIDDLES]),
-    "step with path": (_step_with_path, [(middle, -3.0) for middle in _MIDDLES]),
-    "free step": (_free_step, [(middle, width, 1.0, 1.0) for middle in _MIDDLES for width in (-6.0, -3.0)]),
+    # ‖dh‖² along the theory's path from small balanced maps, ‖dh‖² ∝ ‖dy‖
+    "step with path": (partial(_step, powers=(0.5, 1)), [(middle, -3.0) for middle in _MIDDLES]),
+    "free step": (_step, [(middle, width, 1.0, 1.0) for middle in _MIDDLES for width in (-6.0, -3.0)]),
 }
 
 
-@takes(found=labelled("trial", "step", *CURVES), input_distance=positive, target_distance=positive)
 def quality(
     found: xr.Dataset, name: str, *, input_distance: float = INPUT_DISTANCE, target_distance: float = TARGET_DISTANCE
 ) -> xr.DataArray:
@@ -87,14 +74,12 @@ def quality(
     return xr.DataArray(scores, dims=("trial", "curve"), coords={"curve": list(CURVES)})
 
 
-@takes(found=labelled("trial", "step", *CURVES, "loss"))
 def ratio(found: xr.Dataset) -> float:
     """Return τ_y/τ_h from the mean effective learning rates of the networks of `lib.experiments.two_point.dynamics`."""
     fitted = fit(found)
     return float((1 / fitted.tau_h).mean() / (1 / fitted.tau_y).mean())
 
 
-@takes(found=labelled("moment", "loss", "dh2", "dy2"), ratio=positive)
 def agreement(found: xr.Dataset, ratio: float, **fixed: float) -> NDArray:
     """Compare Eq. 10 with the networks of `lib.experiments.two_point.final_distance` that learned, where Δy > 0.
 
@@ -115,13 +100,11 @@ def agreement(found: xr.Dataset, ratio: float, **fixed: float) -> NDArray:
     return np.stack([dx, dy, np.sqrt(end.dh2.values), np.sqrt(squared)])[:, used]
 
 
-@takes(compared=matrix)
 def log_error(compared: NDArray) -> float:
     """Return the root mean square of ln(measured/predicted) of `agreement`."""
     return float(np.sqrt(np.mean(np.log(compared[2] / compared[3]) ** 2)))
 
 
-@takes(compared=matrix)
 def exponents(compared: NDArray, row: int = 2) -> tuple[NDArray, NDArray]:
     """Fit powers of ‖Δx‖ and ‖Δy‖ to a row of `agreement`, measured or predicted (3); return them and their errors."""
     factors = np.stack([*np.log(compared[:2]), np.ones(compared.shape[1])], axis=1)
@@ -130,7 +113,6 @@ def exponents(compared: NDArray, row: int = 2) -> tuple[NDArray, NDArray]:
     return powers[:2], np.sqrt(variances[:2])
 
 
-@takes(found=labelled("spread"))
 def collapse(found: xr.Dataset) -> xr.DataArray:
     """Return the variance along the irrelevant feature over that along the relevant one, of `lib.experiments.two_point.blobs`."""
     first, second = found.spread.isel(context=0), found.spread.isel(context=1)
@@ -138,7 +120,6 @@ def collapse(found: xr.Dataset) -> xr.DataArray:
     return sum(kept) / 2
 
 
-@takes(found=labelled("seed", "moment", "digit", "distance2"))
 def digit_matrices(found: xr.Dataset) -> dict[str, NDArray]:
     """Return matrices (100, 100) over the digits of `lib.experiments.two_point.digits`.
 

@@ -5,8 +5,6 @@ import numpy as np
 import seaborn as sns
 from matplotlib.axes import Axes
 
-from lib.checks import size, takes
-
 BLUE, ORANGE, GREEN, RED, PURPLE, BROWN, PINK, GREY, YELLOW, SKY = sns.color_palette("colorblind").as_hex()
 
 EXPERIMENT = {"linestyle": "none", "marker": "o", "markersize": 4.5, "alpha": 0.8}
@@ -37,7 +35,6 @@ def use() -> None:
     )
 
 
-@takes(count=size)
 def sequence(count: int) -> list:
     """Return `count` colours that run from dark to light, for an ordered family of curves."""
     return sns.color_palette("viridis", count)
@@ -52,7 +49,6 @@ def label_panels(axes: list[Axes]) -> None:
         axis.set_title(f"({letter}) {title}".rstrip(), loc="left")
 
 
-@takes(count=size)
 def diverging(count: int) -> list:
     """Return `count` colours from dark blue over grey to dark orange, for a parameter that changes sign."""
     return sns.blend_palette(["#08306b", BLUE, "#a0a0a0", ORANGE, "#7f3b08"], count)

@@ -35,8 +35,8 @@ def _tensors(name: str, value: Mapping[str, "Tensor"]) -> dict[str, "Tensor"]:
 def ntk(network: Callable, parameters: Mapping[str, "Tensor"], inputs: "ArrayLike | Tensor", full: bool = False) -> "Tensor":
     r"""Return each member's tangent kernel, :math:`K_{ij} = \sum_o \nabla_\theta f_o(x_i)^\top\,\nabla_\theta f_o(x_j)`.
 
-    Each point passes through the network alone. A network of dense layers and convolutions of images, one that says that its
-    `points_apart` do not see each other, is taken layer by layer (`lib.kernels.layers`), any other by its Jacobian. Memory holds
+    Each point passes through the network alone. A network that notes the layers that its inputs pass (`Network.by_layer`) is
+    taken layer by layer (`lib.kernels.layers`), any other by its Jacobian. Memory holds
     the kernels and the derivatives of two blocks of points, 256 MiB each. Training may bring neurons to rest at a kink of their
     nonlinearity; there rounding decides their slopes, and the kernel with them.
 
@@ -45,7 +45,7 @@ def ntk(network: Callable, parameters: Mapping[str, "Tensor"], inputs: "ArrayLik
     network : maps (parameters of one member, inputs (n, ...), hidden layers) to (outputs (n, c), representations), as those of
         `lib.networks` do
     parameters : by name, (members, ...); the result has their device and precision
-    inputs : (n, ...) for all members or (members, n, ...); `network.input_ndim` tells which (2 where it has none)
+    inputs : (n, ...) for all members or (members, n, ...); `network.point` tells which (numbers where it has none)
     full : give all pairs of outputs, points in the outer and outputs in the inner order, instead of the trace over outputs
 
     Returns
@@ -55,55 +55,64 @@ def ntk(network: Callable, parameters: Mapping[str, "Tensor"], inputs: "ArrayLik
     Source: Kunin et al. (2024), "Notation", after Jacot et al. (2018).
     """
     import torch  # not needed for what is below
-    from torch.func import jacrev, vmap
-
-    from lib.kernels import layers
 
     counts = {len(value) if value.ndim else 0 for value in parameters.values()}
     if len(counts) != 1 or counts == {0}:
         raise ValueError("parameters must start with one and the same member axis, (members, ...)")
-    members, example = counts.pop(), next(iter(parameters.values()))
-    inputs, ndim = torch.as_tensor(inputs, device=example.device), getattr(network, "input_ndim", 2)
+    members = counts.pop()
+    example = next(iter(parameters.values()))
+    inputs = torch.as_tensor(inputs, device=example.device)
     inputs = inputs.to(example.dtype) if inputs.is_floating_point() else inputs
-    inputs = inputs.expand(members, *inputs.shape) if inputs.ndim == ndim else inputs
-    if inputs.ndim != ndim + 1 or len(inputs) != members:
-        raise ValueError(f"inputs {tuple(inputs.shape)} do not fit: want (n, ...) with {ndim} axes, or ({members}, n, ...)")
-    if inputs.shape[2:] != getattr(network, "point", inputs.shape[2:]):
-        raise ValueError(f"inputs {tuple(inputs.shape)} do not fit the network: want points of shape {tuple(network.point)}")
-
-    def outputs(one: dict[str, "Tensor"], point: "Tensor") -> "Tensor":
-        return network(one, point[None], ())[0][0]
-
-    jacobian = vmap(jacrev(outputs), in_dims=(None, 0))  # by name, (points, c, ...)
-    by_layer = getattr(network, "points_apart", False)
-
-    def factors(one: dict[str, "Tensor"], points: "Tensor") -> list:
-        """Return the derivatives at some points, by layer if the network is made of layers, else written out."""
-        nonlocal by_layer
-        if by_layer:
-            try:
-                return layers.factors(network, one, points)
-            except layers.UnknownUse:
-                by_layer = False
-        return [layers.Whole(part if part.ndim > 2 else part[..., None]) for part in jacobian(one, points).values()]
-
-    each = [{name: value[m] for name, value in parameters.items()} for m in range(members)]
-    written_out = getattr(network, "outputs", np.inf) * sum(value.nbytes for value in each[0].values())  # bytes of a point
-    block = inputs.shape[1]
-    if block * written_out > BLOCK_BYTES:
-        block = max(1, BLOCK_BYTES // sum(part.nbytes for factor in factors(each[0], inputs[0, :1]) for part in factor))
+    point = getattr(network, "point", inputs.shape[-1:])
+    inputs = inputs.expand(members, *inputs.shape) if inputs.ndim == len(point) + 1 else inputs
+    if inputs.ndim != len(point) + 2 or len(inputs) != members or inputs.shape[2:] != point:
+        wanted = ", ".join(["n", *map(str, point)])
+        raise ValueError(f"inputs {tuple(inputs.shape)} do not fit: want ({wanted}), or ({members}, {wanted})")
+    factors = _by_layer if getattr(network, "by_layer", False) else _by_jacobian
     kernels = []
-    for one, points in zip(each, inputs, strict=True):
-        blocks = points.split(block)
-        tiles = [[None] * len(blocks) for _ in blocks]
-        for i, these in enumerate(blocks):
-            left = factors(one, these)
-            for j, those in enumerate(blocks[: i + 1]):
-                right = left if i == j else factors(one, those)
-                tiles[i][j] = sum(u.tile(v, full) for u, v in zip(left, right, strict=True))
-                tiles[j][i] = tiles[i][j].mT
-        kernels.append(torch.cat([torch.cat(row, dim=1) for row in tiles]))
+    for m in range(members):
+        one = {name: value[m] for name, value in parameters.items()}
+        kernels.append(_kernel(partial(factors, network, one), inputs[m], _block(network, one, inputs[m], factors), full))
     return torch.stack(kernels)
+
+
+def _by_layer(network: Callable, one: dict[str, "Tensor"], points: "Tensor") -> list:
+    from lib.kernels import layers
+
+    return layers.factors(network, one, points)
+
+
+def _by_jacobian(network: Callable, one: dict[str, "Tensor"], points: "Tensor") -> list:
+    """Return all derivatives at some points, each of which passes alone, by parameter."""
+    from torch.func import jacrev, vmap
+
+    from lib.kernels.layers import Whole
+
+    jacobian = vmap(jacrev(lambda one, point: network(one, point[None], ())[0][0]), in_dims=(None, 0))
+    return [Whole(part if part.ndim > 2 else part[..., None]) for part in jacobian(one, points).values()]
+
+
+def _block(network: Callable, one: dict[str, "Tensor"], points: "Tensor", factors: Callable) -> int:
+    """Return how many points' derivatives may lie in memory."""
+    most = getattr(network, "outputs", np.inf) * sum(value.nbytes for value in one.values())  # of a point, if written out
+    if len(points) * most <= BLOCK_BYTES:
+        return len(points)
+    return max(1, BLOCK_BYTES // sum(part.nbytes for factor in factors(network, one, points[:1]) for part in factor))
+
+
+def _kernel(factors: Callable, points: "Tensor", block: int, full: bool) -> "Tensor":
+    """Put one member's kernel together from tiles, each of two blocks of points."""
+    import torch
+
+    blocks = points.split(block)
+    tiles = [[None] * len(blocks) for _ in blocks]
+    for i, these in enumerate(blocks):
+        left = factors(these)
+        for j, those in enumerate(blocks[: i + 1]):
+            right = left if i == j else factors(those)
+            tiles[i][j] = sum(u.tile(v, full) for u, v in zip(left, right, strict=True))
+            tiles[j][i] = tiles[i][j].mT
+    return torch.cat([torch.cat(row, dim=1) for row in tiles])
 
 
 @takes(w=_as_given, a=_as_given, inputs=_as_given, gamma=slope)

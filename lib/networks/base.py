@@ -6,7 +6,7 @@ representations, each after its nonlinearity. Hidden layers are counted from 0.
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -28,11 +28,23 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "erf": lambda z: torch.erf(z * 0.5**0.5),  # of z/√2
 }
 
+Shape = tuple[int, ...]
+Parameters = dict[str, Tensor]  # by name, of one member or (members, ...)
 Layers = tuple[int, ...] | None  # hidden layers, counted from 0; None means all
 Answer = tuple[Tensor, list[Tensor]]  # outputs, and the representations after the hidden layers asked for
 
+
+class Layer(NamedTuple):
+    """A dense layer, or a convolution of images, as inputs passed it: its derivatives follow from that."""
+
+    entering: Tensor  # (n, in) or (n, in, height, width)
+    leaving: Tensor  # before the nonlinearity
+    bias: bool = True
+    margin: int = 0  # of zeros around an image
+
+
 # What is read off networks: (parameters, outputs, hidden) to observables by name, with their dimensions beyond the member's.
-Observe = Callable[[dict[str, Tensor], Tensor, list[Tensor]], dict[str, tuple[tuple[str, ...], Tensor]]]
+Observe = Callable[[Parameters, Tensor, list[Tensor]], dict[str, tuple[tuple[str, ...], Tensor]]]
 
 
 def check_device(name: str, value: str) -> str:
@@ -53,7 +65,7 @@ def check_tensor(name: str, value: Tensor, ndim: int) -> Tensor:
     return value
 
 
-def check_parameters(name: str, value: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+def check_parameters(name: str, value: Parameters) -> Parameters:
     """Return tensors by name, one at least."""
     for key, part in kind(name, value, Mapping).items():
         kind(f"{name}[{key!r}]", part, Tensor)
@@ -71,6 +83,12 @@ def check_labels(outputs: Tensor, labels: Tensor) -> None:
         raise ValueError(f"{shapes} do not fit: want (..., n, c) and (..., n)")
 
 
+def note(passed: list[Layer] | None, layer: Layer) -> None:
+    """Add a layer to the list of those passed, if there is one."""
+    if passed is not None:
+        passed.append(layer)
+
+
 class Network:
     """What all architectures share: parameters from named shapes, a nonlinearity by name, hidden layers that can be asked for."""
 
@@ -79,27 +97,22 @@ class Network:
     outputs: int
     tokens: int | None = None  # how many there are, if an input is made of tokens 0, 1, … instead of numbers
     broadcasts: ClassVar[bool] = False  # whether a call takes parameters and inputs of many members at once
-    points_apart: ClassVar[bool] = True  # whether each point passes alone, and not with means over the points of a call
+    by_layer: ClassVar[bool] = False  # whether a call can note the layers that the inputs pass, in a list `passed`
 
-    def shapes(self) -> dict[str, tuple[int, ...]]:
+    def shapes(self) -> dict[str, Shape]:
         """Return the shape of each parameter of one member, by name; biases are vectors, weights start with (out, in)."""
         raise NotImplementedError
 
     @property
-    def point(self) -> tuple[int, ...]:
+    def point(self) -> Shape:
         """The shape of one input; by default the first layer's fan-in."""
         return (self.shapes()["weight1"][1],)
 
-    @property
-    def input_ndim(self) -> int:
-        """The number of axes of the inputs of one member."""
-        return 1 + len(self.point)
-
-    def variance(self, shape: tuple[int, ...]) -> float:
+    def variance(self, shape: Shape) -> float:
         """Return the variance with which weights of this shape are drawn: Xavier's, 2 / (fan in + fan out)."""
         return 2 / ((shape[0] + shape[1]) * int(np.prod(shape[2:])))
 
-    def layers(self, layers: int | tuple[int, ...] | None) -> tuple[int, ...]:
+    def layers(self, layers: int | Layers) -> tuple[int, ...]:
         """Return the hidden layers asked for, counted from 0; None means all."""
         asked = range(self.depth) if layers is None else np.atleast_1d(layers).tolist()
         wrong = [layer for layer in asked if layer not in range(self.depth)]
@@ -115,7 +128,7 @@ class Network:
         gain: float | np.ndarray = 1.0,
         dtype: torch.dtype = torch.float32,
         device: str = "cpu",
-    ) -> dict[str, Tensor]:
+    ) -> Parameters:
         """Draw weights from normal distributions, with gain times the standard deviation that `variance` gives; biases are zero.
 
         Parameters

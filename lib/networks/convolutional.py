@@ -8,8 +8,8 @@ from typing import ClassVar
 from torch import Tensor
 from torch.nn.functional import batch_norm, conv1d, conv2d, linear, max_pool2d
 
-from lib.checks import kind, one_of, sizes
-from lib.networks.base import ACTIVATIONS, Answer, Layers, Network
+from lib.checks import one_of, sizes
+from lib.networks.base import ACTIVATIONS, Answer, Layer, Layers, Network, Parameters, Shape, note
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,8 @@ class LeNet(Network):
     convolutions.
     """
 
-    point: ClassVar[tuple[int, ...]] = (1, 28, 28)
+    by_layer: ClassVar[bool] = True
+    point: ClassVar[Shape] = (1, 28, 28)
     depth: ClassVar[int] = 4
 
     outputs: int = 10
@@ -31,28 +32,40 @@ class LeNet(Network):
     def __post_init__(self) -> None:
         sizes(outputs=self.outputs)
 
-    def shapes(self) -> dict[str, tuple[int, ...]]:  # noqa: D102
+    def shapes(self) -> dict[str, Shape]:  # noqa: D102
         weights = (6, 1, 5, 5), (16, 6, 5, 5), (120, 400), (84, 120), (self.outputs, 84)
         shapes = {}
         for i, shape in enumerate(weights, start=1):
             shapes |= {f"weight{i}": shape, f"bias{i}": shape[:1]}
         return shapes
 
-    def variance(self, shape: tuple[int, ...]) -> float:  # noqa: D102
+    def variance(self, shape: Shape) -> float:  # noqa: D102
         return 2 / prod(shape[1:])
 
-    def __call__(self, parameters: dict[str, Tensor], inputs: Tensor, layers: Layers = None, masks: None = None) -> Answer:
+    def __call__(
+        self,
+        parameters: Parameters,
+        inputs: Tensor,
+        layers: Layers = None,
+        passed: list[Layer] | None = None,
+    ) -> Answer:
         """Map images (n, 1, 28, 28) to outputs (n, c) and the activations (n, units), before pooling, of the hidden `layers`."""
-        hidden, h = [], inputs
+        hidden = []
+        h = inputs
         for i, margin in ((1, 2), (2, 0)):
-            h = conv2d(h, parameters[f"weight{i}"], parameters[f"bias{i}"], padding=margin).relu()
-            hidden.append(h.flatten(1))
-            h = max_pool2d(h, 2)
+            z = conv2d(h, parameters[f"weight{i}"], parameters[f"bias{i}"], padding=margin)
+            note(passed, Layer(h, z, margin=margin))
+            hidden.append(z.relu())
+            h = max_pool2d(hidden[-1], 2)
         h = h.flatten(1)
         for i in (3, 4):
-            h = linear(h, parameters[f"weight{i}"], parameters[f"bias{i}"]).relu()
+            z = linear(h, parameters[f"weight{i}"], parameters[f"bias{i}"])
+            note(passed, Layer(h, z))
+            h = z.relu()
             hidden.append(h)
-        return linear(h, parameters["weight5"], parameters["bias5"]), [hidden[layer] for layer in self.layers(layers)]
+        outputs = linear(h, parameters["weight5"], parameters["bias5"])
+        note(passed, Layer(h, outputs))
+        return outputs, [hidden[layer].flatten(1) for layer in self.layers(layers)]
 
 
 @dataclass(frozen=True)
@@ -78,11 +91,9 @@ class SmallResNet(Network):
     Source: Kunin et al. (2024), appendix, Figure 5 (b), and the network for the DAWN benchmark that it builds on.
     """
 
-    points_apart: ClassVar[bool] = False
-
     channels: int = 64
     kernel: int = 15
-    point: tuple[int, ...] = (3, 32, 32)
+    point: Shape = (3, 32, 32)
     outputs: int = 10
     doublings: int = 3
 
@@ -90,8 +101,6 @@ class SmallResNet(Network):
         sizes(channels=self.channels, kernel=self.kernel, outputs=self.outputs, doublings=self.doublings)
         if self.kernel % 2 == 0:
             raise ValueError(f"kernel is {self.kernel}: want an odd side, so that a filter has a middle")
-        kind("point", self.point, tuple)
-        sizes(**{f"point[{i}]": size for i, size in enumerate(self.point)})
         least = 2**self.doublings
         if len(self.point) != 3 or min(self.point[1:]) < least:
             raise ValueError(f"point is {self.point}: want colours, height and width, with sides of at least {least}")
@@ -107,17 +116,17 @@ class SmallResNet(Network):
             widths += [2 * widths[-1]] * (1 if i % 2 else 3)
         return widths
 
-    def shapes(self) -> dict[str, tuple[int, ...]]:  # noqa: D102
+    def shapes(self) -> dict[str, Shape]:  # noqa: D102
         widths, shapes = [self.point[0], *self._widths()], {}
         for i, (into, out) in enumerate(pairwise(widths), start=1):
             side = self.kernel if i == 1 else 3
             shapes |= {f"weight{i}": (out, into, side, side), f"gain{i}": (out,), f"bias{i}": (out,)}
         return shapes | {"readout": (self.outputs, widths[-1])}
 
-    def variance(self, shape: tuple[int, ...]) -> float:  # noqa: D102
+    def variance(self, shape: Shape) -> float:  # noqa: D102
         return 1 / (3 * prod(shape[1:]))
 
-    def __call__(self, parameters: dict[str, Tensor], inputs: Tensor, layers: Layers = None, masks: None = None) -> Answer:
+    def __call__(self, parameters: Parameters, inputs: Tensor, layers: Layers = None) -> Answer:
         """Map images (n, *point) to outputs (n, c) and the activations (n, units) of the blocks `layers`."""
         hidden = []
 
@@ -173,7 +182,7 @@ class Convolutional(Network):
     def depth(self) -> int:  # noqa: D102
         return self.convolutions + 1
 
-    def shapes(self) -> dict[str, tuple[int, ...]]:  # noqa: D102
+    def shapes(self) -> dict[str, Shape]:  # noqa: D102
         shapes = {"weight1": (self.units, self.inputs), "bias1": (self.units,)}
         for i in range(2, self.convolutions + 2):
             into = 1 if i == 2 else self.channels
@@ -182,7 +191,7 @@ class Convolutional(Network):
         left = self.units - self.convolutions * (self.kernel - 1)
         return shapes | {f"weight{i + 1}": (self.outputs, left), f"bias{i + 1}": (self.outputs,)}
 
-    def __call__(self, parameters: dict[str, Tensor], inputs: Tensor, layers: Layers = None, masks: None = None) -> Answer:
+    def __call__(self, parameters: Parameters, inputs: Tensor, layers: Layers = None) -> Answer:
         """Map inputs (n, d) to outputs (n, c) and the representations (n, channels · length) after the hidden `layers`."""
         sigma, last = self._sigma(), self.convolutions + 2
         h = sigma(linear(inputs, parameters["weight1"], parameters["bias1"]))

@@ -7,7 +7,7 @@ import numpy as np
 from torch import Tensor
 
 from lib.checks import kind, number, one_of, sizes
-from lib.networks.base import ACTIVATIONS, Answer, Layers, Network
+from lib.networks.base import ACTIVATIONS, Answer, Layer, Layers, Network, Parameters, Shape, note
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,7 @@ class Dense(Network):
     """
 
     broadcasts: ClassVar[bool] = True
+    by_layer: ClassVar[bool] = True
 
     widths: tuple[int, ...]
     activation: str = "leaky_relu"
@@ -34,8 +35,7 @@ class Dense(Network):
     bias: bool = True
 
     def __post_init__(self) -> None:
-        kind("widths", self.widths, tuple, list)
-        if len(self.widths) < 3:
+        if len(kind("widths", self.widths, tuple, list)) < 3:
             raise ValueError(f"widths {self.widths}: want inputs, at least one hidden layer, outputs")
         sizes(**{f"widths[{i}]": width for i, width in enumerate(self.widths)})
         one_of("activation", self.activation, ACTIVATIONS)
@@ -52,7 +52,7 @@ class Dense(Network):
     def outputs(self) -> int:  # noqa: D102
         return self.widths[-1]
 
-    def shapes(self) -> dict[str, tuple[int, ...]]:  # noqa: D102
+    def shapes(self) -> dict[str, Shape]:  # noqa: D102
         shapes = {}
         for i, (out, into) in enumerate(zip(self.widths[1:], self.widths[:-1], strict=True), start=1):
             shapes[f"weight{i}"] = (out, into)
@@ -66,21 +66,27 @@ class Dense(Network):
         return stay / np.float32(1 - self.dropout)
 
     def __call__(
-        self, parameters: dict[str, Tensor], inputs: Tensor, layers: Layers = None, masks: Tensor | None = None
+        self,
+        parameters: Parameters,
+        inputs: Tensor,
+        layers: Layers = None,
+        masks: Tensor | None = None,
+        passed: list[Layer] | None = None,
     ) -> Answer:
         """Map inputs (..., n, d) to outputs (..., n, c) and representations (..., n, width); members' axes broadcast."""
         last = self.depth + 1
         hidden, h = [], inputs
-        kept = [None] * last if masks is None else masks.split(self.widths[:-1], dim=-1)
+        kept = None if masks is None else masks.split(self.widths[:-1], dim=-1)
         for i in range(1, last + 1):
-            h = h if kept[i - 1] is None else h * kept[i - 1]
-            h = h @ parameters[f"weight{i}"].mT
-            h = h + parameters[f"bias{i}"].unsqueeze(-2) if self.bias else h
+            h = h if kept is None else h * kept[i - 1]
+            z = h @ parameters[f"weight{i}"].mT
+            z = z + parameters[f"bias{i}"].unsqueeze(-2) if self.bias else z
+            note(passed, Layer(h, z, self.bias))
             if i < last:
-                h = self._sigma()(h)
-                hidden.append(h + hidden[i - 3] if self.skip and i > 2 else h)
-                h = hidden[-1]
-        return h, [hidden[layer] for layer in self.layers(layers)]
+                h = self._sigma()(z)
+                h = h + hidden[i - 3] if self.skip and i > 2 else h
+                hidden.append(h)
+        return z, [hidden[layer] for layer in self.layers(layers)]
 
 
 @dataclass(frozen=True)
@@ -109,10 +115,10 @@ class Committee(Network):
         sizes(inputs=self.inputs, units=self.units)
         one_of("activation", self.activation, ACTIVATIONS)
 
-    def shapes(self) -> dict[str, tuple[int, ...]]:  # noqa: D102
+    def shapes(self) -> dict[str, Shape]:  # noqa: D102
         return {"weight1": (self.units, self.inputs)} | ({"bias1": (self.units,)} if self.bias else {})
 
-    def __call__(self, parameters: dict[str, Tensor], inputs: Tensor, layers: Layers = None, masks: None = None) -> Answer:
+    def __call__(self, parameters: Parameters, inputs: Tensor, layers: Layers = None) -> Answer:
         """Map inputs (..., n, d) to outputs (..., n, 1) and, if layer 0 is asked for, the representation (..., n, units)."""
         z = inputs @ parameters["weight1"].mT
         hidden = self._sigma()(z + parameters["bias1"].unsqueeze(-2) if self.bias else z)

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from lib.checks import seed, sizes, takes, whole
-from lib.networks.base import Answer, Layers, Network, check_device
+from lib.networks.base import Answer, Layers, Network, Parameters, Shape, check_device
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,10 @@ class Transformer(Network):
         return self.tokens
 
     @property
-    def point(self) -> tuple[int, ...]:  # noqa: D102
+    def point(self) -> Shape:  # noqa: D102
         return (self.length,)
 
-    def shapes(self) -> dict[str, tuple[int, ...]]:  # noqa: D102
+    def shapes(self) -> dict[str, Shape]:  # noqa: D102
         w = self.width
         norms = {f"{kind}{i}": (w,) for i in (1, 2, 3) for kind in ("scale", "shift")}
         return {
@@ -78,7 +78,7 @@ class Transformer(Network):
     @takes(seed=seed, members=whole, device=check_device)
     def initialize(
         self, seed: int = 0, members: int = 1, *, dtype: torch.dtype = torch.float32, device: str = "cpu"
-    ) -> dict[str, Tensor]:
+    ) -> Parameters:
         """Draw parameters as torch's own modules do.
 
         Embeddings are N(0, 1); queries, keys and values Xavier-uniform without biases; the other layers uniform within
@@ -91,7 +91,7 @@ class Transformer(Network):
             parameters[name] = torch.from_numpy(drawn).to(device, dtype)
         return parameters
 
-    def _drawn(self, name: str, shape: tuple[int, ...], key: tuple[int, ...]) -> np.ndarray:
+    def _drawn(self, name: str, shape: Shape, key: tuple[int, ...]) -> np.ndarray:
         rng = np.random.default_rng(key)
         if name in ("embedding", "positions"):
             return rng.normal(size=shape)
@@ -103,7 +103,7 @@ class Transformer(Network):
         bound = np.sqrt(6 / sum(shape)) if name == "attention" else fan_in**-0.5
         return rng.uniform(-bound, bound, size=shape)
 
-    def __call__(self, parameters: dict[str, Tensor], inputs: Tensor, layers: Layers = None, masks: None = None) -> Answer:
+    def __call__(self, parameters: Parameters, inputs: Tensor, layers: Layers = None) -> Answer:
         """Map strings (members, n, length) or (n, length) to outputs (members, n, tokens) and, for layer 0, h (members, n, w).
 
         Parameters have a member axis.
@@ -138,7 +138,7 @@ def _affine(h: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     return torch.baddbmm(bias.unsqueeze(1), h, weight.mT)
 
 
-def _norm(h: Tensor, p: dict[str, Tensor], i: int) -> Tensor:
+def _norm(h: Tensor, p: Parameters, i: int) -> Tensor:
     """Bring each row of h (members, n, w) to mean 0 and variance 1, then to the i-th norm's scale and shift."""
     return functional.layer_norm(h, h.shape[-1:]) * p[f"scale{i}"].unsqueeze(1) + p[f"shift{i}"].unsqueeze(1)
 

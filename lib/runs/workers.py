@@ -1,12 +1,10 @@
 """Call a function for many tasks: in this process, or in new ones beside it."""
 
-import multiprocessing
-import signal
 import sys
 import time
 import traceback
 from collections.abc import Callable, Generator, Mapping, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from concurrent.futures import Executor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +14,7 @@ import xarray as xr
 from threadpoolctl import threadpool_limits
 
 from lib.fingerprint import code
+from lib.processes import submit
 from lib.provenance import PACKAGES, device_name, versions
 
 DIED = "a process died, perhaps for want of memory; what was finished is kept: start again, with fewer processes"
@@ -23,26 +22,6 @@ DIED = "a process died, perhaps for want of memory; what was finished is kept: s
 
 class ComputationFailed(RuntimeError):
     """Cases cannot be computed; the message says which and why."""
-
-
-@contextmanager
-def processes(count: int | None, begin: Callable | None = None, *arguments: Any) -> Generator[Executor | None]:
-    """Yield so many new processes, each of which begins with a call of `begin`; without a count, None.
-
-    They end with the context, whatever they are computing.
-    """
-    if count is None:
-        yield None
-        return
-    others = multiprocessing.active_children()
-    pool = ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), begin, arguments)
-    try:
-        yield pool
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for child in multiprocessing.active_children():
-            if child not in others:
-                child.terminate()
 
 
 def compute(
@@ -57,8 +36,7 @@ def compute(
         with one_thread():  # here for all tasks, since it takes milliseconds
             yield from ((number, _call(function, arguments)) for number, arguments in enumerate(tasks))
         return
-    with _interrupts_held():
-        numbers = {pool.submit(_task, function, arguments): number for number, arguments in enumerate(tasks)}
+    numbers = submit(pool, _task, {number: (function, arguments) for number, arguments in enumerate(tasks)})
     died = False
     for future in as_completed(list(numbers)):
         number = numbers.pop(future)
@@ -70,16 +48,6 @@ def compute(
             yield number, future.result()
     if died:
         raise ComputationFailed(DIED)
-
-
-@contextmanager
-def _interrupts_held() -> Generator[None]:
-    """Keep Ctrl-C until the end of this context; processes that are started within never see one: who has them ends them."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager

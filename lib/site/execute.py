@@ -11,6 +11,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Mapping
+from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from io import BytesIO
@@ -19,7 +20,6 @@ from typing import NamedTuple
 
 import jupytext
 import papermill
-from dask.system import cpu_count
 from nbclient.exceptions import DeadKernelError
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
@@ -27,10 +27,11 @@ from papermill.exceptions import PapermillExecutionError
 from PIL import Image
 
 from lib import claims, files
+from lib.processes import at_once, processes, submit
+from lib.progress import log
 from lib.provenance import resolve_device
 from lib.site import kernel, ledger, slices
 from lib.site.book import Book
-from lib.site.processes import at_once, log, side_by_side
 
 
 class Settings(NamedTuple):
@@ -230,11 +231,13 @@ def run(
     folder = output or book.folder
     files.prepare(folder)
     jobs = min(jobs or at_once(), len(selected))
-    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, cpu_count() // jobs)))
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # the sums are the same on any number of cores
     calls = {name: (book.root, name, settings, folder, incomplete or {}) for name in selected}
     results = {}
-    with side_by_side(execute, calls, jobs, calls_per_process=1) as tasks:
-        for name, task in tasks:
+    with processes(jobs, calls_each=1) as pool:
+        tasks = submit(pool, execute, calls)
+        for task in as_completed(tasks):
+            name = tasks[task]
             try:
                 results[name] = task.result()
             except BrokenProcessPool:

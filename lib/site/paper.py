@@ -6,6 +6,8 @@ under `_build/runs/`, executes the notebooks into `_build/paper/`, and lays each
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,10 +15,11 @@ from tabulate import tabulate
 
 from lib import claims, files, runs
 from lib.claims import NOT_DECIDED
+from lib.processes import processes
 from lib.progress import OutOfTime, duration, limit
 from lib.provenance import device_name, resolve_device
 from lib.runs.precompute import Progress
-from lib.runs.workers import ComputationFailed, processes
+from lib.runs.workers import ComputationFailed
 from lib.site import execute, slices
 from lib.site.book import Book
 
@@ -84,22 +87,26 @@ def compute(names: Iterable[str], device: str, jobs: int, budget: float | None) 
     if not known:
         return {}
     failed = []
+
+    def attempt(one: Progress, cases: list[int], pool: Executor | None = None) -> None:
+        try:
+            one.compute(cases, pool)
+        except ComputationFailed as problem:  # the other runs go on
+            failed.append(one)
+            print(problem, flush=True)
+
     try:
-        with limit(budget), processes(jobs if jobs > 1 else None, runs.at, "paper", device) as pool:
+        with limit(budget), processes(jobs, runs.at, "paper", device) if jobs > 1 else nullcontext() as pool:
             print(plan(known, device, jobs), flush=True)
             new = [one for one in known if not one.done]
             for one in new:  # a first case tells how long the others take
                 size = one.run.batch if device == "cuda" else 1
-                one.compute(todo[one][:size])
+                attempt(one, todo[one][:size])
                 del todo[one][:size]
             if new:
                 print(plan(known, device, jobs), flush=True)
             for one in sorted(known, key=left):
-                try:
-                    one.compute(todo[one], pool)
-                except ComputationFailed as problem:  # the other runs go on
-                    failed.append(one)
-                    print(problem, flush=True)
+                attempt(one, todo[one], pool)
     except OutOfTime:
         print("time is up; what was finished is kept", flush=True)
     lacking = {}

@@ -7,6 +7,7 @@ goes into `book/quality/seeds.jsonl`. Both serve until something that the claims
 """
 
 import json
+from concurrent.futures import as_completed
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
 from lib import claims, files
+from lib.processes import at_once, processes, submit
+from lib.progress import log
 from lib.provenance import versions
 from lib.runs.workers import ComputationFailed
 from lib.site import execute
@@ -22,7 +25,6 @@ from lib.site.book import Book
 from lib.site.digests import digest
 from lib.site.kernel import Kernel
 from lib.site.pages.margins import TABLE, written
-from lib.site.processes import at_once, log, side_by_side
 
 ENVIRONMENT = {"MPLBACKEND": "agg", "OMP_NUM_THREADS": "1"}  # no figures, and one core each
 BEFORE = "from lib import claims\nclaims.insist = False"
@@ -58,8 +60,10 @@ def run(book: Book, names: list[str], seeds: int = 20, jobs: int | None = None) 
             calls[name, seed] = (book.folder, name, notebook, seed, path)
     calls = dict(sorted(calls.items(), key=lambda call: call[0][1]))
     finished = {}
-    with side_by_side(_one, calls, jobs or at_once()) as tasks:
-        for (name, seed), task in tasks:
+    with processes(jobs or at_once()) as pool:
+        tasks = submit(pool, _one, calls)
+        for task in as_completed(tasks):
+            name, seed = tasks[task]
             finished[name, seed] = task
             log(f"{name}, seed {seed}: {'failed' if task.exception() else 'done'}")
     for name, seed in calls:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lib.checks import arrays, binary, fit, matrix, optional, positive, slope, takes, vector
+from lib.checks import arrays, fit, matrix, optional, positive, slope, takes, vector
 
 TIED = 1e-9  # radians, or a share of a segment: two that are closer count as one
 ANY_SIZE = partial(matrix, largest=np.inf)  # for neurons of which only the directions matter
@@ -64,22 +64,6 @@ def regions(w: ArrayLike, bound: float = 1.0) -> list[Region]:
         rim = _on_square(np.concatenate([[edge], between, [edge + width]]), bound)
         found.append(Region(np.vstack([np.zeros(2), rim]), w @ _circle(edge + width / 2) > 0, i % 2))
     return found
-
-
-@takes(pattern=binary, w=matrix, a=vector, gamma=slope)
-def predictor(pattern: ArrayLike, w: ArrayLike, a: ArrayLike, gamma: float = 0.0) -> NDArray:
-    r"""Return the linear predictor of a region, :math:`\beta_R = \nabla_x f = \sum_k a_k c_k w_k`.
-
-    Parameters
-    ----------
-    pattern : (..., h) bool, which neurons are active
-    w, a : (h, d) and (h,)
-    gamma : slope below zero, in [0, 1)
-
-    Returns (..., d). Source: appendix C, "Surface of a piecewise linear network".
-    """
-    fit("(..., h), (h, d), (h,)", pattern=pattern, w=w, a=a)
-    return np.where(pattern, 1.0, gamma) * a @ w
 
 
 class Crossing(NamedTuple):

@@ -91,20 +91,19 @@ def deep_predictor(pattern: ArrayLike, weights: Sequence[ArrayLike], readout: Ar
 
     Parameters
     ----------
-    pattern : (Σh,) bool, which neurons are active, numbered through the layers
+    pattern : (..., Σh) bool, which neurons are active, numbered through the layers
     weights : of each hidden layer, (h₁, d), (h₂, h₁), …
     readout : (h_L,)
     gamma : slope below zero, in [0, 1)
 
-    Returns (d,). Source: appendix C, "Surface of a piecewise linear network".
+    Returns (..., d). Source: appendix C, "Surface of a piecewise linear network".
     """
     _check_chain(weights, None)
-    fit("(h,), (h,)", pattern=pattern, neurons=np.zeros(sum(map(len, weights))))
-    fit("(h,), (h,)", readout=readout, last=np.zeros(len(weights[-1])))
     ends = np.cumsum([len(w) for w in weights])
+    fit("(..., h), (h,), (k,), (k,)", pattern=pattern, neurons=np.zeros(ends[-1]), readout=readout, last=weights[-1][:, 0])
     beta = readout
     for weight, end in zip(reversed(weights), reversed(ends), strict=True):
-        beta = (np.where(pattern[end - len(weight) : end], 1.0, gamma) * beta) @ weight
+        beta = (np.where(pattern[..., end - len(weight) : end], 1.0, gamma) * beta) @ weight
     return beta
 
 

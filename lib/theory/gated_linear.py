@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import exprel, ndtr
 
 from lib.checks import ascending, binary, broadcastable, fit, gram, matrix, numbers, positive, positives, takes, vector
-from lib.theory.orthants import EPS, _compare, _gated_covariance, _root, gated_mean
+from lib.theory.common import EPS
+from lib.theory.orthants import _compare, _gated_covariance, _root, gated_mean
 
 
 class Moments(NamedTuple):
@@ -97,7 +98,8 @@ def gdln_trajectory(weights0: ArrayLike, a: ArrayLike, b: ArrayLike, times: Arra
     Source: corrects localization notes, Eqs. 85 and 88–90 (no 1/K; the constant of integration is signed, no exponential).
     """
     modes, w = gdln_modes(a, b), weights0
-    _check_weights("weights0", w, modes.drive)
+    if w.size != len(modes.drive):
+        raise ValueError(f"weights0 has shape {w.shape}: want (K, n) with K·n = {len(modes.drive)}, the length of b")
     with np.errstate(over="ignore"):
         past = np.minimum(times[:, None] / (len(w) * tau), 1e300)
         decay = -modes.eigenvalues / len(w) * past  # (T, Kn)
@@ -107,7 +109,6 @@ def gdln_trajectory(weights0: ArrayLike, a: ArrayLike, b: ArrayLike, times: Arra
     return (u @ modes.vectors.T).reshape(-1, *w.shape)
 
 
-@takes(weights0=matrix)
 def gdln_limit(weights0: ArrayLike, a: ArrayLike, b: ArrayLike) -> NDArray:
     r"""Return :math:`w(\infty) = KA^+b + (I - A^+A)\,w(0)`, least squares of y on :math:`\tilde x/K`, (K, n).
 
@@ -115,11 +116,7 @@ def gdln_limit(weights0: ArrayLike, a: ArrayLike, b: ArrayLike) -> NDArray:
 
     Source: corrects localization notes, section 4.4.2 (:math:`A^{-1}b` lacks the K) and Eq. 107 (a leftover exponential).
     """
-    modes, w = gdln_modes(a, b), weights0
-    _check_weights("weights0", w, modes.drive)
-    alive = modes.eigenvalues > 0
-    settled = len(w) * modes.drive / np.where(alive, modes.eigenvalues, 1)
-    return (modes.vectors @ np.where(alive, settled, modes.vectors.T @ w.ravel())).reshape(w.shape)
+    return gdln_trajectory(weights0, a, b, [np.finfo(float).max])[0]
 
 
 @takes(margins=numbers, moves=numbers, spreads=positives)
@@ -183,8 +180,3 @@ def gdln_best_loss(a: ArrayLike, b: ArrayLike, square: float = 0.5) -> float:
     Source: localization notes, Eqs. 96–97, which have no ½ before the square.
     """
     return float(square - gdln_modes(a, b).gain.sum())
-
-
-def _check_weights(name: str, weights: NDArray, b: NDArray) -> None:
-    if weights.shape[-2] * weights.shape[-1] != len(b):
-        raise ValueError(f"{name} has shape {weights.shape}: want (K, n) with K·n = {len(b)}, the length of b")

@@ -15,11 +15,24 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import exprel
 
-from lib import checks
-from lib.checks import fit, takes
-from lib.theory.common import integrate, interpolators, orthogonal
-
-EPS = np.finfo(float).eps
+from lib.checks import (
+    ascending,
+    fit,
+    gram,
+    matrices,
+    matrix,
+    moments,
+    non_negative,
+    nonzero,
+    number,
+    numbers,
+    positive,
+    seed,
+    takes,
+    vector,
+    whole,
+)
+from lib.theory.common import EPS, integrate_layers, interpolators, layer_sizes, orthogonal
 
 
 class Flow(NamedTuple):
@@ -35,7 +48,7 @@ class Flow(NamedTuple):
         return self.w.mT @ self.a
 
 
-@takes(a=checks.matrices, w=checks.matrices, eta_a=checks.positive, eta_w=checks.positive)
+@takes(a=matrices, w=matrices, eta_a=positive, eta_w=positive)
 def conserved(a: ArrayLike, w: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0) -> NDArray:
     r"""Return :math:`\Delta = \eta_w AA^\top - \eta_a WW^\top`, (..., h, h), for `a` (..., h, c) and `w` (..., h, d).
 
@@ -45,15 +58,7 @@ def conserved(a: ArrayLike, w: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0
     return eta_w * a @ a.mT - eta_a * w @ w.mT
 
 
-@takes(
-    a=checks.matrix,
-    w=checks.matrix,
-    xtx=checks.gram,
-    xty=checks.matrix,
-    times=checks.ascending,
-    eta_a=checks.positive,
-    eta_w=checks.positive,
-)
+@takes(a=matrix, w=matrix, xtx=gram, xty=matrix, times=ascending, eta_a=positive, eta_w=positive)
 def flow(
     a: ArrayLike, w: ArrayLike, xtx: ArrayLike, xty: ArrayLike, times: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0
 ) -> Flow:
@@ -71,19 +76,11 @@ def flow(
     Source: appendix B, "Wide linear networks".
     """
     fit("(h, c), (h, d), (d, d), (d, c)", a=a, w=w, xtx=xtx, xty=xty)
-    (h, c), d = a.shape, len(xtx)
-    rates = np.repeat([-eta_a, -eta_w], [h * c, h * d])
-
-    def velocity(_: float, state: NDArray) -> NDArray:
-        a, w = state[: h * c].reshape(h, c), state[h * c :].reshape(h, d)
-        g = xtx.dot(w.T.dot(a)) - xty  # for small matrices `dot` is twice as fast as @
-        return rates * np.concatenate([w.dot(g).ravel(), a.dot(g.T).ravel()])
-
-    path = integrate(velocity, np.append(a, w), times)
-    return Flow(times, path[:, : h * c].reshape(-1, h, c), path[:, h * c :].reshape(-1, h, d))
+    w, readout = integrate_layers([w, a.T], xtx, xty, times, [eta_w, eta_a])
+    return Flow(times, readout.mT, w)
 
 
-@takes(a=checks.matrices, w=checks.matrices, eta_a=checks.positive, eta_w=checks.positive)
+@takes(a=matrices, w=matrices, eta_a=positive, eta_w=positive)
 def preconditioner(a: ArrayLike, w: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0) -> NDArray:
     r"""Return M with :math:`\mathrm{vec}(\dot\beta) = -M\,\mathrm{vec}(G)`, the tangent kernel on white data:
 
@@ -95,7 +92,7 @@ def preconditioner(a: ArrayLike, w: ArrayLike, eta_a: float = 1.0, eta_w: float 
     return _kronecker_sum(eta_w * a.mT @ a, eta_a * w.mT @ w)
 
 
-@takes(beta0=checks.matrix, delta=checks.number, hidden=checks.whole, seed=checks.seed)
+@takes(beta0=matrix, delta=number, hidden=whole, seed=seed)
 def isotropic_initialization(beta0: ArrayLike, delta: float, hidden: int, seed: int) -> tuple[NDArray, NDArray]:
     r"""Draw parameters that compute :math:`\beta_0 = U\Sigma V^\top` and conserve :math:`\Delta = \delta I_h`.
 
@@ -120,13 +117,13 @@ def isotropic_initialization(beta0: ArrayLike, delta: float, hidden: int, seed: 
     sigma = np.where(sigma > max(d, c) * EPS * sigma[0], sigma, 0.0)  # for δ = 0 the root of a rounded zero is not small
     if np.any(sigma[h:]):
         raise ValueError(f"beta0 has a rank above hidden {h}: widen the network or lower the rank")
-    root_a, root_w = _split_roots(np.pad(sigma[:h], (0, max(0, h - len(sigma)))), delta)
+    root_a, root_w = layer_sizes(np.pad(sigma[:h], (0, max(0, h - len(sigma)))), delta)
     r = orthogonal(h, np.random.default_rng(seed))
     ka, kw = min(h, c), min(h, d)  # beyond these, the hidden directions are silent
     return r[:, :ka] * root_a[:ka] @ vt[:ka], r[:, :kw] * root_w[:kw] @ u.T[:kw]
 
 
-@takes(d=checks.whole, c=checks.whole, h=checks.whole, delta=checks.number, scale=checks.positive, seed=checks.seed)
+@takes(d=whole, c=whole, h=whole, delta=number, scale=positive, seed=seed)
 def unbalanced_initialization(d: int, c: int, h: int, delta: float, scale: float, seed: int) -> tuple[NDArray, NDArray]:
     r"""Draw neurons in random directions, with :math:`\|a_k\|^2 - \|w_k\|^2 = \delta` and :math:`\|a_k\|\|w_k\|` = `scale`.
 
@@ -138,7 +135,7 @@ def unbalanced_initialization(d: int, c: int, h: int, delta: float, scale: float
 
     Returns a (h, c) and w (h, d). Source: the setting of Theorems 2 and 6.
     """
-    root_a, root_w = _split_roots(scale, delta)
+    root_a, root_w = layer_sizes(scale, delta)
     rng = np.random.default_rng(seed)
     a, w = rng.normal(size=(h, c)), rng.normal(size=(h, d))
     unit_a, unit_w = (v / np.linalg.norm(v, axis=1, keepdims=True) for v in (a, w))
@@ -159,7 +156,7 @@ class Course(NamedTuple):
         return _kronecker_sum(self.gram_a, self.gram_w)
 
 
-@takes(a=checks.matrix, w=checks.matrix, beta_star=checks.matrix, times=checks.moments)
+@takes(a=matrix, w=matrix, beta_star=matrix, times=moments)
 def course(a: ArrayLike, w: ArrayLike, beta_star: ArrayLike, times: ArrayLike) -> Course:
     r"""Solve the flow of two isotropic layers on white data exactly, aligned with the target or not.
 
@@ -183,12 +180,12 @@ def course(a: ArrayLike, w: ArrayLike, beta_star: ArrayLike, times: ArrayLike) -
     (d, c), r = beta_star.shape, min(beta_star.shape)
     u, s, vt = np.linalg.svd(beta_star)
     s = np.where(s > max(d, c) * EPS * s[0], s, 0.0)
-    kappa = np.hypot(delta, 2 * s)
-    excess = 2 * s * np.divide(s, kappa + np.abs(delta), out=np.zeros(r), where=kappa > 0)
-    # the growing mode is (low u, high v) and the decaying one (high u, -low v); those beyond r have one part only
-    larger = np.sqrt(0.5 + np.divide(np.abs(delta), 2 * kappa, out=np.full(r, 0.5), where=kappa > 0))
-    smaller = np.divide(s, kappa * larger, out=np.zeros(r), where=kappa > 0)
-    low, high = (smaller, larger) if delta >= 0 else (larger, smaller)
+    up, down = layer_sizes(s, delta)
+    size = np.hypot(up, down)
+    excess = np.minimum(up, down) ** 2
+    # The growing mode is (low u, high v) and the decaying one (high u, -low v); those beyond r have one part only.
+    high = np.divide(up, size, out=np.ones(r), where=size > 0)
+    low = np.divide(down, size, out=np.zeros(r), where=size > 0)
     growing, decaying = [low[:, None] * u.T[:r], high[:, None] * vt[:r]], [high[:, None] * u.T[:r], -low[:, None] * vt[:r]]
     into = np.block([growing, decaying, [u.T[r:], np.zeros((d - r, c))], [np.zeros((c - r, d)), vt[r:]]])
     stacked = np.vstack([w.T, a.T])
@@ -200,7 +197,7 @@ def course(a: ArrayLike, w: ArrayLike, beta_star: ArrayLike, times: ArrayLike) -
     return Course(times, of_w @ of_a.mT, of_w @ of_w.mT, of_a @ of_a.mT)
 
 
-@takes(a=checks.matrix, w=checks.matrix, beta_star=checks.matrix, times=checks.moments)
+@takes(a=matrix, w=matrix, beta_star=matrix, times=moments)
 def solve(a: ArrayLike, w: ArrayLike, beta_star: ArrayLike, times: ArrayLike) -> NDArray:
     r"""Return the map :math:`\beta(t) = W^\top A` on white data, exactly, (T, d, c); see `course` for arguments and errors.
 
@@ -208,53 +205,6 @@ def solve(a: ArrayLike, w: ArrayLike, beta_star: ArrayLike, times: ArrayLike) ->
     array([0.5  , 1.916, 2.   ])
     """
     return course(a, w, beta_star, times).beta
-
-
-@takes(beta0_values=checks.vector, target_values=checks.vector, delta=checks.number, times=checks.moments)
-def singular_values(beta0_values: ArrayLike, target_values: ArrayLike, delta: float, times: ArrayLike) -> NDArray:
-    r"""Solve :math:`\dot\lambda = \sqrt{\delta^2+4\lambda^2}\,(s-\lambda)`, the aligned modes on white data, exactly.
-
-    Each mode is `solve` for h = d = c = 1, written so that small λ keep their digits, also close to the saddle.
-
-    >>> singular_values([0.001, 0.001], [2, 1], delta=0, times=[0, 3, 8]).round(2)  # the strong mode is learned first
-    array([[0.  , 0.  ],
-           [1.98, 0.29],
-           [2.  , 1.  ]])
-
-    Parameters
-    ----------
-    beta0_values : (r,) the modes at time 0; a mode of either sign keeps its singular vectors and may pass through zero
-    target_values : (r,) their targets s
-    delta : the conserved quantity, 0 or at least 1e-150 in size
-    times : (T,) non-negative
-
-    Returns (T, r); for δ = 0 a mode does not leave or cross zero.
-
-    Source: Lemma 10, with signed values (the singular values themselves, :math:`|\lambda|`, reflect at zero).
-    """
-    fit("(r,), (r,)", beta0_values=beta0_values, target_values=target_values)
-    if 0 < np.abs(delta) < 1e-150:
-        raise ValueError(f"delta is {delta:g}: want 0, or at least 1e-150 in size: its square decides when a mode crosses zero")
-    # The signs of the target and of δ are taken out: from here on s, δ ≥ 0, and only the start may be negative.
-    flip, delta = np.where(target_values < 0, -1.0, 1.0), np.abs(delta)
-    s, start, t = np.abs(target_values), beta0_values * flip, times[:, None]
-    h, kappa = np.hypot(delta, 2 * start), np.hypot(delta, 2 * s)
-    a0 = np.sqrt((h + delta) / 2)
-    w0 = np.divide(start, a0, out=np.zeros_like(a0), where=a0 > 0)
-    rate = np.where(kappa > 0, kappa, 1.0)
-    high = np.sqrt((1 + delta / rate) / 2)  # the growing mode is (low, high), the decaying one (high, -low)
-    low = np.where(kappa > 0, s / (rate * high), high)
-    # a start against the target leaves the saddle by the part √(κh + δ² - 4s|λ|)/√(2κ) of the growing mode
-    apart = kappa * h + 4 * s * np.abs(start)
-    with np.errstate(over="ignore", invalid="ignore"):  # where the start is along the target
-        against = delta * np.sqrt((1 + (kappa**2 + 4 * start**2) / np.where(apart > 0, apart, 1)) / (2 * rate))
-    up, down = np.where(start >= 0, low * w0 + high * a0, against), high * w0 - low * a0
-    with np.errstate(over="ignore"):  # κt = ∞ is the end
-        e, phi = np.exp(-kappa * t), _decayed(kappa, t)  # all is divided by e^(κt/2), d by its square
-    d = e + phi * (up**2 + e * down**2)
-    w = np.where(start >= 0, (high**2 * e + low**2) * w0 + phi * (s * a0), low * up + high * e * down)
-    a = np.where(start >= 0, (high**2 + low**2 * e) * a0 + phi * (s * w0), high * up - low * e * down)
-    return flip * w * np.divide(a, d, out=np.zeros_like(d), where=d > 0)
 
 
 class DeepFlow(NamedTuple):
@@ -273,7 +223,7 @@ class DeepFlow(NamedTuple):
         return beta
 
 
-@takes(a=checks.vector, ws=checks.numbers, xtx=checks.gram, xty=checks.vector, times=checks.ascending)
+@takes(a=vector, ws=numbers, xtx=gram, xty=vector, times=ascending)
 def deep_flow(a: ArrayLike, ws: ArrayLike, xtx: ArrayLike, xty: ArrayLike, times: ArrayLike) -> DeepFlow:
     r"""Integrate the flow of :math:`f(x) = a^\top W_L\cdots W_1 x`, of depth L + 1 and width d throughout, numerically.
 
@@ -281,23 +231,11 @@ def deep_flow(a: ArrayLike, ws: ArrayLike, xtx: ArrayLike, xty: ArrayLike, times
     Source: appendix B, "Deep linear networks".
     """
     fit("(d,), (L, d, d), (d, d), (d,)", a=a, ws=ws, xtx=xtx, xty=xty)
-    d = len(a)
-
-    def velocity(_: float, state: NDArray) -> NDArray:
-        a, ws = state[:d], state[d:].reshape(-1, d, d)
-        above = [a]  # W_{l+1}ᵀ⋯W_Lᵀ a, from l = L down to l = 0
-        for w in ws[::-1]:
-            above.append(w.T @ above[-1])
-        below = [xtx @ above[-1] - xty]  # W_{l-1}⋯W_1 G, from l = 1 up to l = L + 1
-        for w in ws:
-            below.append(w @ below[-1])
-        return -np.concatenate([below[-1], *(np.outer(u, v).ravel() for u, v in zip(above[-2::-1], below[:-1], strict=True))])
-
-    path = integrate(velocity, np.append(a, ws), times)
-    return DeepFlow(times, path[:, :d], path[:, d:].reshape(-1, len(ws), d, d))
+    *ws, readout = integrate_layers([*ws, a[None]], xtx, xty[:, None], times)
+    return DeepFlow(times, readout[:, 0], np.stack(ws, axis=1))
 
 
-@takes(d=checks.whole, depth=checks.whole, a_norm=checks.non_negative, delta=checks.number, seed=checks.seed)
+@takes(d=whole, depth=whole, a_norm=non_negative, delta=number, seed=seed)
 def deep_isotropic_initialization(d: int, depth: int, a_norm: float, delta: float, seed: int) -> tuple[NDArray, NDArray]:
     r"""Draw parameters with :math:`aa^\top - W_LW_L^\top = \delta I` and :math:`W_{l+1}^\top W_{l+1} = W_lW_l^\top`.
 
@@ -324,7 +262,7 @@ def deep_isotropic_initialization(d: int, depth: int, a_norm: float, delta: floa
     return a_norm * direction, np.array([r[layer + 1].T @ root @ r[layer] for layer in range(depth)])
 
 
-@takes(xtx=checks.gram, xty=checks.vector, beta0=checks.nonzero, depth=checks.whole)
+@takes(xtx=gram, xty=vector, beta0=nonzero, depth=whole)
 def deep_interpolator(xtx: ArrayLike, xty: ArrayLike, beta0: ArrayLike, depth: int) -> NDArray:
     r"""Return where the rich limit ends: the interpolator of Theorem 15, in closed form, (d,).
 
@@ -420,10 +358,3 @@ def _reflected(rows: NDArray, pivot: NDArray) -> tuple[NDArray, NDArray]:
     axis[:, 0] -= entry
     axis /= np.hypot.reduce(axis, axis=-1)[:, None]
     return rows - 2 * (rows @ axis[:, :, None]) * axis[:, None, :], entry
-
-
-def _split_roots(sigma: ArrayLike, delta: float) -> tuple[NDArray, NDArray]:
-    """Return |a| and |w| with a² - w² = δ and |a w| = σ; the smaller one's square may underflow."""
-    larger = np.sqrt(np.hypot(sigma, delta / 2) + np.abs(delta) / 2)
-    smaller = np.divide(sigma, larger, out=np.zeros_like(larger), where=larger > 0)
-    return (larger, smaller) if delta >= 0 else (smaller, larger)

@@ -24,13 +24,11 @@ from lib.checks import (
     positive,
     positives,
     takes,
-    vector,
     vectors,
     whole,
 )
-from lib.theory.common import integrate
+from lib.theory.common import EPS, classes, integrate
 from lib.theory.orthants import (  # noqa: F401  Gaussian data in half-spaces, under the same name
-    EPS,
     Pair,
     _compare,
     _root,
@@ -199,18 +197,16 @@ def symmetric_score(mean_absolute: ArrayLike, variance1: ArrayLike, variance0: A
     return mean_absolute**2 / (variance1 + variance0)
 
 
-@takes(inputs=matrix, labels=vector, w=matrix)
+@takes(inputs=matrix, labels=classes, w=matrix)
 def scores(inputs: ArrayLike, labels: ArrayLike, w: ArrayLike) -> NDArray:
     """Return `symmetric_score` (k,) of the neurons w (k, n) on samples (samples, n) with labels 1 or 0."""
     fit("(s, n), (s,), (k, n)", inputs=inputs, labels=labels, w=w)
-    if not np.array_equal(np.unique(labels), [0, 1]):
-        raise ValueError("labels must be 0 and 1, both of them")
     projections = inputs @ w.T
     one, zero = projections[labels == 1], projections[labels == 0]
     return symmetric_score(np.abs(one).mean(axis=0), (one**2).mean(axis=0), (zero**2).mean(axis=0))
 
 
-@takes(starts=matrix, inputs=matrix, labels=vector, steps=partial(whole, least=0))
+@takes(starts=matrix, inputs=matrix, labels=classes, steps=partial(whole, least=0))
 def climb_score(starts: ArrayLike, inputs: ArrayLike, labels: ArrayLike, steps: int = 100) -> NDArray:
     r"""Climb `symmetric_score` R on given signals, from several starts at once; no step size, and no step that goes down.
 
@@ -238,8 +234,6 @@ def climb_score(starts: ArrayLike, inputs: ArrayLike, labels: ArrayLike, steps: 
     Source: ours; towards section 3.2 of the localization notes.
     """
     fit("(k, n), (s, n), (s,)", starts=starts, inputs=inputs, labels=labels)
-    if not np.array_equal(np.unique(labels), [0, 1]):
-        raise ValueError("labels must be 0 and 1, both of them")
     one, zero = inputs[labels == 1], inputs[labels == 0]
     total = one.T @ one / len(one) + zero.T @ zero / len(zero)
     if np.linalg.cond(total) > 1 / (len(total) * EPS):

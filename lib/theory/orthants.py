@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import spherical_jn
 
 from lib.checks import LARGEST, broadcastable, gram, takes, vectors
-
-EPS = np.finfo(float).eps
+from lib.theory.common import EPS
 
 
 class OrthantMoments(NamedTuple):

@@ -24,10 +24,9 @@ from lib.theory.activation_regions import (  # noqa: F401  the geometric half, u
     _unit,
     deep_crossings,
     hyperplanes,
-    predictor,
     regions,
 )
-from lib.theory.common import held
+from lib.theory.common import held, layer_sizes
 from lib.theory.deep_regions import deep_predictor, deep_regions, folding_network  # noqa: F401
 
 # --- initialization and flow
@@ -83,14 +82,12 @@ def direction_rate(mu: ArrayLike, delta: ArrayLike, eta_a: float = 1.0, eta_w: f
     Raises ValueError if μ = 0 and δ ≥ 0: then w = 0, which has no direction. Source: section 5, "Two-layer network".
     """
     broadcastable(mu=mu, delta=delta)
-    mu, delta = np.broadcast_arrays(mu, delta)
-    upstream = delta >= 0
-    if np.any((mu == 0) & upstream):
+    if np.any((mu == 0) & (delta >= 0)):
         raise ValueError("mu is 0 and delta not negative: then w = 0, which has no direction")
-    larger = np.hypot(delta, 2 * np.sqrt(eta_a * eta_w) * mu) + np.abs(delta)
-    above, below = (np.where(upstream, *pair) for pair in ((larger, 2 * eta_a * eta_w * mu), (2 * mu, larger)))
+    clock = np.sqrt(eta_a * eta_w)
+    a, w = layer_sizes(clock * np.abs(mu), delta)
     with np.errstate(over="ignore"):
-        return held("the rate", above / below)
+        return held("the rate", clock * np.sign(mu) * a / w)
 
 
 @takes(mu=numbers, direction=vectors, xi=vectors, delta=numbers)

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lib.checks import broadcastable, matrix, non_negatives, numbers, one_of, positives, takes, whole
+from lib.checks import broadcastable, matrix, non_negatives, numbers, one_of, positives, takes
 
 # --- the first layer's clock -----------------------------------------------------------------------------------------------
 
@@ -70,18 +70,3 @@ def power_response(kernel: ArrayLike, horizontal: ArrayLike, vertical: ArrayLike
     phase = (vertical[..., None] * rows)[..., :, None] + (horizontal[..., None] * columns)[..., None, :]
     turned = 2 * np.sin(phase / 2) ** 2 + 1j * np.sin(phase)  # 1 - exp(-iφ), with all its digits for long waves
     return np.abs(np.sum(kernel) - np.sum(kernel * turned, axis=(-2, -1))) ** 2
-
-
-# --- random hierarchies -----------------------------------------------------------------------------------------------------
-
-
-@takes(classes=whole, features=whole, branches=whole, levels=whole)
-def string_count(classes: int, features: int, branches: int, levels: int) -> int:
-    r"""Return how many strings a random hierarchy model makes, :math:`n_c\,m^{1 + s + \dots + s^{L-1}}`.
-
-    One choice of m for each symbol that is replaced: one at the top, s below it, and so on.
-    There are n_c classes, m features, s branches and L levels.
-
-    Source: Cagnetta et al. (2024); 131,072 at the sizes of Kunin et al.
-    """
-    return classes * features ** sum(branches**level for level in range(levels))

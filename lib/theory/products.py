@@ -6,7 +6,7 @@ Weights carry no units; time is measured in units of 1/(learning rate).
 
 from collections.abc import Sequence
 from functools import partial
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +18,6 @@ from lib.checks import (
     ascending,
     broadcastable,
     matrix,
-    moments,
     number,
     numbers,
     optional,
@@ -29,7 +28,8 @@ from lib.checks import (
     vectors,
     whole,
 )
-from lib.theory.common import held, integrate
+from lib.theory import single_neuron
+from lib.theory.common import held, integrate, integrate_layers
 
 TINY = partial(positives, least=0)  # however small
 NODES, SHARES = np.polynomial.legendre.leggauss(16)  # of a quadrature over (-1, 1)
@@ -171,7 +171,7 @@ def _log_weights(weights: NDArray, log_product: NDArray, k: NDArray) -> NDArray:
     return (np.log(k) + np.logaddexp(log_v[..., None], apart)) / 2
 
 
-@takes(weights=vector, target=positive, times=moments)
+@takes(weights=vector, target=positive)
 def pair(weights: ArrayLike, target: float, times: ArrayLike) -> NDArray:
     r"""Return the course of a pair in closed form.
 
@@ -180,7 +180,8 @@ def pair(weights: ArrayLike, target: float, times: ArrayLike) -> NDArray:
     .. math:: M = \begin{pmatrix} c/2 & s\\ s & -c/2\end{pmatrix}, \qquad
         w(t) = \frac{e^{Mt}w(0)}{\sqrt{1 + \int_0^t\|e^{Mt'}w(0)\|^2dt'}}.
 
-    M has the eigenvalues :math:`\pm R/2`, :math:`R = \sqrt{c^2+4s^2}`, so that :math:`w_1/w_2` relaxes at the rate R.
+    M has the eigenvalues :math:`\pm R/2`, :math:`R = \sqrt{c^2+4s^2}`, so that :math:`w_1/w_2` relaxes at the rate R. It is a
+    linear neuron with one input, whose solution `lib.theory.single_neuron.trajectory` has.
 
     Parameters
     ----------
@@ -194,15 +195,8 @@ def pair(weights: ArrayLike, target: float, times: ArrayLike) -> NDArray:
     """
     if weights.shape != (2,):
         raise ValueError(f"weights has shape {weights.shape}: want (2,)")
-    c = (weights[0] - weights[1]) * (weights[0] + weights[1])
-    rate = np.hypot(c, 2 * target)
-    larger = rate + abs(c)
-    upper = np.array([larger, 2 * target] if c >= 0 else [2 * target, larger]) / np.hypot(larger, 2 * target)
-    lower = np.array([-upper[1], upper[0]])
-    grows, decays = weights @ upper, weights @ lower
-    left = np.exp(-rate * times / 2)[:, None]  # e^(-Rt/2)
-    size = np.hypot(left, np.sqrt(-np.expm1(-rate * times[:, None]) / rate) * np.hypot(grows, decays * left))
-    return (grows * upper + decays * left**2 * lower) / np.where(size > 0, size, 1)
+    found = single_neuron.trajectory(weights[0], weights[1:], [target], times)
+    return np.column_stack([found.a, found.w])
 
 
 @takes(layers=partial(arrays, check=matrix), target=matrix, times=ascending)
@@ -227,22 +221,7 @@ def matrix_flow(layers: Sequence[ArrayLike], target: ArrayLike, times: ArrayLike
     chained = all(after[1] == before[0] for before, after in pairwise(shapes))
     if not chained or target.shape != (shapes[-1][0], shapes[0][1]):
         raise ValueError(f"layers {shapes} and target {target.shape} do not fit: want (n_l, n_(l-1)), W_1 first, and (n_d, n_0)")
-    splits = np.cumsum([layer.size for layer in layers])[:-1]
-
-    def unpacked(state: NDArray) -> list[NDArray]:
-        parts = np.split(state, splits, axis=-1)
-        return [part.reshape(*part.shape[:-1], *shape) for part, shape in zip(parts, shapes, strict=True)]
-
-    def velocity(_: float, state: NDArray) -> NDArray:
-        ws = unpacked(state)
-        below = list(accumulate(ws, lambda product, w: w @ product, initial=np.eye(shapes[0][1])))
-        above, velocities = target - below[-1], []
-        for w, product in zip(ws[::-1], below[-2::-1], strict=True):
-            velocities.append((above @ product.T).ravel())
-            above = w.T @ above
-        return np.concatenate(velocities[::-1])
-
-    return unpacked(integrate(velocity, np.concatenate([layer.ravel() for layer in layers]), times))
+    return integrate_layers(layers, np.eye(shapes[0][1]), target.T, times)
 
 
 @takes(product=TINY, target=TINY, degree=numbers, start=TINY)

@@ -10,12 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.integrate import solve_ivp
 
 from lib.checks import ascending, broadcastable, gram, moments, nonzero, number, numbers, positive, takes, vector, vectors
-from lib.theory.common import best_interpolator, check_data, interpolators
-
-EPS = np.finfo(float).eps
+from lib.theory.common import EPS, best_interpolator, check_data, integrate_layers, interpolators, layer_sizes
 
 
 class Trajectory(NamedTuple):
@@ -61,8 +58,8 @@ def initialize(beta0: ArrayLike, delta: float) -> tuple[float, NDArray]:
     Source: appendix A, "Function space dynamics".
     """
     norm = np.hypot.reduce(beta0)
-    plus, minus = (root / np.sqrt(2) for root in _roots(norm, delta))
-    return float(plus), beta0 / plus if delta >= 0 else beta0 / norm * minus
+    a, w = layer_sizes(norm, delta)
+    return float(a), beta0 / norm * w
 
 
 @takes(a0=number, w0=vector, beta_star=vector, times=moments, eta_a=positive, eta_w=positive)
@@ -171,18 +168,8 @@ def flow(
     Source: appendix A, first display.
     """
     check_data(xtx, xty, w0.shape, "w0")
-    start, (apart, place) = np.append(a0, w0), np.unique(times, return_inverse=True)
-    least = 1e-14 * (np.max(np.abs(start)) or 1)
-
-    def velocity(_: float, state: NDArray) -> NDArray:
-        a, w = state[0], state[1:]
-        residual = xtx @ (a * w) - xty
-        return -np.append(eta_a * (w @ residual), eta_w * a * residual)
-
-    found = solve_ivp(velocity, (0, apart[-1] or 1.0), start, "LSODA", apart, rtol=1e-12, atol=least)
-    if not found.success:
-        raise ValueError(f"the flow cannot be followed to time {apart[-1]:g}: {found.message}")
-    return Trajectory(times, found.y[0, place], found.y[1:, place].T)
+    w, a = integrate_layers([w0[None], np.array([[a0]])], xtx, xty[:, None], times, [eta_w, eta_a])
+    return Trajectory(times, a[:, 0, 0], w[:, 0])
 
 
 @takes(beta=vectors, delta=number)
@@ -201,22 +188,8 @@ def preconditioner(beta: ArrayLike, delta: float) -> NDArray:
     if delta < 0 and np.any(norm == 0):
         raise ValueError("beta is zero and delta negative: the preconditioner has no limit there")
     unit = beta / np.where(norm == 0, 1, norm)
-    direction, (plus, minus) = unit[..., :, None] * unit[..., None, :], _kappa_plus_minus(norm[..., None], delta)
-    return plus / 2 * np.eye(beta.shape[-1]) + minus / 2 * direction
-
-
-def _kappa_plus_minus(norm: NDArray, delta: float) -> tuple[NDArray, NDArray]:
-    """Return κ + δ and κ - δ without cancellation; their product is 4‖β‖²."""
-    larger = np.hypot(delta, 2 * norm) + np.abs(delta)
-    smaller = 2 * norm * np.divide(2 * norm, larger, out=np.zeros_like(larger), where=larger > 0)
-    return (larger, smaller) if delta >= 0 else (smaller, larger)
-
-
-def _roots(norm: NDArray, delta: float) -> tuple[NDArray, NDArray]:
-    """Return √(κ + δ) and √(κ - δ), whose product is 2‖β‖: the smaller one squared may underflow."""
-    larger = np.sqrt(np.hypot(delta, 2 * norm) + np.abs(delta))
-    smaller = np.divide(2 * norm, larger, out=np.zeros_like(larger), where=larger > 0)
-    return (larger, smaller) if delta >= 0 else (smaller, larger)
+    a, w = layer_sizes(norm[..., None], delta)
+    return a**2 * np.eye(beta.shape[-1]) + w**2 * unit[..., :, None] * unit[..., None, :]
 
 
 @takes(beta=vectors, delta=number)
@@ -231,11 +204,12 @@ def potential(beta: ArrayLike, delta: float) -> NDArray:
     Source: Theorem 1 and "Solving for the potential".
     """  # noqa: D400
     norm = np.hypot.reduce(beta, axis=-1)
-    (u, minus), u0 = _roots(norm, delta), np.sqrt(max(2 * delta, 0.0))  # u at β, and at 0
+    a, w = layer_sizes(norm, delta)
     if delta < 0:
-        return 2 * norm * ((u**2 - 3 * delta) / minus) / 3  # u = 2‖β‖/√(κ - δ), which may underflow
-    excess = minus * np.divide(minus, u + u0, out=np.zeros_like(u), where=u + u0 > 0)  # u - u0
-    return excess * (2 * u**2 + 2 * u * u0 - u0**2) / 6
+        return np.sqrt(2) * norm * ((2 * a**2 - 3 * delta) / w) / 3  # a = ‖β‖/w, which may underflow
+    a0 = np.sqrt(delta)  # at β = 0
+    excess = np.sqrt(2) * w * np.divide(w, a + a0, out=np.zeros_like(a), where=a + a0 > 0)  # √2 (a - a0)
+    return excess * (2 * a**2 + 2 * a * a0 - a0**2) / 3
 
 
 @takes(beta=vectors, delta=number)
@@ -245,8 +219,8 @@ def potential_gradient(beta: ArrayLike, delta: float) -> NDArray:
     `beta` and the result have shape (..., d). Source: "Solving for the potential".
     """
     norm = np.hypot.reduce(beta, axis=-1, keepdims=True)
-    _, minus = _roots(norm, delta)
-    return minus * np.divide(beta, norm, out=np.zeros_like(beta), where=norm > 0)
+    _, w = layer_sizes(norm, delta)
+    return np.sqrt(2) * w * np.divide(beta, norm, out=np.zeros_like(beta), where=norm > 0)
 
 
 @takes(xtx=gram, xty=vector, beta0=nonzero, delta=number)
@@ -299,11 +273,10 @@ def interpolator(xtx: ArrayLike, xty: ArrayLike, a0: float, w0: ArrayLike) -> ND
     check_data(xtx, xty, w0.shape, "w0")
     base, null, strengths = interpolators(xtx, xty)
     hidden = null @ (null.T @ w0)
-    half = float(_conserved(a0, w0 - hidden)) / 2  # of δ + k², of which δ may nearly be -k²
-    root = np.hypot(half, np.linalg.norm(base))
-    if half > 0:
-        return base + np.sign(a0) * np.sqrt(half + root) * hidden
-    a_end = np.linalg.norm(base) / np.sqrt(root - half) if root > 0 else 0.0
+    kept = float(_conserved(a0, w0 - hidden))  # δ + k², of which δ may nearly be -k²
+    a_end, _ = layer_sizes(np.linalg.norm(base), kept)
+    if kept > 0:
+        return base + np.sign(a0) * a_end * hidden
     if a_end == 0:
         return base
     white = np.ptp(strengths) <= 1e-9 * strengths.max()

@@ -33,8 +33,8 @@ from lib.checks import (
     vector,
     whole,
 )
-from lib.theory import single_neuron
-from lib.theory.common import held
+from lib.theory import linear_networks, single_neuron
+from lib.theory.common import held, layer_sizes
 from lib.theory.two_point import Pair, one
 
 GENERATORS, RATES = partial(arrays, check=checks.squares), partial(positives, ndim=1)
@@ -98,20 +98,14 @@ def charge(parameters: Sequence[ArrayLike], generators: Sequence[ArrayLike], rat
 
     Source: Kunin et al. (2021), there for one learning rate.
     """  # noqa: D400
-    _check_each("parameters", parameters, generators, rates)
-    return _charge(parameters, generators, rates)
-
-
-def _charge(vectors: list[NDArray], generators: list[NDArray], rates: NDArray) -> float:
-    return float(sum(np.sum(v * (g @ v)) / rate for v, g, rate in zip(vectors, generators, rates, strict=True)))
-
-
-def _check_each(name: str, vectors: list[NDArray], generators: list[NDArray], rates: NDArray) -> None:
-    """Raise ValueError unless each of the vectors has a generator that fits, and a rate."""
-    if not len(vectors) == len(generators) == len(rates):
-        raise ValueError(f"{len(vectors)} {name}, {len(generators)} generators, {len(rates)} rates: want as many of each")
-    for v, g in zip(vectors, generators, strict=True):
-        fit("(n,), (n, n)" if v.ndim == 1 else "(n, m), (n, n)", **{name: v, "generators": g})
+    if not len(parameters) == len(generators) == len(rates):
+        count = f"{len(parameters)} parameters, {len(generators)} generators, {len(rates)} rates"
+        raise ValueError(f"{count}: want as many of each")
+    total = 0.0
+    for v, g, rate in zip(parameters, generators, rates, strict=True):
+        fit("(n,), (n, n)" if v.ndim == 1 else "(n, m), (n, n)", parameters=v, generators=g)
+        total += np.sum(v * (g @ v)) / rate
+    return float(total)
 
 
 @takes(start=number, kinetic=VECTOR, momentum=PART, decay=PART)
@@ -181,10 +175,10 @@ def deep_imbalances(weights: Sequence[ArrayLike], rates: Sequence[float]) -> lis
     """  # noqa: D400
     if not 2 <= len(weights) == len(rates):
         raise ValueError(f"{len(weights)} weights and {len(rates)} rates: want two layers or more, and a rate for each")
-    if any(above.shape[1] != len(below) for below, above in pairwise(weights)):
-        raise ValueError(f"weights {[w.shape for w in weights]} do not fit: want (n_1, n_0), (n_2, n_1), …")
-    layers = zip(weights, rates, strict=True)
-    return [v.T @ v / rate_above - w @ w.T / rate_below for (w, rate_below), (v, rate_above) in pairwise(layers)]
+    found = []
+    for (below, rate_below), (above, rate_above) in pairwise(zip(weights, rates, strict=True)):
+        found.append(linear_networks.conserved(above.T, below, 1 / rate_below, 1 / rate_above))
+    return found
 
 
 # --- the maps
@@ -287,7 +281,8 @@ def strengths(balance: ArrayLike, size: ArrayLike) -> tuple[NDArray, NDArray]:
     Returns two arrays (...). Source: Kunin et al. (2024), section 3, in units of the target.
     """  # noqa: D400
     broadcastable(balance=balance, size=size)
-    return _split(balance, size)
+    readout, inputs = layer_sizes(size, 2 * balance)
+    return readout**2, inputs**2
 
 
 @takes(balance=numbers, size=non_negatives)
@@ -361,7 +356,7 @@ def neuron_kernel_distance(balance: ArrayLike, size: ArrayLike, cosine: float = 
     Returns (...). Source: extends the kernel distances of Kunin et al. (2024), section 3, to any size, angle and dimension.
     """
     broadcastable(balance=balance, size=size)
-    (plus, minus), (plus_end, minus_end) = (_normalized(*_split(balance, r), dimension) for r in (size, 1.0))
+    (plus, minus), (plus_end, minus_end) = (_normalized(*strengths(balance, r), dimension) for r in (size, 1.0))
     apart, along = plus - plus_end, minus - minus_end
     return (dimension * apart**2 + 2 * apart * along + along**2 + 2 * minus * minus_end * (1 - cosine**2)) / 2
 
@@ -382,8 +377,8 @@ def twin_kernel_distance(balance: ArrayLike, size: ArrayLike, dimension: int = 2
     broadcastable(balance=balance, size=size)
     if pairs >= dimension:
         raise ValueError(f"pairs is {pairs}: want fewer than the {dimension} dimensions, since w ⊥ β*")
-    plus, minus = _split(balance, size)
-    plus_end, minus_end = _split(plus / 2, 1.0)
+    plus, minus = strengths(balance, size)
+    plus_end, minus_end = strengths(plus / 2, 1.0)
     minus, multiplicity = minus / pairs, np.array([pairs, 1, dimension - pairs - 1])
     start, end = (
         np.stack(np.broadcast_arrays(*values), axis=-1)
@@ -391,13 +386,6 @@ def twin_kernel_distance(balance: ArrayLike, size: ArrayLike, dimension: int = 2
     )
     start, end = (m / np.sqrt(np.sum(multiplicity * m**2, axis=-1, keepdims=True)) for m in (start, end))
     return np.sum(multiplicity * (start - end) ** 2, axis=-1) / 2
-
-
-def _split(balance: NDArray, size: NDArray) -> tuple[NDArray, NDArray]:
-    """Return √(b² + r²) ± b without cancellation; their product is r²."""
-    larger = np.hypot(balance, size) + np.abs(balance)
-    smaller = size * np.divide(size, larger, out=np.zeros_like(larger), where=larger > 0)
-    return np.where(balance >= 0, larger, smaller), np.where(balance >= 0, smaller, larger)
 
 
 def _normalized(plus: NDArray, minus: NDArray, dimension: int) -> tuple[NDArray, NDArray]:

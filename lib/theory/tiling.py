@@ -10,6 +10,7 @@ m the mean of |S| over the places, o that of the signed S. All expectations are 
 section 3.2 of the localization notes, which is empty.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 
 from lib.checks import ascending, fit, instance, matrix, positive, seed, size, takes, vector, whole
+from lib.theory.common import classes
 
 
 class Arrangement(NamedTuple):
@@ -48,44 +50,46 @@ def arrangement(n: int, neurons: int, turns: int) -> Arrangement:
 class Signals:
     """Signals (s, n) of two classes, labels (s,) 1 or 0, ready to be scored: their spectra and how much each counts."""
 
-    @takes(inputs=matrix, labels=vector)
+    @takes(inputs=matrix, labels=classes)
     def __init__(self, inputs: ArrayLike, labels: ArrayLike) -> None:
         fit("(s, n), (s,)", inputs=inputs, labels=labels)
-        if not np.array_equal(np.unique(labels), [0, 1]):
-            raise ValueError("labels must be 0 and 1, both of them")
         self.n = inputs.shape[1]
         self.spectra = np.fft.rfft(inputs)
         self.share = np.where(labels == 1, 1 / np.sum(labels == 1), 1 / np.sum(labels == 0))  # E[f|1] + E[f|0] = Σ share f
         self.one = np.where(labels == 1, self.share, 0)
 
-    def _ring_mean(self, profile: NDArray) -> NDArray:
-        """Return the mean of |u⋆x| over the ring (s,), for a profile u (n,)."""
-        return np.abs(np.fft.irfft(self.spectra * np.fft.rfft(profile).conj(), self.n)).mean(axis=1)
+    def _around(self, profile: NDArray) -> NDArray:
+        """Return S = u⋆x around the ring (s, n), for a profile u (n,)."""
+        return np.fft.irfft(self.spectra * np.fft.rfft(profile).conj(), self.n)
+
+    def _back(self, force: NDArray, slopes: NDArray) -> NDArray:
+        """Return the gradient (n,) by the profile of what has weights `force` (s,) and `slopes` (s, n) by S, as spectra."""
+        return np.fft.irfft(force @ (self.spectra * slopes), self.n) / self.n
 
     def _pull(self, force: NDArray, profile: NDArray) -> tuple[float, NDArray]:
-        """Return the sum of the means with weights `force` (s,), and its gradient by the profile (n,)."""
-        s = np.fft.irfft(self.spectra * np.fft.rfft(profile).conj(), self.n)
-        gradient = np.fft.irfft(force @ (self.spectra * np.fft.rfft(np.sign(s)).conj()), self.n) / self.n
-        return force @ np.abs(s).mean(axis=1), gradient
+        """Return the sum of the means of |S| with weights `force` (s,), and its gradient by the profile (n,)."""
+        s = self._around(profile)
+        return force @ np.abs(s).mean(axis=1), self._back(force, np.fft.rfft(np.sign(s)).conj())
 
     def _moments(self, profile: NDArray, where: Arrangement) -> tuple[float, float, NDArray, NDArray]:
         """Return N = E[m|1], D = Σ_c E[m² + o²|c], and their gradients (n,)."""
-        n, u = self.n, np.fft.rfft(profile)
-        s = np.fft.irfft(self.spectra * u.conj(), n)
+        n = self.n
+        s = self._around(profile)
+        signs = np.fft.rfft(np.sign(s)).conj()
         if not where.odd.any() and np.ptp(where.even) == 0:  # the mean over the whole ring
-            mean, sign = np.abs(s).mean(axis=1), np.fft.rfft(np.sign(s)).conj()
-            d_one, d_two = (np.fft.irfft(c @ (self.spectra * sign), n) / n for c in (self.one, 2 * self.share * mean))
-            return self.one @ mean, self.share @ mean**2, d_one, d_two
-        sign, even, odd = np.sign(s), np.fft.rfft(where.even), np.fft.rfft(where.odd)
+            mean = np.abs(s).mean(axis=1)
+            d_two = self._back(2 * self.share * mean, signs)
+            return self.one @ mean, self.share @ mean**2, self._back(self.one, signs), d_two
+        even = np.fft.rfft(where.even)
         m = np.fft.rfft(np.abs(s)) * even.conj()
         mean = m[:, 0].real / n
         squared = np.sum(np.abs(np.fft.irfft(m, n)) ** 2, axis=1) / n
-        pull = 2 * np.fft.irfft(m * even, n) * sign  # n times the derivative of the squared mean by S
-        d_one = np.fft.irfft(self.one @ (self.spectra * np.fft.rfft(sign).conj()), n) / n
-        d_two = np.fft.irfft(self.share @ (self.spectra * np.fft.rfft(pull).conj()), n) / n
-        power = self.share @ np.abs(self.spectra) ** 2 * np.abs(odd) ** 2 / n  # the odd part is quadratic
-        turned = np.fft.irfft(power * u, n)
-        return self.one @ mean, self.share @ squared + profile @ turned, d_one, d_two + 2 * turned
+        pull = 2 * np.fft.irfft(m * even, n) * np.sign(s)  # n times the derivative of the squared mean by S
+        d_two = self._back(self.share, np.fft.rfft(pull).conj())
+        # The odd part is quadratic.
+        power = self.share @ np.abs(self.spectra) ** 2 * np.abs(np.fft.rfft(where.odd)) ** 2 / n
+        turned = np.fft.irfft(power * np.fft.rfft(profile), n)
+        return self.one @ mean, self.share @ squared + profile @ turned, self._back(self.one, signs), d_two + 2 * turned
 
     @takes(profile=vector, where=instance(Arrangement))
     def score(self, profile: ArrayLike, where: Arrangement) -> tuple[float, NDArray]:
@@ -94,6 +98,37 @@ class Signals:
             raise ValueError(f"profile {profile.shape}, where {where.even.shape}: want a ring of {self.n} sites, not all zero")
         mean, squared, d_mean, d_squared = self._moments(profile, where)
         return mean**2 / squared, (2 * mean * d_mean - mean**2 / squared * d_squared) / squared
+
+
+def tiling_score(profile: ArrayLike, inputs: ArrayLike, labels: ArrayLike) -> float:
+    r"""Return how well a large ReLU network tells two classes apart if its fields are one profile u at all places of a ring.
+
+    With m(x) the mean over the ring of :math:`|u\star x|`,
+
+    .. math:: R_\infty(u) = \frac{(E[m\mid1])^2}{E[m^2\mid1] + E[m^2\mid0]}, \qquad \min_sE(\hat y_{su}-y)^2
+              = \tfrac12 - \tfrac12R_\infty .
+
+    Parameters
+    ----------
+    profile : (n,), whose size, sign and place do not matter
+    inputs : (samples, n) signals, symmetric about zero and the same around the ring
+    labels : (samples,), 1 or 0
+
+    Returns
+    -------
+    between 0 and 1
+
+    >>> signs = [[1, 1, 1, 1], [-1, -1, -1, -1], [1, -1, 1, -1], [-1, 1, -1, 1]]
+    >>> print(tiling_score([1, 1, 0, 0], signs, [1, 1, 0, 0]))  # a sum of neighbours tells smooth from rough
+    1.0
+    """
+    signals = Signals(inputs, labels)
+    return float(signals.score(profile, _whole_ring(signals.n))[0])
+
+
+def _whole_ring(n: int) -> Arrangement:
+    """Return the limit of many neurons, everywhere and with both signs."""
+    return arrangement(n, n + 1, 1)
 
 
 @takes(n=size, seed=seed, random=partial(whole, least=0))
@@ -116,16 +151,16 @@ def flow(signals: Signals, profiles: NDArray, times: ArrayLike, step: float = 0.
     followed by Euler's method. `times` (T,) ascend from 0 or later, in units of τ; `step` times the largest eigenvalue of
     :math:`\tfrac14(\Sigma_1+\Sigma_0)` must stay below 2.
     """
-    n, now, path = signals.n, 0.0, []
-    if profiles.shape[1] != n:
-        raise ValueError(f"profiles {profiles.shape}: want (p, {n}), as the signals have {n} sites")
+    now, path = 0.0, []
+    if profiles.shape[1] != signals.n:
+        raise ValueError(f"profiles {profiles.shape}: want (p, {signals.n}), a number for each site of the signals")
     for time in times:
         count = int(np.ceil((time - now) / step - 1e-9))
         for _ in range(count):
-            fields = [np.fft.irfft(signals.spectra * np.fft.rfft(u).conj(), n) for u in profiles]
+            fields = [signals._around(u) for u in profiles]
             mean = np.mean([np.abs(s).mean(axis=1) for s in fields], axis=0)
             force = signals.one / 4 - signals.share * mean / 8
-            pulls = [np.fft.irfft(force @ (signals.spectra * np.fft.rfft(np.sign(s)).conj()), n) / n for s in fields]
+            pulls = [signals._back(force, np.fft.rfft(np.sign(s)).conj()) for s in fields]
             profiles = profiles + (time - now) / count * np.array(pulls)
         now = time
         path.append(profiles)
@@ -136,18 +171,18 @@ def flow(signals: Signals, profiles: NDArray, times: ArrayLike, step: float = 0.
 def climb(signals: Signals, profile: ArrayLike, where: Arrangement, steps: int = 200) -> tuple[NDArray, float]:
     """Return the local maximum (n,) of R that ascent reaches from a profile, of length 1, and R there."""
     signals.score(profile, where)  # refuses what has no score
+    return _ascend(lambda u: signals.score(u, where), profile / np.linalg.norm(profile), steps)
+
+
+def _ascend(objective: Callable[[NDArray], tuple[float, NDArray]], start: NDArray, steps: int) -> tuple[NDArray, float]:
+    """Return the local maximum (n,) of an objective (value and gradient) and its value; the maximum has length 1."""
 
     def cost(u: NDArray) -> tuple[float, NDArray]:
-        score, gradient = signals.score(u, where)
-        return -score, -gradient
+        value, gradient = objective(u)
+        return -value, -gradient
 
-    found = minimize(
-        cost,
-        profile / np.linalg.norm(profile),
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": steps, "ftol": 1e-9, "gtol": 1e-6},
-    )
+    options = {"maxiter": steps, "ftol": 1e-9, "gtol": 1e-6}
+    found = minimize(cost, start, jac=True, method="L-BFGS-B", options=options)
     return found.x / np.linalg.norm(found.x), -found.fun
 
 
@@ -166,18 +201,17 @@ def rival(signals: Signals, profile: ArrayLike, starts: ArrayLike, steps: int = 
 
     Source: ours, towards section 3.2 of the localization notes; the first-order condition of convex neural networks (Bach, 2017).
     """
-    signals.score(profile, arrangement(signals.n, signals.n + 1, 1))  # refuses what has no score
+    signals.score(profile, _whole_ring(signals.n))  # refuses what has no score
     if starts.shape[1] != signals.n or not starts.any(axis=1).all():
         raise ValueError(f"starts {starts.shape}: want (k, {signals.n}), none of them all zero")
-    own, _ = signals._pull(signals.one, profile)
-    weights = signals.share * signals._ring_mean(profile)
-    unit = own / (weights @ signals._ring_mean(profile))
+    mean = np.abs(signals._around(profile)).mean(axis=1)
+    weights = signals.share * mean
+    unit = signals.one @ mean / (weights @ mean)
 
-    def cost(v: NDArray) -> tuple[float, NDArray]:
-        (hit, d_hit), (shared, d_shared) = (signals._pull(force, v) for force in (signals.one, weights))
-        return -hit / shared / unit, -(d_hit - hit / shared * d_shared) / shared / unit
+    def pull(v: NDArray) -> tuple[float, NDArray]:
+        hit, d_hit = signals._pull(signals.one, v)
+        shared, d_shared = signals._pull(weights, v)
+        return hit / shared / unit, (d_hit - hit / shared * d_shared) / shared / unit
 
-    options = {"maxiter": steps, "ftol": 1e-9, "gtol": 1e-6}
-    first = sorted(starts / np.linalg.norm(starts, axis=1, keepdims=True), key=lambda v: cost(v)[0])[:3]
-    found = min((minimize(cost, v, jac=True, method="L-BFGS-B", options=options) for v in first), key=lambda one: one.fun)
-    return found.x / np.linalg.norm(found.x), -found.fun
+    first = sorted(starts / np.linalg.norm(starts, axis=1, keepdims=True), key=lambda v: -pull(v)[0])[:3]
+    return max((_ascend(pull, v, steps) for v in first), key=lambda found: found[1])

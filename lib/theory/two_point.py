@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from lib import checks
 from lib.checks import ascending, broadcastable, matrices, matrix, non_negatives, positive, positives, takes
-from lib.theory.common import held, integrate
+from lib.theory import linear_networks
+from lib.theory.common import held, integrate_layers, layer_sizes
 from lib.theory.two_point_curves import (  # noqa: F401  the curves, under the same name
     CURVES,
     Pair,
@@ -62,13 +63,7 @@ def final_distance2(dh2: ArrayLike, dy2: ArrayLike, pair: Pair) -> NDArray:
     Source: van Rossem & Saxe, Eqs. 10 and 11.
     """
     high, low = high_low(dh2, dy2, pair)
-    return _larger_root(high, low)
-
-
-def _larger_root(high: NDArray, low: NDArray) -> NDArray:
-    """Solve h² - high h - low² = 0, for the root that is not negative, without cancellation."""
-    outer = (np.abs(high) + np.hypot(high, 2 * low)) / 2
-    return np.where(high >= 0, outer, low / np.where(outer > 0, outer, 1) * low)[()]
+    return layer_sizes(low, high)[0] ** 2
 
 
 # --- the unreduced flow of Eq. 6
@@ -105,19 +100,12 @@ def linear_flow(
     """  # noqa: D400
     dx, target = input_difference, target_difference
     checks.fit("(k, n_in), (n_out, k), (n_in,), (n_out,)", d_h=d_h, d_y=d_y, input_difference=dx, target_difference=target)
-    _check_apart(d_h, dx)
+    if np.hypot.reduce(d_h @ dx) < 1 / checks.LARGEST:
+        raise ValueError("d_h maps input_difference to zero: the representations must differ at time 0, by 1e-100 at least")
 
-    def split(state: NDArray) -> tuple[NDArray, NDArray]:
-        return state[..., : d_h.size].reshape(-1, *d_h.shape), state[..., d_h.size :].reshape(-1, *d_y.shape)
-
-    def descend(_: float, state: NDArray) -> NDArray:
-        (to_h,), (to_y,) = split(state)
-        dh = to_h @ dx
-        error = (to_y @ dh - target) / 4
-        return -np.concatenate([np.outer(to_y.T @ error, dx).ravel() / tau_h, np.outer(error, dh).ravel() / tau_y])
-
-    path = integrate(descend, np.concatenate([d_h.ravel(), d_y.ravel()]), times)
-    to_h, to_y = split(path)
+    # The data are the one direction Δx; the mean over the two points is left out.
+    rates = 1 / (4 * tau_h), 1 / (4 * tau_y)
+    to_h, to_y = integrate_layers([d_h, d_y], np.outer(dx, dx), np.outer(dx, target), times, rates)
     dh = to_h @ dx
     dy = np.einsum("tok,tk->to", to_y, dh)
     dh2, dy2 = np.sum(dh**2, axis=1), np.sum(dy**2, axis=1)
@@ -130,7 +118,7 @@ def linear_flow(
     )
 
 
-@takes(d_h=matrices, d_y=matrices, tau_h=positive, tau_y=positive)
+@takes(d_h=matrices, d_y=matrices)
 def conserved(d_h: ArrayLike, d_y: ArrayLike, *, tau_h: float, tau_y: float) -> NDArray:
     r"""Return what `linear_flow` conserves, :math:`\tau_yD_y^\top D_y - \tau_hD_hD_h^\top`, (..., k, k).
 
@@ -139,10 +127,4 @@ def conserved(d_h: ArrayLike, d_y: ArrayLike, *, tau_h: float, tau_y: float) -> 
     Source: new; Eq. 24 is its component along dh, given that dh does not rotate.
     """
     checks.fit("(..., k, n_in), (..., n_out, k)", d_h=d_h, d_y=d_y)
-    return tau_y * d_y.mT @ d_y - tau_h * d_h @ d_h.mT
-
-
-def _check_apart(d_h: NDArray, dx: NDArray) -> None:
-    """Raise ValueError unless the two representations differ."""
-    if np.hypot.reduce(d_h @ dx) < 1 / checks.LARGEST:
-        raise ValueError("d_h maps input_difference to zero: the representations must differ at time 0, by 1e-100 at least")
+    return linear_networks.conserved(d_y.mT, d_h, tau_h, tau_y)

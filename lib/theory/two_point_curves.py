@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import exprel
 
 from lib import checks
 from lib.checks import ascending, broadcastable, non_negative, non_negatives, number, numbers, positive, positives, takes, vector
@@ -60,11 +59,6 @@ class Pair:
             return self.tau_y / self.tau_h * self.x**2
 
 
-def zero_or_positive(name: str, value: float) -> float:
-    """Return one number that is 0 or at least 1e-100."""
-    return float(_zero_or_positives(name, value, ndim=0))
-
-
 def one(name: str, value: Pair) -> Pair:
     """Return a pair whose fields are one number each."""
     if shape := checks.kind(name, value, Pair).shape:
@@ -110,7 +104,8 @@ def solve(dh2: float, dy2: float, w: float, times: ArrayLike, pair: Pair) -> xr.
               \dot u = -\tfrac1{2\tau_y}\,a\,(au - \Delta y),
 
     for which `lib.theory.single_neuron.trajectory` has the solution. Where a passes through zero, the two representations pass
-    through each other; Eq. 7 is singular there, the solution is not.
+    through each other; Eq. 7 is singular there, the solution is not. For equal targets, Δy = 0, it corrects Eqs. 39 and 40 of
+    the source, whose exponents lack 1/τ_y.
 
     Parameters
     ----------
@@ -130,35 +125,14 @@ def solve(dh2: float, dy2: float, w: float, times: ArrayLike, pair: Pair) -> xr.
 def path(start: tuple[float, float, float], times: NDArray, x2: float, target2: float, tau_h: float, tau_y: float) -> NDArray:
     """Solve Eq. 7 at times (T,) in any order, with dy·Δy cut to what ‖dy‖² allows; return (3, T)."""
     h, y, w = start
-    if target2 == 0:
-        h, y = _identical(h, y, times, x2, tau_h, tau_y)
-        return np.stack([h, y, y])
     target = np.sqrt(target2)
-    along = np.clip((y - w) / target, -np.sqrt(y), np.sqrt(y))
+    along = np.clip((y - w) / target, -np.sqrt(y), np.sqrt(y)) if target > 0 else 0.0
     across = np.sqrt(max(y - along**2, 0))
     u = np.array([along, across]) / np.sqrt(h)
     neuron = single_neuron.path(np.sqrt(h), u, np.array([target, 0]), times, x2 / (2 * tau_h), 1 / (2 * tau_y))
     dy = neuron.beta
     y = np.sum(dy**2, axis=1)
     return np.stack([neuron.a**2, y, y - dy[:, 0] * target])
-
-
-def _identical(h: float, y: float, times: NDArray, x2: float, tau_h: float, tau_y: float) -> tuple[NDArray, NDArray]:
-    r"""Solve Eq. 7 for equal targets, Δy = 0, where w = ‖dy‖², without overflow at long times:
-
-    .. math:: \|dh\|^2 = \frac{A_{high}}{1 + (\frac{A_{high}}{\|dh(0)\|^2} - 1)\,e^{-A_{high}t/\tau_y}}, \qquad
-              \|dy\|^2 = \|dy(0)\|^2\,\frac{\|dh\|^4}{\|dh(0)\|^4}\,e^{-A_{high}t/\tau_y}.
-
-    Source: corrects van Rossem & Saxe, Eqs. 39 and 40, whose exponents lack 1/τ_y.
-    """  # noqa: D400
-    high = h - tau_y / tau_h * x2 * y / h
-    size = np.abs(high)
-    with np.errstate(over="ignore"):  # t/τ = ∞ is the end
-        past, slow = size * (times / tau_y), h * (times / tau_y)
-        fall = np.exp(-past)
-        grown = np.where(past > 1, h * -np.expm1(-past) / (size or 1), slow * exprel(-past))  # ‖dh(0)‖² (1 - fall) / |A|
-    top, bottom = (1, fall + grown) if high >= 0 else (fall, 1 + grown)
-    return h * top / bottom, y * fall / bottom / bottom
 
 
 @takes(dy2=vector, w=vector, times=ascending, target_distance=non_negative, tau_mean=positive, mean_error=non_negative)

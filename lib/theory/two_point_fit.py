@@ -13,7 +13,7 @@ from scipy.optimize import OptimizeResult, least_squares, minimize_scalar
 
 from lib import checks
 from lib.checks import non_negative, positive, positives, takes, vector
-from lib.theory.two_point_curves import CURVES, Pair, dataset, pair_loss, path, zero_or_positive
+from lib.theory.two_point_curves import CURVES, Pair, dataset, pair_loss, path
 
 
 class Fit(NamedTuple):
@@ -25,9 +25,7 @@ class Fit(NamedTuple):
     curves: xr.Dataset  # the theory at the measured times, as of `solve`
 
 
-@takes(
-    times=vector, dh2=partial(positives, ndim=1), dy2=vector, w=vector, input_distance=positive, target_distance=zero_or_positive
-)
+@takes(times=vector, dh2=partial(positives, ndim=1), dy2=vector, w=vector, input_distance=positive, target_distance=non_negative)
 def fit(
     times: ArrayLike,
     dh2: ArrayLike,

@@ -3,12 +3,13 @@
 The same numbers as automatic differentiation, to rounding, without its fresh arrays and its many small calls.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
 from lib.networks import Committee, Dense, Network
+from lib.networks.base import Parameters, Shape
 from lib.training.losses import SLOPES, Loss
 
 _aten = torch.ops.aten
@@ -30,30 +31,18 @@ def fits(network: Network, loss: Loss) -> bool:
     return (dense or (type(network) is Committee and network.activation == "relu")) and loss in SLOPES
 
 
-class Arrays:
-    """Arrays by name that are made once and used again, in any shape that is no larger."""
-
-    def __init__(self) -> None:
-        self.kept: dict[str, Tensor] = {}
-
-    def take(self, name: str, shape: tuple[int, ...], like: Tensor) -> Tensor:
-        """Return an array of this shape, with anything in it."""
-        size = torch.Size(shape).numel()
-        if name not in self.kept or self.kept[name].numel() < size:
-            self.kept[name] = like.new_empty(size)
-        return self.kept[name][:size].view(shape)
-
-
 class Gradients:
     """Gradients of the mean loss of a dense network or a committee, for all members."""
 
     def __init__(self, network: Dense | Committee, loss: Loss) -> None:
-        self.network, self.slope, self.arrays = network, SLOPES[loss], Arrays()
+        self.network = network
+        self.slope = SLOPES[loss]
+        self.arrays: dict[tuple, Tensor] = {}  # by name and shape
         self.forward, self.backward = IN_PLACE[network.activation]
         self.differentiate = self._dense if isinstance(network, Dense) else self._committee
 
     @torch.no_grad()
-    def __call__(self, parameters: Mapping[str, Tensor], inputs: Tensor, targets: Tensor, out: Mapping[str, Tensor]) -> None:
+    def __call__(self, parameters: Parameters, inputs: Tensor, targets: Tensor, out: Parameters) -> None:
         """Write the gradients of the parameters (members, ...) to `out`, by name; points are of (members or 1, n)."""
         like = next(iter(parameters.values()))
         if len(like) == 1 and like.dtype == torch.float64:  # gets a twin, as in `descent.call`
@@ -65,21 +54,27 @@ class Gradients:
         else:
             self.differentiate(parameters, inputs, targets, out)
 
-    def _committee(self, parameters: Mapping[str, Tensor], inputs: Tensor, targets: Tensor, out: Mapping[str, Tensor]) -> None:
+    def _array(self, name: str, shape: Shape, like: Tensor) -> Tensor:
+        """Return an array that is made once, with anything in it."""
+        if (name, shape) not in self.arrays:
+            self.arrays[name, shape] = like.new_empty(shape)
+        return self.arrays[name, shape]
+
+    def _committee(self, parameters: Parameters, inputs: Tensor, targets: Tensor, out: Parameters) -> None:
         """Multiply the inputs by the errors, which all units share, then the units' slopes, 1 or 0, by both."""
         from lib.training import compiled  # numba is not needed elsewhere
 
         members, units, _ = parameters["weight1"].shape
         inputs, targets = (values.expand(members, *values.shape[1:]) for values in (inputs, targets))
         slopes = self._affine(1, inputs, parameters, turned=False)
-        outputs = self.arrays.take("outputs", (*slopes.shape[:-1], 1), slopes)
+        outputs = self._array("outputs", (*slopes.shape[:-1], 1), slopes)
         compiled.rectify(slopes.view(-1, units).numpy(), outputs.view(-1).numpy())
         errors = self.slope(outputs, targets) / units
         torch.bmm(slopes.mT, errors * inputs, out=out["weight1"])
         if self.network.bias:
             torch.bmm(slopes.mT, errors, out=out["bias1"].unsqueeze(-1))
 
-    def _dense(self, parameters: Mapping[str, Tensor], inputs: Tensor, targets: Tensor, out: Mapping[str, Tensor]) -> None:
+    def _dense(self, parameters: Parameters, inputs: Tensor, targets: Tensor, out: Parameters) -> None:
         members, layers = len(parameters["weight1"]), sum(name.startswith("weight") for name in parameters)
         inputs, targets = (values.expand(members, *values.shape[1:]) for values in (inputs, targets))
         hidden = [inputs]
@@ -92,15 +87,15 @@ class Gradients:
             if self.network.bias:
                 torch.sum(errors, 1, out=out[f"bias{i}"])
             if i > 1:
-                back = self.arrays.take("back", hidden[i - 1].shape, errors)
+                back = self._array("back", hidden[i - 1].shape, errors)
                 torch.bmm(errors, parameters[f"weight{i}"], out=back)
                 errors = self.backward(back, hidden[i - 1], hidden[i - 1])  # in place of what is no longer needed
 
-    def _affine(self, i: int, h: Tensor, parameters: Mapping[str, Tensor], turned: bool) -> Tensor:
+    def _affine(self, i: int, h: Tensor, parameters: Parameters, turned: bool) -> Tensor:
         """Return W h + b (members, n, out) of the i-th layer; `turned` in memory, each output's points together."""
         w, (members, points, _) = parameters[f"weight{i}"], h.shape
         shape = (members, w.shape[1], points) if turned else (members, points, w.shape[1])
-        z = self.arrays.take(f"hidden {i}", shape, w)
+        z = self._array(f"hidden {i}", shape, w)
         left, right = (w, h.mT) if turned else (h, w.mT)
         if self.network.bias:
             torch.baddbmm(parameters[f"bias{i}"].unsqueeze(-1 if turned else 1), left, right, out=z)

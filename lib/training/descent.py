@@ -9,11 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from torch import Tensor
-from torch.func import vmap
 
 from lib.checks import generator, number, numbers, one_of, whole
 from lib.networks import Network
-from lib.networks.base import Answer
+from lib.networks.base import Answer, Layers, Parameters
 from lib.training import by_hand
 from lib.training.losses import Loss, half_squared_error
 from lib.training.update import Update
@@ -110,29 +109,28 @@ class Stack:
     def __init__(
         self,
         network: Network,
-        parameters: Mapping[str, Tensor],
+        parameters: Parameters,
         data: Data,
         rates: Mapping[str, np.ndarray],
         method: Method,
         decays: Mapping[str, np.ndarray] | None = None,
     ) -> None:
-        self.network, self.data, self.method, self.step = network, data, method, 0
+        self.network = network
+        self.data = data
+        self.method = method
+        self.step = 0
         self.update = Update(parameters, rates, decays, method)
         like = next(iter(parameters.values()))
-        written = like.device.type == "cpu" and by_hand.fits(network, method.loss)
-        self.by_hand = by_hand.Gradients(network, method.loss) if written else None
-        self.began, self.numbers, self.orders = len(like), list(range(len(like))), None  # the numbers of those inside
-        self.places = torch.arange(self.began, device=like.device)  # the same, on the device
+        on_cpu = like.device.type == "cpu"
+        self.by_hand = by_hand.Gradients(network, method.loss) if on_cpu and by_hand.fits(network, method.loss) else None
+        self.began = self.members = len(like)
+        self.places = torch.arange(self.began, device=like.device)  # where those inside began
+        self.orders: Tensor | None = None  # of the points, in this epoch
         # A CPU multiplies a single matrix in another order than each of several, so the last member does not stay alone.
-        self.least = 2 if network.broadcasts and like.device.type == "cpu" else 1
+        self.least = 2 if network.broadcasts and on_cpu else 1
 
     @property
-    def members(self) -> int:
-        """How many are inside."""
-        return len(self.numbers)
-
-    @property
-    def parameters(self) -> dict[str, Tensor]:
+    def parameters(self) -> Parameters:
         """By name, (members, ...)."""
         return self.update.parameters
 
@@ -145,7 +143,8 @@ class Stack:
 
     def _differentiate(self) -> None:
         """Find the gradients of all parameters."""
-        data, gradients = self._batch(), self.update.gradients
+        data = self._batch()
+        gradients = self.update.gradients
         if self.by_hand:
             points = (values if data.own else values.unsqueeze(0) for values in (data.inputs, data.targets))
             self.by_hand(self.parameters, *points, gradients.parts)
@@ -164,36 +163,38 @@ class Stack:
             return self.data
         epoch, number = divmod(self.step, -(-points // size))
         if number == 0:
-            keys = map(self.method.key, self.numbers)
-            orders = [np.random.default_rng((*key, epoch + 1)).permutation(points) for key in keys]
-            self.orders = torch.from_numpy(np.stack(orders)).to(self.data.inputs.device)
+            streams = self._streams(epoch + 1)
+            self.orders = torch.from_numpy(np.stack([rng.permutation(points) for rng in streams])).to(self.places.device)
         return self.data.batch(self.orders[:, number * size : (number + 1) * size])
 
     def _drawn(self) -> Data:
-        pairs = zip(*(self.method.draw(m, self.step) for m in self.numbers), strict=True)
-        inputs, targets = (torch.from_numpy(np.stack(values)).to(self.data.inputs.device) for values in pairs)
-        return Data(inputs.to(self.data.inputs.dtype), targets.to(self.data.targets.dtype), True)
+        inputs, targets = zip(*(self.method.draw(m, self.step) for m in self.places.tolist()), strict=True)
+        return Data(_stacked(inputs, self.data.inputs), _stacked(targets, self.data.targets), True)
 
     def _masks(self, points: int) -> Tensor | None:
         """Draw which units stay, for each member from a stream of its own."""
         if not getattr(self.network, "dropout", 0):
             return None
-        streams = [np.random.default_rng((*self.method.key(m), self.step, 1)) for m in self.numbers]
-        masks = np.stack([self.network.masks(rng, points) for rng in streams])
-        return torch.from_numpy(masks).to(next(iter(self.parameters.values())))
+        masks = [self.network.masks(rng, points) for rng in self._streams(self.step, 1)]
+        return _stacked(masks, next(iter(self.parameters.values())))
+
+    def _streams(self, *key: int) -> list[np.random.Generator]:
+        """Return the random numbers of each member under a key."""
+        return [np.random.default_rng((*self.method.key(m), *key)) for m in self.places.tolist()]
 
     @torch.no_grad()
-    def look(self, layers: tuple[int, ...]) -> tuple[Tensor, dict[str, Tensor], Tensor, list[Tensor]]:
-        """Return the losses, the parameters, the outputs and the representations asked for, all with a member axis."""
+    def look(self, layers: Layers) -> tuple[Parameters, Tensor, list[Tensor]]:
+        """Return the parameters, the outputs and the representations asked for, all with a member axis."""
         outputs, hidden = call(self.network, self.parameters, self.data, layers)
-        return self._losses(outputs, self.data), self.parameters, outputs, hidden
+        return self.parameters, outputs, hidden
 
     @torch.no_grad()
     def keep(self, rows: Tensor) -> None:
         """Go on with the members in these rows (k,) alone; what `look` has shown stays as it was."""
         self.update.keep(rows)
-        self.data, self.places = self.data.part(rows), self.places[rows]
-        self.numbers = self.places.tolist()
+        self.data = self.data.part(rows)
+        self.places = self.places[rows]
+        self.members = len(rows)
         self.orders = None if self.orders is None else self.orders[rows]
 
     def _losses(self, outputs: Tensor, data: Data) -> Tensor:
@@ -208,28 +209,26 @@ class Stack:
         return values.new_zeros(self.began, *values.shape[1:]).index_copy(0, self.places, values)
 
 
-def call(
-    network: Network, parameters: dict[str, Tensor], data: Data, layers: tuple[int, ...], masks: Tensor | None = None
-) -> Answer:
+def _stacked(values: Sequence[np.ndarray], like: Tensor) -> Tensor:
+    """Stack arrays of members, on the device and in the precision of `like`."""
+    return torch.from_numpy(np.stack(values)).to(like)
+
+
+def call(network: Network, parameters: Parameters, data: Data, layers: Layers, masks: Tensor | None = None) -> Answer:
     """Return the outputs and the representations of all members."""
     like = next(iter(parameters.values()))
-    members, on_cpu = len(like), like.device.type == "cpu"
+    members = len(like)
     if network.broadcasts:
         # A CPU multiplies a single matrix in another order than each of many, so a member alone gets a twin that has no effect.
-        if members == 1 and on_cpu and like.dtype == torch.float64:
+        if members == 1 and like.device.type == "cpu" and like.dtype == torch.float64:
             parameters = {name: value.expand(2, *value.shape[1:]) for name, value in parameters.items()}
-        outputs, hidden = network(parameters, data.inputs, layers, masks)
+        dropped = () if masks is None else (masks,)
+        outputs, hidden = network(parameters, data.inputs, layers, *dropped)
         return outputs[:members], [h[:members] for h in hidden]
-    if members > 1 and not on_cpu:
-        axes = (0, 0 if data.own else None, None if masks is None else 0)
-        return vmap(lambda p, x, m: network(p, x, layers, m), axes)(parameters, data.inputs, masks)
     # One by one: the CPU's convolutions round in another way for many members than for one.
-    inputs = data.inputs if data.own else [data.inputs] * members
-    masks = [None] * members if masks is None else masks
-    each = zip(*(value.unbind() for value in parameters.values()), strict=True)
-    calls = [
-        network(dict(zip(parameters, values, strict=True)), x, layers, stay)
-        for values, x, stay in zip(each, inputs, masks, strict=True)
-    ]
-    outputs, hidden = zip(*calls, strict=True)
+    answers = []
+    for m in range(members):
+        one = {name: value[m] for name, value in parameters.items()}
+        answers.append(network(one, data.member(m)[0], layers))
+    outputs, hidden = zip(*answers, strict=True)
     return torch.stack(outputs), [torch.stack(h) for h in zip(*hidden, strict=True)]

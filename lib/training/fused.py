@@ -1,8 +1,8 @@
 """Gradient descent for dense networks on few points: each weight is read twice and written once a step.
 
 With two points the arithmetic is small and the time goes into moving weights between memory and core. So the backward pass
-updates a row of weights while it holds it, two or four points share each reading, further pairs follow while the rows are near,
-and all weights of a member lie in one block. Compiled by numba.
+updates a row of weights while it holds it, two points share each reading, further pairs follow while the rows are near, and all
+weights of a member lie in one block. Compiled by numba.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from numba import njit
 from torch import Tensor
 
 from lib.networks import Dense
-from lib.training.losses import half_squared_error
+from lib.networks.base import Layers, Parameters
 
 _REORDER = {"reassoc", "contract", "nsz", "arcp"}  # sums may be reordered; NaN and infinity keep their meaning
 ROWS = 16  # of a weight matrix that stay in the nearest cache while all points pass; a multiple of four
@@ -29,9 +29,7 @@ class Stack:
 
     members = 1  # it leaves with its stack
 
-    def __init__(
-        self, network: Dense, parameters: dict[str, Tensor], inputs: Tensor, targets: Tensor, rates: dict[str, float]
-    ) -> None:
+    def __init__(self, network: Dense, parameters: Parameters, inputs: Tensor, targets: Tensor, rates: dict[str, float]) -> None:
         layers = range(1, network.depth + 2)
         dtype = parameters["weight1"].numpy().dtype
         padded = len(inputs) + len(inputs) % 2  # points go in pairs: an odd one takes a partner without error
@@ -55,8 +53,8 @@ class Stack:
         form = self.starts, self.widths, _KINDS[self.network.activation], self.network.skip
         _descend(*state, *form, self.targets, self.rates, steps)
 
-    def look(self, layers: tuple[int, ...]) -> tuple[Tensor, dict[str, Tensor], Tensor, list[Tensor]]:
-        """Return the loss, the parameters, the outputs and the representations asked for, each with a member axis of one."""
+    def look(self, layers: Layers) -> tuple[Parameters, Tensor, list[Tensor]]:
+        """Return the parameters, the outputs and the representations asked for, each with a member axis of one."""
         shown = self.network.depth + 1, *(layer + 1 for layer in layers)
         outputs, *hidden = (torch.from_numpy(self.hidden[i, : self.points, : self.widths[i]])[None] for i in shown)
         parameters = {}
@@ -64,7 +62,7 @@ class Stack:
             block = self.weights[self.starts[i] : self.starts[i + 1]].reshape(self.widths[i], self.widths[i - 1])
             parameters[f"weight{i}"] = torch.from_numpy(block)[None]
             parameters[f"bias{i}"] = torch.from_numpy(self.biases[i, : self.widths[i]])[None]
-        return half_squared_error(outputs, torch.from_numpy(self.targets)), parameters, outputs, hidden
+        return parameters, outputs, hidden
 
 
 @njit(inline="always")
@@ -99,41 +97,6 @@ def _forward(weight, bias, in0, in1, out0, out1):
             sum0 += row[j] * in0[j]
             sum1 += row[j] * in1[j]
         out0[i], out1[i] = sum0, sum1
-
-
-@njit(fastmath=_REORDER, inline="always")
-def _forward_four(weight, bias, in0, in1, in2, in3, out0, out1, out2, out3):
-    for i in range(weight.shape[0]):
-        row = weight[i]
-        sum0 = sum1 = sum2 = sum3 = bias[i]
-        for j in range(row.size):
-            sum0 += row[j] * in0[j]
-            sum1 += row[j] * in1[j]
-            sum2 += row[j] * in2[j]
-            sum3 += row[j] * in3[j]
-        out0[i], out1[i], out2[i], out3[i] = sum0, sum1, sum2, sum3
-
-
-@njit(fastmath=_REORDER, inline="always")
-def _backward_and_update_four(weight, rate, e0, e1, e2, e3, in0, in1, in2, in3, back0, back1, back2, back3):
-    """Do both at once for four points, two rows at a time, so that each row is read and written once."""
-    for i in range(0, weight.shape[0] - 1, 2):
-        row_a, row_b = weight[i], weight[i + 1]
-        a0, a1, a2, a3, b0, b1, b2, b3 = e0[i], e1[i], e2[i], e3[i], e0[i + 1], e1[i + 1], e2[i + 1], e3[i + 1]
-        for j in range(weight.shape[1]):
-            a, b = row_a[j], row_b[j]
-            back0[j] += a0 * a + b0 * b
-            back1[j] += a1 * a + b1 * b
-            back2[j] += a2 * a + b2 * b
-            back3[j] += a3 * a + b3 * b
-            step0, step1, step2, step3 = rate * in0[j], rate * in1[j], rate * in2[j], rate * in3[j]
-            row_a[j] = a - (a0 * step0 + a1 * step1 + a2 * step2 + a3 * step3)
-            row_b[j] = b - (b0 * step0 + b1 * step1 + b2 * step2 + b3 * step3)
-    odd = weight.shape[0] // 2 * 2
-    _backward(weight[odd:], e0[odd:], e1[odd:], back0, back1)
-    _backward(weight[odd:], e2[odd:], e3[odd:], back2, back3)
-    _update(weight[odd:], rate, e0[odd:], e1[odd:], in0, in1)
-    _update(weight[odd:], rate, e2[odd:], e3[odd:], in2, in3)
 
 
 @njit(fastmath=_REORDER, inline="always")
@@ -191,11 +154,6 @@ def _descend(weights, biases, hidden, slopes, errors, starts, widths, kind, skip
             below, here, bias = hidden[layer - 1], hidden[layer], biases[layer, :outs]
             for i in range(0, outs, ROWS):
                 rows = slice(i, min(i + ROWS, outs))
-                if padded == 4:
-                    x0, x1, x2, x3 = below[0, :ins], below[1, :ins], below[2, :ins], below[3, :ins]
-                    h0, h1, h2, h3 = here[0, rows], here[1, rows], here[2, rows], here[3, rows]
-                    _forward_four(weight[rows], bias[rows], x0, x1, x2, x3, h0, h1, h2, h3)
-                    continue
                 for p in range(0, padded, 2):
                     _forward(weight[rows], bias[rows], below[p, :ins], below[p + 1, :ins], here[p, rows], here[p + 1, rows])
             if layer < last:
@@ -222,12 +180,6 @@ def _descend(weights, biases, hidden, slopes, errors, starts, widths, kind, skip
             for i in range(0, outs, ROWS):
                 rows = slice(i, min(i + ROWS, outs))
                 block = weight[rows]
-                if padded == 4:
-                    e0, e1, e2, e3 = error[0, rows], error[1, rows], error[2, rows], error[3, rows]
-                    x0, x1, x2, x3 = below[0, :ins], below[1, :ins], below[2, :ins], below[3, :ins]
-                    b0, b1, b2, b3 = back[0, :ins], back[1, :ins], back[2, :ins], back[3, :ins]
-                    _backward_and_update_four(block, rate, e0, e1, e2, e3, x0, x1, x2, x3, b0, b1, b2, b3)
-                    continue
                 # all pairs go back through these rows before one changes them; the last pair, u and v, does both at once
                 for p in range(0, u, 2):
                     _backward(block, error[p, rows], error[p + 1, rows], back[p, :ins], back[p + 1, :ins])

@@ -12,7 +12,6 @@ the others stay what they were, bitwise on a CPU but for Adam, which rounds the 
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from os import cpu_count
 from threading import Event
@@ -25,10 +24,10 @@ from torch import Tensor
 
 from lib.checks import instance, limit, non_negatives, optional, positives, size, takes, vector, whole
 from lib.networks import Dense, Network, Observe
-from lib.networks.base import check_parameters
+from lib.networks.base import Layers, Parameters, check_parameters
 from lib.progress import bar as progress_bar
-from lib.training import arguments, descent, two_layer
-from lib.training.active import ActiveSet, Seen, Stack
+from lib.training import arguments, descent
+from lib.training.active import ActiveSet, Stack
 from lib.training.arguments import Rates
 from lib.training.descent import Data, Draw, Method, Schedule
 from lib.training.losses import Loss, half_squared_error
@@ -47,22 +46,24 @@ def log_steps(steps: int, count: int) -> np.ndarray:
     return np.unique(np.concatenate([[0], np.geomspace(1, steps, count).round()]).astype(int))
 
 
+function = optional(instance(Callable))
+
+
 @takes(
     network=instance(Network),
     parameters=check_parameters,
     steps=whole,
-    schedule=optional(instance(Callable)),
-    draw=optional(instance(Callable)),
+    schedule=function,
+    draw=function,
     loss=instance(Callable),
-    metrics=optional(instance(Mapping)),
     record=optional(vector),
-    observe=optional(instance(Callable)),
+    observe=function,
     stop_below=limit,
-    stop_when=optional(instance(Callable)),
+    stop_when=function,
 )
 def train(
     network: Network,
-    parameters: Mapping[str, Tensor],
+    parameters: Parameters,
     inputs: Tensor | np.ndarray,
     targets: Tensor | np.ndarray,
     *,
@@ -126,116 +127,98 @@ def train(
     is no longer computed, and its last state is repeated
     """
     members = arguments.count_members(network, parameters)
-    parameters = {name: parameters[name].detach() for name in network.shapes()}
+    shapes = network.shapes()
+    parameters = {name: parameters[name].detach() for name in shapes}
     like = next(iter(parameters.values()))
     data = arguments.points(network, inputs, targets, members, like, loss)
-    rates = arguments.by_parameter("learning_rate", learning_rate, network.shapes(), members, partial(positives, least=0))
-    decays = arguments.by_parameter("weight_decay", weight_decay, network.shapes(), members, non_negatives)
+    tests = None if test is None else arguments.points(network, *test, members, like, loss, "test ")
+    rates = arguments.by_parameter("learning_rate", learning_rate, shapes, members, partial(positives, least=0))
+    decays = arguments.by_parameter("weight_decay", weight_decay, shapes, members, non_negatives)
     decays = decays if any(decay.any() for decay in decays.values()) else None
     method = Method(optimizer, momentum, nesterov, betas, schedule, batch_size, draw, loss, seed)
     method.check(members, data.points)
-    tests = arguments.test_points(network, test, members, like, loss)
     record = np.arange(steps + 1) if record is None else record
     if np.any(record % 1) or record[0] < 0 or record[-1] > steps or np.any(np.diff(record) <= 0):
         raise ValueError(f"record must be whole steps that ascend, from 0 to {steps} at most: there is nothing beyond the run")
     layers = network.layers(layers)
 
     def stops(seen: dict[str, np.ndarray]) -> np.ndarray:
-        return (seen["loss"] < stop_below) | arguments.asked_to_stop(stop_when, seen)
+        below = seen["loss"] < stop_below
+        return below if stop_when is None else below | arguments.asked_to_stop(stop_when, seen)
 
-    stacks = _stacks(network, parameters, data, rates, method, decays)
-    ends = np.cumsum([stack.members for stack in stacks])
-    views = [
-        _View(data.part(own), tests and tests.part(own), loss, metrics or {}, observe)
-        for own in (slice(end - stack.members, end) for stack, end in zip(stacks, ends, strict=True))
-    ]
-    sets = [ActiveSet(stack, network, view.test) for stack, view in zip(stacks, views, strict=True)]
+    measures = {"loss": loss, **(metrics or {})}
+    sets = []
+    start = 0
+    for stack in _stacks(network, parameters, data, rates, method, decays):
+        own = slice(start, start + stack.members)
+        sets.append(ActiveSet(stack, network, data.part(own), tests and tests.part(own), measures, observe))
+        start = own.stop
     bar = progress_bar(members * int(record[-1]), "training", "step", show=progress)
-    threads = min(len(stacks), cpu_count() or 1)
+    threads = min(len(sets), cpu_count() or 1)
     # Arithmetic on numbers below the normal range is a hundred times slower, so each thread rounds them to zero.
     pace = _Pace(bar)
     with bar, ThreadPoolExecutor(threads, initializer=torch.set_flush_denormal, initargs=(True,)) as pool:
         try:
-            runs = list(pool.map(lambda *pair: _run(*pair, record.astype(int), layers, stops, pace), sets, views))
+            runs = list(pool.map(lambda members: _run(members, record.astype(int), layers, stops, pace), sets))
         except BaseException:  # also Ctrl-C
             pace.stop.set()
             raise
-    joined = runs[0] if len(runs) == 1 else xr.concat(runs, "member")
-    return joined.assign_coords(member=np.arange(members))
+    return xr.concat(runs, "member").assign_coords(member=np.arange(members))
 
 
-def _run(
-    members: ActiveSet, view: "_View", record: np.ndarray, layers: tuple[int, ...], stops: StopWhen, pace: "_Pace"
-) -> xr.Dataset:
+def _run(members: ActiveSet, record: np.ndarray, layers: Layers, stops: StopWhen, pace: "_Pace") -> xr.Dataset:
     """Train a stack from record to record and collect what is seen."""
-    stopped, diverged = (np.full(len(members.active), -1) for _ in range(2))
-    seen, done = [], 0
-    for step in record:
-        steps, inside = int(step) - done, 0
+    stopped = np.full(len(members.active), -1)
+    diverged = stopped.copy()
+    seen = []
+    done = 0
+    for step in record.tolist():
+        inside = 0
         if members.active.any():
             inside = members.stack.members
-            pace.advance(members.stack, steps)
-            frame = view.observe(members.look(layers))
-            frame = {name: (dims, value.detach().cpu().numpy().copy()) for name, (dims, value) in frame.items()}
+            pace.advance(members.stack, step - done)
+            frame = members.measure(layers)
             values = {name: value for name, (_, value) in frame.items()}
             diverged[members.active & ~np.isfinite(values["loss"])] = step
             stopped[members.active & stops(values)] = step
             members.keep((stopped < 0) & (diverged < 0))
-        pace.bar.update((len(members.active) - inside) * steps)  # for those that were dropped
+        pace.bar.update((len(members.active) - inside) * (step - done))  # for those that were dropped
         seen.append(frame)
-        done = int(step)
-    variables = {
-        name: (("member", "step", *dims), np.stack([frame[name][1] for frame in seen], axis=1))
-        for name, (dims, _) in seen[0].items()
-    }
-    return xr.Dataset(variables | {"stopped": ("member", stopped), "diverged": ("member", diverged)}, {"step": record})
+        done = step
+    variables = {}
+    for name, (dims, _) in frame.items():
+        variables[name] = ("member", "step", *dims), np.stack([one[name][1] for one in seen], axis=1)
+    variables |= {"stopped": ("member", stopped), "diverged": ("member", diverged)}
+    return xr.Dataset(variables, {"step": record})
 
 
 class _Pace:
     """Lets stacks advance in chunks of about half a second, so that `stop` ends them all soon; chunks change no number."""
 
     def __init__(self, bar: Any) -> None:
-        self.bar, self.stop, self.chunk = bar, Event(), 1
+        self.bar = bar
+        self.stop = Event()
+        self.chunk = 1
 
     def advance(self, stack: Stack, steps: int) -> None:
         """Take some steps, or raise CancelledError when it is time to stop."""
         while True:  # once at least: a compiled stack is looked at only after it was asked to advance
             if self.stop.is_set():
                 raise CancelledError
-            start, part = time.perf_counter(), min(self.chunk, steps)
+            part = min(self.chunk, steps)
+            start = time.perf_counter()
             stack.advance(part)
+            spent = time.perf_counter() - start
             self.bar.update(stack.members * part)
-            spent, steps = time.perf_counter() - start, steps - part
-            if spent > 0.5:
-                self.chunk = max(1, part // 2)
-            elif part == self.chunk and spent < 0.25:
-                self.chunk *= 2
+            self.chunk = max(1, int(part * 0.5 / spent))
+            steps -= part
             if not steps:
                 return
 
 
-@dataclass(frozen=True)
-class _View:
-    """What is read off all members."""
-
-    data: Data
-    test: Data | None
-    loss: Loss
-    metrics: Mapping[str, Loss]
-    observer: Observe | None
-
-    def observe(self, seen: Seen) -> dict:
-        frame = {"loss": ((), seen.losses)}
-        frame |= {name: ((), metric(seen.outputs, self.data.targets)) for name, metric in self.metrics.items()}
-        if self.test is not None:
-            measures = {"loss": self.loss, **self.metrics}
-            frame |= {f"test_{name}": ((), metric(seen.answers, self.test.targets)) for name, metric in measures.items()}
-        return frame | (self.observer(seen.parameters, seen.outputs, seen.hidden) if self.observer else {})
-
-
 def _stacks(
     network: Network,
-    parameters: Mapping[str, Tensor],
+    parameters: Parameters,
     data: Data,
     rates: Mapping[str, np.ndarray],
     method: Method,
@@ -243,19 +226,15 @@ def _stacks(
 ) -> list[Stack]:
     """Choose how to compute: in place where network and method are plain, else by automatic differentiation."""
     like = next(iter(parameters.values()))
-    members, on_cpu = len(like), like.device.type == "cpu"
     plain = isinstance(network, Dense) and method.plain(data.points) and decays is None
-    if plain and on_cpu and data.points <= MOST_FUSED_POINTS:
-        from lib.training import fused  # numba is not needed elsewhere
+    if plain and like.device.type == "cpu":
+        from lib.training import fused, two_layer  # numba is not needed elsewhere
 
-        if fused.fits(network):
-            each = range(members)
-            return [fused.Stack(network, _member(parameters, m), *data.member(m), _member(rates, m)) for m in each]
-    if plain and two_layer.fits(network):
-        each = [slice(m, m + 1) for m in range(members)] if on_cpu else [slice(members)]
-        return [two_layer.Stack(_member(parameters, m), *data.member(m), _member(rates, m)) for m in each]
+        for path, most in ((fused, MOST_FUSED_POINTS), (two_layer, np.inf)):
+            if path.fits(network) and data.points <= most:
+                return [path.Stack(network, _member(parameters, m), *data.member(m), _member(rates, m)) for m in range(len(like))]
     return [descent.Stack(network, parameters, data, rates, method, decays)]
 
 
-def _member(values: Mapping[str, Tensor | np.ndarray], m: int | slice) -> dict:
+def _member(values: Mapping[str, Tensor | np.ndarray], m: int) -> dict:
     return {name: value[m] for name, value in values.items()}

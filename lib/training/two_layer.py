@@ -1,17 +1,19 @@
 """Gradient descent for two-layer ReLU networks without biases, on many points and in place.
 
-A step is two matrix products, X·Wᵀ and (slopes ∘ residuals)ᵀ·X; the rest passes over the arrays between them. On a CPU compiled
-code takes a tile of points through both before it turns to the next one. On a GPU all members go through one batched product.
+A step is two matrix products, X·Wᵀ and (slopes ∘ residuals)ᵀ·X; the rest passes over the arrays between them. Compiled code takes
+a tile of points through both before it turns to the next one.
 """
 
 from collections.abc import Mapping
 
 import numpy as np
-import torch
+from numba import njit
 from torch import Tensor
 
 from lib.networks import Dense
-from lib.training.losses import half_squared_error
+from lib.networks.base import Layers, Parameters
+
+TILE = 2**19  # multiplications in a product
 
 
 def fits(network: Dense) -> bool:
@@ -21,61 +23,63 @@ def fits(network: Dense) -> bool:
 
 
 class Stack:
-    """Members x ↦ a·relu(W x), with W (members, h, d) and a (members, 1, h), which are copied, and their training points."""
+    """One member x ↦ a·relu(W x), with W (h, d) and a (1, h), which are copied, and its inputs (n, d) and targets (n, 1)."""
 
-    least = 1  # members that must be inside
+    members = 1  # it leaves with its stack
 
     def __init__(
-        self, parameters: Mapping[str, Tensor], inputs: Tensor, targets: Tensor, rates: Mapping[str, np.ndarray]
+        self,
+        network: Dense,
+        parameters: Parameters,
+        inputs: Tensor,
+        targets: Tensor,
+        rates: Mapping[str, float],
     ) -> None:
-        self.w, self.a = parameters["weight1"].clone(), parameters["weight2"].clone()
-        self.members, units, _ = self.w.shape
-        points = inputs.shape[-2]
-        self.points = inputs.contiguous()
-        self.targets = targets.mT.to(self.w).contiguous()
-        self.hidden, self.residuals = (self.w.new_empty(self.members, rows, points) for rows in (units, 1))
-        scale = {name: torch.as_tensor(np.array(rate)).to(self.w).view(-1, 1, 1) / points for name, rate in rates.items()}
-        self.rate_w, self.rate_a = scale["weight1"], scale["weight2"]
+        self.w = parameters["weight1"].clone()
+        self.a = parameters["weight2"].clone()
+        self.inputs = inputs.contiguous()
+        self.targets = targets.flatten().to(self.w).numpy()
+        number = self.w.numpy().dtype.type
+        self.rates = [number(rates[name]) / number(len(inputs)) for name in ("weight1", "weight2")]
 
-    @torch.no_grad()
     def advance(self, steps: int) -> None:
-        """Take some steps: with p = Σ 1{w·x > 0} x ρ, residuals ρ over the number of points, ẇ = −a p and ȧ = −w·p."""
-        if self.w.device.type == "cpu":
-            self._advance_compiled(steps)
-        else:
-            self._advance_batched(steps)
+        """Take some steps."""
+        _descend(self.w.numpy(), self.a[0].numpy(), self.inputs.numpy(), self.targets, *self.rates, steps)
 
-    def _advance_batched(self, steps: int) -> None:
-        for _ in range(steps):
-            self._forward()
-            pull = self.hidden.sign_().mul_(self.residuals) @ self.points
-            change = (self.w * pull).sum(-1).unsqueeze(1)
-            self.w.addcmul_(pull, self.a.mT * self.rate_w, value=-1)
-            self.a.addcmul_(change, self.rate_a, value=-1)
+    def look(self, layers: Layers) -> tuple[Parameters, Tensor, list[Tensor]]:
+        """Return the parameters, the outputs and the representations asked for, each with a member axis of one."""
+        hidden = (self.w @ self.inputs.mT).relu()  # (h, n)
+        parameters = {"weight1": self.w[None], "weight2": self.a[None]}
+        return parameters, (self.a @ hidden).mT[None], [hidden.mT[None] for _ in layers]
 
-    def _advance_compiled(self, steps: int) -> None:
-        from lib.training import compiled  # numba is not needed elsewhere
 
-        for m in range(self.members):
-            points, targets = (values[m if values.ndim == 3 else ...] for values in (self.points, self.targets))
-            state = (value.numpy() for value in (self.w[m], self.a[m, 0], points, targets[0]))
-            compiled.descend_two_layers(*state, *(rate[m].numpy()[0, 0] for rate in (self.rate_w, self.rate_a)), steps)
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
+def _descend(w, a, inputs, targets, rate_w, rate_a, steps):
+    """Take steps of x ↦ a·relu(W x), with w (h, d) and a (h,), on inputs (n, d) and targets (n,); rates are over n.
 
-    def _forward(self) -> None:
-        torch.matmul(self.w, self.points.mT, out=self.hidden).relu_()
-        torch.matmul(self.a, self.hidden, out=self.residuals).sub_(self.targets)
-
-    @torch.no_grad()
-    def look(self, layers: tuple[int, ...]) -> tuple[Tensor, dict[str, Tensor], Tensor, list[Tensor]]:
-        """Return the losses, the parameters, the outputs and the representations asked for, all with a member axis."""
-        self._forward()
-        outputs = (self.residuals + self.targets).mT
-        parameters = {"weight1": self.w, "weight2": self.a}
-        return half_squared_error(outputs, self.targets.mT), parameters, outputs, [self.hidden.mT for _ in layers]
-
-    def keep(self, rows: Tensor) -> None:
-        """Go on with the members in these rows (k,) alone; what `look` has shown stays as it was."""
-        own = ("points", "targets") if self.points.ndim == 3 else ()
-        for name in ("w", "a", "hidden", "residuals", "rate_w", "rate_a", *own):
-            setattr(self, name, getattr(self, name)[rows])
-        self.members = len(rows)
+    With p = Σ 1{w·x > 0} x ρ and residuals ρ, ẇ = −a p and ȧ = −w·p. A tile of points goes forward and back while it is in the
+    cache. BLAS keeps to one thread at its size.
+    """
+    zero, units = w.dtype.type(0), len(a)
+    rows = min(len(inputs), max(8, TILE // w.size))
+    tile, pull, part = np.empty((rows, units), w.dtype), np.empty_like(w), np.empty_like(w)
+    for _ in range(steps):
+        pull[:] = 0
+        for start in range(0, len(inputs), rows):
+            x = inputs[start : start + rows]
+            z = tile[: len(x)]
+            np.dot(x, w.T, z)
+            for i in range(len(x)):
+                residual = -targets[start + i]
+                for k in range(units):
+                    residual += a[k] * (z[i, k] if z[i, k] > 0 else zero * z[i, k])
+                for k in range(units):
+                    z[i, k] = residual if z[i, k] > 0 else zero
+            np.dot(z.T, x, part)
+            pull += part
+        for k in range(units):
+            change, rate = zero, rate_w * a[k]
+            for j in range(w.shape[1]):
+                change += w[k, j] * pull[k, j]
+                w[k, j] -= rate * pull[k, j]
+            a[k] -= rate_a * change

@@ -30,11 +30,3 @@ def test_split_parts_everything(seed, count, share):
     one, other = split(seed, count, first)
     assert len(one) == first and sorted([*one, *other]) == list(range(count))
     np.testing.assert_array_equal(split(seed, count, first)[0], one)
-
-
-def test_a_modulus_that_is_no_prime_and_a_split_without_a_second_part_are_refused():
-    with pytest.raises(ValueError, match="p is 9: want a prime"):
-        modular(9)
-    for first in (0, 5):
-        with pytest.raises(ValueError, match=f"first is {first}: want"):
-            split(0, 5, first)

@@ -7,7 +7,6 @@ import re
 import tarfile
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import pytest
 
@@ -118,16 +117,6 @@ def test_the_named_folder_wins_and_where_it_fails_that_is_the_end(packed, fake, 
         with pytest.raises(DataUnavailable, match=f"MNIST_DIR is {re.escape(str(chosen))}: .*{FIRST}.* unset it"):
             fetch.fetch(fake(one=never))
         assert contents(chosen) == before
-
-
-def test_a_cache_that_cannot_be_written_to_is_said_with_the_way_out(fake, cache, monkeypatch):
-    def full(path, content):
-        raise OSError("no space left on device")
-
-    monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(DataUnavailable, match=f"mnist cannot be kept in {re.escape(str(cache))}: .*. Set MNIST_DIR"):
-        fetch.fetch(fake(good=good))
-    assert contents(cache) == {}
 
 
 # --- the web

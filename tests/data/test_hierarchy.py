@@ -1,7 +1,6 @@
 """The random hierarchy model against its definition: counts, no collisions, derivations that can be parsed back, frequencies."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -96,19 +95,3 @@ def test_every_string_is_drawn_as_often():
             counts[index[tuple(string)]] += 1
     mean = 1000 * 10 / 48
     assert np.all(np.abs(counts - mean) < 5 * np.sqrt(mean * (1 - 10 / 48)))
-
-
-@pytest.mark.parametrize(
-    "call, says",
-    [
-        (lambda: RandomHierarchy(features=9), r"features for each of .* too few for all to differ"),
-        (lambda: RandomHierarchy(classes=17), r"features for each of .* too few for all to differ"),
-        (lambda: PAPER.derive(PAPER.rules(0), [131_072]), "want integers from 0 to 131071, in one dimension"),
-        (lambda: PAPER.derive(PAPER.rules(0), [0.5]), "want integers from 0 to 131071, in one dimension"),
-        (lambda: PAPER.draw(0, PAPER.rules(0), 131_072, 1), "together at most the 131072 strings"),
-    ],
-)
-def test_what_does_not_exist_is_refused(call, says):
-    assert RandomHierarchy(features=8).strings == 8 * 8**7
-    with pytest.raises(ValueError, match=says):
-        call()

@@ -59,14 +59,6 @@ def idx(array):
     return struct.pack(f">4B{array.ndim}I", 0, 0, 8, array.ndim, *array.shape) + array.astype(np.uint8).tobytes()
 
 
-@pytest.mark.parametrize("shape", [(5,), (3, 2, 4), (300, 1), (0, 2)])
-def test_idx_comes_back(shape):
-    array = np.random.default_rng(0).integers(0, 256, shape)
-    read = images.read_idx(idx(array))
-    assert read.dtype == np.uint8 and read.shape == shape
-    np.testing.assert_array_equal(read, array)
-
-
 @pytest.mark.parametrize("train, part", [(True, "train"), (False, "t10k")])
 def test_mnist_scales_and_flattens(train, part, monkeypatch):
     draw = np.random.default_rng(1).integers
@@ -164,14 +156,6 @@ def jpeg(value):
     image = io.BytesIO()
     Image.fromarray(np.full((32, 32, 3), [value, value + 40, value + 80], np.uint8)).save(image, "JPEG", quality=95)
     return image.getvalue()
-
-
-def test_an_empty_folder_is_told_both_forms_that_it_may_hold(tmp_path, monkeypatch):
-    monkeypatch.setenv("CIFAR10_DIR", str(tmp_path))
-    with pytest.raises(fetch.DataUnavailable) as caught:
-        images.cifar10()
-    assert "cifar-10-binary.tar.gz'" in str(caught.value)
-    assert "cifar10-jpeg.tar.xz" in str(caught.value)
 
 
 def test_a_folder_with_jpegs_is_read_in_the_first_order_and_said(tmp_path, monkeypatch):

@@ -70,7 +70,7 @@ def test_rates_of_the_first_layer_and_of_the_readout_do_what_alpha_does():
 
 def test_alpha_moves_weight_from_the_first_layer_to_the_readout():
     network = Dense((64, 64, 64, 64, 8), "relu", bias=False)
-    weights = experiments.initial_weights([0.1, 1.0, 10.0], [5, 6], network)
+    weights = experiments.initial_weights(np.array([0.1, 1.0, 10.0]), [5, 6], network)
     inputs = torch.rand(7, 64)
     outputs, (first,) = network(weights, inputs, (0,))
     for i, a in ((0, 0.1), (4, 10.0)):
@@ -79,7 +79,7 @@ def test_alpha_moves_weight_from_the_first_layer_to_the_readout():
         torch.testing.assert_close(weights["weight4"][i : i + 2] / a, weights["weight4"][2:4])
     for name, spread in (("weight1", 1 / 8), ("weight3", 1 / 8), ("weight4", 1 / 64)):
         np.testing.assert_allclose(weights[name][2:4].std(), spread, rtol=0.1)
-    alone = experiments.initial_weights([1.0], [6], network)
+    alone = experiments.initial_weights(np.array([1.0]), [6], network)
     assert all(torch.equal(alone[name][0], weights[name][3]) for name in weights)
 
 

@@ -125,18 +125,3 @@ def test_weights_have_the_variance_of_their_fan_in_and_the_rest_is_zero(network,
             fan_in = np.prod(value.shape[2:])
             spread = 5 * np.sqrt(2 / value.numel())
             np.testing.assert_allclose(value.var().item() * fan_in, factor, rtol=spread)
-
-
-@pytest.mark.parametrize(
-    "call, message",
-    [
-        (lambda: SmallResNet(kernel=4), "kernel is 4: want an odd side"),
-        (lambda: SmallResNet(point=(3, 7, 32)), "at least 8"),
-        (lambda: SmallResNet(point=(32, 32)), "want colours"),
-        (lambda: LeNet()(member(LeNet().initialize(), 0), torch.zeros(1, 1, 28, 28), (4,)), "layer 4"),
-    ],
-    ids=["kernel", "sides", "axes", "layer"],
-)
-def test_bad_input_gets_one_clear_error(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

@@ -199,22 +199,3 @@ def test_weights_have_xaviers_variance_and_biases_are_zero():
                 error = 4.5 / np.sqrt(z.numel())
                 assert abs(z.mean()) < error and abs(z.var() - 1) < 2**0.5 * error
                 assert abs((z**4).mean() - 3) < 96**0.5 * error  # normal
-
-
-@pytest.mark.parametrize(
-    "call, message",
-    [
-        (lambda: Convolutional(convolutions=1), "at least 2 convolutions"),
-        (lambda: Dense((1, 1)), r"widths \(1, 1\): want inputs, at least one hidden layer, outputs"),
-        (lambda: Dense((1, 2, 3, 1), skip=True), "skip connections need hidden layers of one width"),
-        (lambda: Dense((1, 2, 1), dropout=1.0), "dropout is 1.0: want a probability below 1"),
-        (lambda: Dense((1, 2, 2, 1)).layers(2), "layer 2: hidden layers are numbered 0 to 1"),
-        (lambda: Dense((1, 2, 2, 1)).layers((0, -1)), "layer -1: hidden layers are numbered 0 to 1"),
-        (lambda: Dense((1, 2, 2, 1)).layers(0.5), "layer 0.5: hidden layers are numbered 0 to 1"),
-        (lambda: Convolutional().layers(12), "layer 12: hidden layers are numbered 0 to 11"),
-        (lambda: Dense((1, 2, 1)).initialize(members=2, gain=[1, 1, 1]), "one positive gain or one for each"),
-    ],
-)
-def test_bad_input_gets_one_clear_error(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

@@ -9,55 +9,13 @@ from lib.data.arithmetic import modular
 from lib.measures import accuracy
 from lib.networks.transformer import Transformer
 from lib.training import cross_entropy, train
-
-
-class Plain(nn.Module):
-    """The same network of torch's modules, for one member: all places pass through all of it."""
-
-    def __init__(self, tokens, length, width, heads):
-        super().__init__()
-        self.tokens, self.positions = nn.Embedding(tokens, width), nn.Embedding(length, width)
-        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(3))
-        self.attention = nn.MultiheadAttention(width, heads, batch_first=True)
-        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
-        self.readout = nn.Linear(width, tokens, bias=False)
-
-    def forward(self, x):
-        length = x.shape[1]
-        u = self.norms[0](self.tokens(x) + self.positions(torch.arange(length)))
-        later = torch.triu(torch.ones(length, length, dtype=torch.bool), diagonal=1)
-        v = u + self.attention(u, u, u, attn_mask=later, need_weights=False)[0]
-        h = v + self.down(nn.functional.gelu(self.up(self.norms[1](v))))
-        return self.readout(self.norms[2](h))[:, -1]
-
-    def named(self):
-        """Return the parameters by our names."""
-        a = self.attention
-        pairs = {
-            "embedding": self.tokens.weight,
-            "positions": self.positions.weight,
-            "attention": a.in_proj_weight,
-            "attention_bias": a.in_proj_bias,
-            "mixing": a.out_proj.weight,
-            "mixing_bias": a.out_proj.bias,
-            "up": self.up.weight,
-            "up_bias": self.up.bias,
-            "down": self.down.weight,
-            "down_bias": self.down.bias,
-            "readout": self.readout.weight,
-        }
-        for i, norm in enumerate(self.norms, start=1):
-            pairs |= {f"scale{i}": norm.weight, f"shift{i}": norm.bias}
-        return pairs
+from tests.tools.plain import Decoder, start
 
 
 def plain(parameters, m, network):
     """Return torch's network with the parameters of member m."""
-    model = Plain(network.tokens, network.length, network.width, network.heads).to(parameters["up"].dtype)
-    with torch.no_grad():
-        for name, value in model.named().items():
-            value.copy_(parameters[name][m])
-    return model
+    own = {name: value[m : m + 1] for name, value in parameters.items()}
+    return start(Decoder(network).to(parameters["up"].dtype), own)
 
 
 def noisy(network, members, dtype=torch.float64):
@@ -110,7 +68,7 @@ def test_initial_weights_are_distributed_as_torchs():
     network = Transformer(99)
     parameters = network.initialize(0, 4, dtype=torch.float64)
     torch.manual_seed(0)
-    models = [Plain(99, 4, 128, 4).named() for _ in range(4)]
+    models = [dict(zip(parameters, Decoder(network).parameters(), strict=True)) for _ in range(4)]
     for name, value in parameters.items():
         theirs = torch.stack([model[name].detach() for model in models]).double()
         assert theirs.shape == value.shape
@@ -120,8 +78,3 @@ def test_initial_weights_are_distributed_as_torchs():
         if name not in ("embedding", "positions"):
             np.testing.assert_allclose(value.abs().max(), theirs.abs().max(), rtol=0.02)
     assert sum(value[0].numel() for value in parameters.values()) == sum(v.numel() for v in models[0].values())
-
-
-def test_heads_divide_the_width():
-    with pytest.raises(ValueError, match="width 10 and heads 4: want heads that divide the width"):
-        Transformer(3, width=10, heads=4)

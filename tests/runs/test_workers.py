@@ -1,14 +1,13 @@
 """Processes beside this one: they find what this one finds, and one that dies loses what it computes and nothing else."""
 
-import multiprocessing
-
 import pytest
 import small_runs as small
 
 from lib.experiments.piecewise_linear import distances
+from lib.processes import processes
 from lib.runs import Run, count, grid, load
-from lib.runs.precompute import Progress, precompute
-from lib.runs.workers import ComputationFailed, processes
+from lib.runs.precompute import precompute
+from lib.runs.workers import ComputationFailed
 
 
 def test_processes_compute_what_one_process_does(root):
@@ -33,18 +32,3 @@ def test_a_process_that_dies_leaves_what_is_finished(tmp_path):
     precompute(small.plane())
     assert count(found) == "12 of 12"
     assert small.same(found.drop_attrs(deep=False), load(small.plane()).drop_attrs(deep=False))
-
-
-def test_processes_end_with_their_context(tmp_path):
-    progress = Progress(Run("topic/waits", small.waits, grid(seed=range(2)), {"place": str(tmp_path)}), "cpu")
-    with pytest.raises(KeyboardInterrupt), processes(2) as pool:
-        pool.submit(small.waits, 0, "cpu", str(tmp_path))
-        raise KeyboardInterrupt
-    for child in multiprocessing.active_children():
-        child.join(10)
-    assert not multiprocessing.active_children() and progress.done == 0
-
-
-def test_new_processes_begin_with_a_call(tmp_path):
-    with processes(1, (tmp_path / "begun").touch) as pool:
-        assert pool.submit((tmp_path / "begun").exists).result()

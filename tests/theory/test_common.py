@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 from lib import theory
-from lib.theory import common, linear_networks, localization, products, two_point
+from lib.theory import common, linear_networks, localization, products, single_neuron, two_point
 
 XTX = np.array([[1.0, 0.3, 0.0], [0.3, 0.5, 0.1], [0.0, 0.1, 0.2]])
 TO_H, TO_Y = np.random.default_rng(0).normal(size=(2, 2, 3)) / 5
@@ -28,6 +28,7 @@ FLOWS = {
     "linear_networks": lambda times: np.concatenate(
         [part.reshape(len(part), -1) for part in linear_networks.flow(TO_H, TO_H, XTX, XTX, times)], axis=1
     ),
+    "single_neuron": lambda times: np.column_stack(single_neuron.flow(0.3, [0.5, -0.2, 0.1], XTX, [0.5, 0.3, 0.1], times)[1:]),
     "localization": lambda times: localization.relu_trajectory(TO_H, XTX, np.eye(3), times),
 }
 
@@ -35,21 +36,23 @@ FLOWS = {
 @pytest.fixture(params=FLOWS)
 def followed(request, monkeypatch):
     """Return a function of times that runs a flow and returns its velocity, its start, its states and how often it was asked."""
-    seen = {}
+    seen, original = {}, common.integrate
 
     def integrate(velocity, start, times):
         asked = []
-        path = common.integrate(lambda t, state: asked.append(t) or velocity(t, state), start, times)
+        path = original(lambda t, state: asked.append(t) or velocity(t, state), start, times)
         seen["all"] = velocity, start, path, len(asked)
         return path
 
-    monkeypatch.setattr(f"lib.theory.{request.param.split(',')[0]}.integrate", integrate)
+    monkeypatch.setattr(common, "integrate", integrate)
+    monkeypatch.setattr(f"lib.theory.{request.param.split(',')[0]}.integrate", integrate, raising=False)
     return lambda times: (FLOWS[request.param](times), seen["all"])[1]
 
 
 def test_every_flow_is_followed():
     names = [name for _, name, _ in iter_modules(theory.__path__) if name != "common"]
-    able = {name for name in names if hasattr(import_module(f"lib.theory.{name}"), "integrate")}
+    modules = {name: vars(import_module(f"lib.theory.{name}")) for name in names}
+    able = {name for name, module in modules.items() if {"integrate", "integrate_layers"} & {*module}}
     assert able == {name.split(",")[0] for name in FLOWS}
 
 

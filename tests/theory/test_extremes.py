@@ -14,7 +14,7 @@ from theory import references
 from theory.references import balances, magnitudes
 
 from lib.kernels import two_layer_ntk
-from lib.theory import gated_linear, linear_networks, localization, orthants, piecewise_linear, practice, products, synthesis
+from lib.theory import gated_linear, localization, orthants, piecewise_linear, practice, products, synthesis
 from lib.theory import single_neuron as neuron
 from lib.theory import two_point as two
 
@@ -128,30 +128,6 @@ def test_interpolator(y, a, w):
         end = mp.sqrt(half + mp.sqrt(half**2 + label**2 / 2)) * (first - second) / 2
         expected = [float(label / 2 + end), float(label / 2 - end)]
     same(neuron.interpolator(np.ones((2, 2)), [y, y], a, w), expected, 1e-9 if w[0] == 1e6 else 1e-12)
-
-
-# --- linear networks
-
-
-@given(start=magnitudes, target=magnitudes, delta=balances, time=st.floats(-6, 3))
-@settings(max_examples=40)
-def test_modes_of_any_sizes_keep_their_digits(start, target, delta, time):
-    times = [0, 10**time / max(target, abs(delta), start), 10**time / max(target, abs(delta))]
-    found = linear_networks.singular_values([start], [target], delta, times)[:, 0]
-    same(found, references.mode(start, target, delta, times), 1e-11)
-
-
-@pytest.mark.parametrize("delta, target", list(product((0, 1e-12, -1e-12, 1, -3, 1e6), (0, 1e-12, 1, 1e6))))
-def test_modes_of_either_sign(delta, target):
-    starts, times = (0, 1e-12, -1e-12, 1e-200, 0.3, -0.7, 1e6, -1e6, 1e50), [0, 1e-300, 1e-6, 1e-3, 1, 30]
-    found = linear_networks.singular_values(starts, [target] * len(starts), delta, times).T
-    expected = [references.mode(v, target, delta, times) for v in starts]
-    same(found, expected, atol=1e-300 + 1e-13 * target)  # where λ passes through zero its digits are those of the larger numbers
-
-
-def test_modes_at_the_latest_times():
-    same(linear_networks.singular_values([0.3, -0.7, 0], [1, 1, 0], 1, [1e300, 1.7e308]), [[1, 1, 0]] * 2)
-    same(linear_networks.singular_values([1e-310], [1], 0, [300, 1e3])[:, 0], references.mode(1e-310, 1, 0, [300, 1e3]), 1e-7)
 
 
 # --- two points

@@ -268,11 +268,10 @@ def test_predictor_is_the_function_of_its_region(drawing, gamma):
     a = np.random.default_rng(len(w)).normal(size=len(w))
     for region in pl.regions(w):
         points = region.polygon.mean(axis=0) * np.array([[1.0], [0.5]])
-        beta = pl.predictor(region.pattern, w, a, gamma)
+        beta = pl.deep_predictor(region.pattern, [w], a, gamma)
         np.testing.assert_allclose(points @ beta, sigma(points @ w.T, gamma) @ a, atol=1e-12)
-    np.testing.assert_array_equal(pl.predictor([False, True], [[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]), [3, 4])  # rectifiers
     patterns = np.array([region.pattern for region in pl.regions(w)])
-    np.testing.assert_allclose(pl.predictor(patterns, w, a, gamma)[-1], beta, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(pl.deep_predictor(patterns, [w], a, gamma)[-1], beta, rtol=1e-12, atol=1e-14)
 
 
 def deep_pattern(weights, biases, x, gamma):
@@ -376,7 +375,6 @@ EYE, ONES = np.eye(2), np.ones(2)
         (lambda: pl.aligned_directions(np.eye(3), np.ones(3)), r"inputs \(3, 3\), targets \(3,\) do not fit: want \(n, 2\)"),
         (lambda: pl.aligned_directions(EYE, 0 * ONES), "at least one point with both"),
         (lambda: pl.regions(np.eye(3)), r"w has shape \(3, 3\): want neurons in the plane"),
-        (lambda: pl.predictor([True], EYE, ONES), r"pattern \(1,\), w \(2, 2\), a \(2,\) do not fit"),
         (lambda: pl.deep_crossings([EYE, np.eye(3)], None, ONES, ONES), "do not fit: want"),
         (lambda: pl.deep_crossings([EYE], None, ONES, np.ones(3)), r"weights\[0\] \(2, 2\), start \(2,\), end \(3,\)"),
     ],

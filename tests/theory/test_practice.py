@@ -1,6 +1,4 @@
-"""The roughness of filters against sums that are written out, Parseval's theorem and sampling; counts against counting."""
-
-import itertools
+"""The roughness of filters against sums that are written out, Parseval's theorem and sampling."""
 
 import numpy as np
 import pytest
@@ -40,26 +38,6 @@ def test_the_roughness_is_a_mean_over_the_power_spectrum(kernel, size):
     response = practice.power_response(KERNELS[kernel], omega[None], omega[:, None])
     expected = np.sum(power * response, axis=(1, 2)) / np.sum(power, axis=(1, 2))
     np.testing.assert_allclose(filter_laplacian(w, KERNELS[kernel]), expected, rtol=1e-10)
-
-
-# --- random hierarchies
-
-
-def expand(levels, branches, features):
-    """Count the ways to replace one symbol, by recursion."""
-    return 1 if levels == 0 else features * expand(levels - 1, branches, features) ** branches
-
-
-@pytest.mark.parametrize(
-    "classes, features, branches, levels", list(itertools.product((1, 3, 8), (1, 2, 4), (1, 2, 3), (1, 2, 3)))
-)
-def test_strings_are_counted_by_recursion(classes, features, branches, levels):
-    assert practice.string_count(classes, features, branches, levels) == classes * expand(levels, branches, features)
-
-
-def test_the_papers_sizes():
-    assert practice.string_count(8, 4, 2, 3) == 131_072  # P_max in the authors' code
-    assert practice.string_count(8, 3, 2, 3) == 17_496
 
 
 # --- the first layer's clock

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from theory.references import seeds
 
-from lib import data, measures
+from lib import data
 from lib.theory import tiling
 
 
@@ -56,12 +56,15 @@ def test_gradient_is_the_slope_of_the_score(seed, n, many):
     assert gradient @ profile == pytest.approx(0, abs=1e-12)  # the size of a profile does not matter
 
 
-@pytest.mark.parametrize("n", [7, 12])
-def test_the_measure_is_the_score_of_many_neurons(n):
-    x, y = signals(3, 300, n)
-    profile = np.random.default_rng(1).normal(size=n)
-    score, _ = tiling.Signals(x, y).score(profile, tiling.arrangement(n, n + 1, 1))
-    assert measures.tiling_score(profile, x, y) == pytest.approx(score)
+def test_tiling_score_does_not_care_about_size_sign_and_place():
+    rng = np.random.default_rng(0)
+    profile, inputs, labels = rng.normal(size=7), rng.normal(size=(50, 7)), np.arange(50) % 2
+    score = tiling.tiling_score(profile, inputs, labels)
+    loop = np.array([np.mean([abs(x @ np.roll(profile, r)) for r in range(7)]) for x in inputs])
+    one, zero = loop[labels == 1], loop[labels == 0]
+    assert score == pytest.approx(one.mean() ** 2 / (np.mean(one**2) + np.mean(zero**2)))
+    for other in (-3 * profile, np.roll(profile, 3)):
+        assert tiling.tiling_score(other, inputs, labels) == pytest.approx(score)
 
 
 def test_flow_is_the_descent_of_a_network_with_all_turns_and_both_signs():

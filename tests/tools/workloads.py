@@ -76,7 +76,7 @@ class Training:
     def state(self) -> dict[str, np.ndarray]:
         """Return the parameters by name."""
         stack = self.stacks[0]
-        parameters = stack.parameters if isinstance(stack, Stack) else stack.look(())[1]
+        parameters = stack.look(())[0]
         return {name: value[0].detach().cpu().numpy() for name, value in parameters.items()}
 
 
@@ -123,7 +123,7 @@ def _few_points(setting: Setting, members: int, widths: tuple[int, ...], inputs:
     def ours() -> Training:
         if device != "cpu":
             return stack(network, parameters, Data(inputs, targets, False), rates, loss=half_squared_error)
-        each = ({name: value[m] for name, value in parameters.items()} for m in range(members))
+        each = [{name: value[m] for name, value in parameters.items()} for m in range(members)]
         return Training([fused.Stack(network, one, inputs, targets, rates) for one in each])
 
     return Case(
@@ -173,10 +173,17 @@ def teacher_student(members: int, width: int, points: int, device: str = "cpu") 
     stacked = map(np.stack, zip(*map(drawn, range(members)), strict=True))
     x, y, w, a = (torch.tensor(values, dtype=torch.float32, device=device) for values in stacked)
     parameters, rates = {"weight1": w, "weight2": a}, {"weight1": 0.005, "weight2": 0.005}
-    doubled = {name: np.full(members, 2 * rate) for name, rate in rates.items()}  # our loss is half of torch's
+    doubled = {name: 2 * rate for name, rate in rates.items()}  # our loss is half of torch's
     network = Dense((d, width, 1), "relu", bias=False)
+
+    def ours() -> Training:
+        if device != "cpu":
+            return stack(network, parameters, Data(x, y, True), doubled, loss=half_squared_error)
+        each = [{name: value[m] for name, value in parameters.items()} for m in range(members)]
+        return Training([two_layer.Stack(network, one, x[m], y[m], doubled) for m, one in enumerate(each)])
+
     return Case(
-        ours=lambda: Training([two_layer.Stack(parameters, x, y, doubled)]),
+        ours=ours,
         plain=lambda: plain.Descent(plain.dense(network), parameters, rates, nn.functional.mse_loss, lambda step: (x[0], y[0])),
         # The hidden errors are a times the residuals times 1 or 0: no product, and a can wait until after the sum over points,
         # from which its own slope follows.
@@ -264,27 +271,6 @@ def grokking(members: int, width: int, points: int, device: str = "cpu") -> Case
     )
 
 
-def _kernel(
-    network: Network, members: int, shape: tuple, module: Callable, in_jax: Callable, each: int, pair: int, device: str
-) -> Case:
-    """Return the case of a kernel that takes so many multiplications for each point, and for each pair of points."""
-    parameters, points = network.initialize(0, members, device=device), shape[0]
-    x = torch.from_numpy(np.random.default_rng(0).normal(size=shape).astype(np.float32)).to(device)
-
-    def reader() -> Repeated:
-        model = plain.start(module(), parameters)
-        return Repeated(lambda: plain.tangent_kernel(model, x).detach())
-
-    return Case(
-        ours=lambda: Repeated(lambda: ntk(network, parameters, x)[0]),
-        plain=reader,
-        operations=members * 2 * (points * each + points * (points + 1) // 2 * pair),
-        read=count(parameters) + x.numel(),
-        updated=members * points**2,
-        jax=lambda jaxed: Repeated(jaxed.kernel(in_jax(jaxed), parameters, x)),
-    )
-
-
 @workload("tangent kernel of LeNet-5", "one kernel, traced over 10 outputs", members=1, points=64)
 def lenet_kernel(members: int, points: int, device: str = "cpu") -> Case:
     """Compute the tangent kernel of LeNet-5 on images: "Get rich quick", Figure 5(a)."""
@@ -293,14 +279,19 @@ def lenet_kernel(members: int, points: int, device: str = "cpu") -> Case:
     first, second, dense = 28 * 28 * 6 * 25, 10 * 10 * 16 * 150, 400 * 120 + 120 * 84 + 84 * 10
     each = first + second + dense + 10 * (second + dense) + 10 * (first + second)
     pair = 10 * (6 * 26 + 16 * 151 + 120 + 84) + 400 + 120 + 84
-    return _kernel(LeNet(), members, (points, 1, 28, 28), plain.lenet, lambda jaxed: jaxed.lenet, each, pair, device)
+    network = LeNet()
+    parameters = network.initialize(0, members, device=device)
+    x = torch.from_numpy(np.random.default_rng(0).normal(size=(points, 1, 28, 28)).astype(np.float32)).to(device)
 
+    def reader() -> Repeated:
+        model = plain.start(plain.lenet(), parameters)
+        return Repeated(lambda: plain.tangent_kernel(model, x).detach())
 
-@workload("tangent kernel of a dense network", "one kernel, traced over 8 outputs", members=1, width=64, depth=3, points=64)
-def dense_kernel(members: int, width: int, depth: int, points: int, device: str = "cpu") -> Case:
-    """Compute the tangent kernel of the dense networks that learn the random hierarchy model, on random points."""
-    widths = (64, *[width] * depth, 8)
-    network, weights = Dense(widths, "relu", bias=False), [into * out for into, out in pairwise(widths)]
-    each, pair = sum(weights) + 8 * sum(weights[1:]), 8 * sum(widths[1:-1]) + sum(widths[:-1])
-    module = lambda: plain.dense(network)  # noqa: E731
-    return _kernel(network, members, (points, 64), module, lambda jaxed: jaxed.dense("relu"), each, pair, device)
+    return Case(
+        ours=lambda: Repeated(lambda: ntk(network, parameters, x)[0]),
+        plain=reader,
+        operations=members * 2 * (points * each + points * (points + 1) // 2 * pair),
+        read=count(parameters) + x.numel(),
+        updated=members * points**2,
+        jax=lambda jaxed: Repeated(jaxed.kernel(jaxed.lenet, parameters, x)),
+    )

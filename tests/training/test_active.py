@@ -68,16 +68,3 @@ def test_who_goes_on_is_the_same_on_a_cpu_bitwise_without_adam(name, method, dty
         rtol = 0 if "optimizer" not in method else 1e-4 if dtype == torch.float32 else 1e-11
         assert_stopped(found, free, [int(row.argmax()) if row.any() else None for row in below], rtol)
         assert np.sum(found.stopped >= 0) == leaving
-
-
-@pytest.mark.parametrize(
-    "stop_when, message",
-    [
-        (lambda seen: seen["accuracy"] > 0.9, "stop_when asks for 'accuracy': recorded are loss"),
-        (lambda seen: seen["loss"], r"stop_when gives float32 \(2,\): want a mask \(2,\)"),
-    ],
-)
-def test_bad_conditions_are_refused(stop_when, message):
-    network, (inputs, targets) = Dense((3, 4, 2), "erf"), data(5)
-    with pytest.raises(ValueError, match=message):
-        train(network, network.initialize(0, 2), inputs, targets, learning_rate=0.1, steps=2, stop_when=stop_when)

@@ -1,7 +1,5 @@
 """Training against a loop of torch.optim for each member; records, early stop, divergence; members do not feel each other."""
 
-from unittest.mock import MagicMock
-
 import numpy as np
 import pytest
 import torch
@@ -9,9 +7,10 @@ import xarray as xr
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from observing import everything
+from reference import assert_plain
 from torch.nn import functional
 
-from lib.networks import ACTIVATIONS, Committee, Convolutional, Dense, Transformer
+from lib.networks import ACTIVATIONS, Committee, Convolutional, Dense
 from lib.training import cross_entropy, half_squared_error, log_steps, loop, train
 from lib.training.schedules import cosine, piecewise, warm_up
 
@@ -26,78 +25,6 @@ NETWORKS = {
 def data(points, *members, seed=0):
     rng = np.random.default_rng(seed)
     return rng.normal(size=(*members, points, 3)), rng.normal(size=(*members, points, 2))
-
-
-def squared(outputs, targets):
-    return 0.5 * torch.mean(torch.sum((outputs - targets) ** 2, dim=1))
-
-
-LOSSES = {half_squared_error: squared, cross_entropy: functional.cross_entropy}
-
-
-def plain(
-    network,
-    leaves,
-    m,
-    inputs,
-    targets,
-    *,
-    steps,
-    loss=half_squared_error,
-    optimizer="sgd",
-    batch_size=None,
-    draw=None,
-    seed=0,
-    **given,
-):
-    """Train member m as a reader would; return losses and parameters from step 0 on."""
-    leaves = {name: value.clone().requires_grad_() for name, value in leaves.items()}
-    inputs, targets = torch.from_numpy(inputs), torch.from_numpy(targets)
-    rates, decays = (
-        values if isinstance(values, dict) else dict.fromkeys(leaves, values)
-        for values in (given.pop("learning_rate"), given.pop("weight_decay", 0))
-    )
-    groups = [{"params": [leaf], "lr": rates[name], "weight_decay": decays[name]} for name, leaf in leaves.items()]
-    schedule = given.pop("schedule", lambda step: 1)
-    method = (torch.optim.AdamW if optimizer == "adam" else torch.optim.SGD)(groups, **given)
-    scheduler = torch.optim.lr_scheduler.LambdaLR(method, schedule)
-    loss, losses, path, points = LOSSES[loss], [], [], len(inputs)
-    size = batch_size or points
-    order = torch.arange(points)
-
-    def record():
-        losses.append(loss(network(leaves, inputs, ())[0], targets).item())
-        path.append({name: leaf.detach().clone() for name, leaf in leaves.items()})
-
-    record()
-    for step in range(steps):
-        epoch, number = divmod(step, -(-points // size))
-        if number == 0 and size < points:
-            order = torch.from_numpy(np.random.default_rng((seed, m, epoch + 1)).permutation(points))
-        chosen, masks = order[number * size : (number + 1) * size], None
-        x, y = map(torch.from_numpy, draw(m, step)) if draw else (inputs[chosen], targets[chosen])
-        if getattr(network, "dropout", 0):
-            masks = torch.from_numpy(network.masks(np.random.default_rng((seed, m, step, 1)), len(chosen)))
-        method.zero_grad()
-        loss(network(leaves, x, (), masks)[0], y).backward()
-        method.step()
-        scheduler.step()
-        record()
-    return losses, path
-
-
-def assert_plain(network, parameters, inputs, targets, own=False, each=lambda m: {}, **method):
-    """Train all members and compare each with the plain loop, in which `each` changes its arguments; return what was found."""
-    found = train(network, parameters, inputs, targets, observe=everything, **method)
-    for m in range(found.sizes["member"]):
-        x, y = (inputs[m], targets[m]) if own else (inputs, targets)
-        mine = {name: value[m] for name, value in parameters.items()}
-        losses, path = plain(network, mine, m, x, y, **method | each(m))
-        np.testing.assert_allclose(found.loss[m], losses, rtol=1e-10)
-        for name in parameters:
-            expected = torch.stack([state[name] for state in path])
-            np.testing.assert_allclose(found[name][m], expected, rtol=1e-9, atol=1e-12)
-    return found
 
 
 METHODS = [  # with the networks that are trained by them
@@ -129,8 +56,6 @@ def test_fresh_batches_are_those_that_are_drawn(optimizer):
 
     given = network.initialize(0, 2, dtype=torch.float64), inputs, targets[:, :1]
     assert_plain(network, *given, draw=draw, learning_rate=0.1, optimizer=optimizer, steps=6)
-    with pytest.raises(ValueError, match="batch_size and draw"):
-        train(network, *given, draw=draw, batch_size=2, learning_rate=0.1, steps=1)
 
 
 @pytest.mark.parametrize("name, method", CASES, ids=CASE_NAMES)
@@ -238,22 +163,6 @@ def test_observables_metrics_and_a_test_set(name, method, own):
             if not prefix:
                 for layer, h in enumerate(hidden):
                     np.testing.assert_allclose(found[f"hidden{layer}"][m, i], h, rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    "network, given, label, says",
-    [
-        (Transformer(4, 2, 4, 2), [[0, 4]], 0, "inputs are tokens: want whole numbers from 0 to 3"),
-        (Transformer(4, 2, 4, 2), [[0.0, 1.0]], 0, "inputs are tokens"),
-        (Dense((3, 4, 2)), [[0, 1, 0]], 2, r"want \(1,\) labels, whole numbers from 0 to 1"),
-        (Dense((3, 4, 2)), [[0, 1, 0]], 0.0, r"want \(1,\) labels"),
-    ],
-    ids=str,
-)
-def test_tokens_and_labels_that_do_not_exist_are_refused(network, given, label, says):
-    good = {"learning_rate": 0.1, "steps": 1, "loss": cross_entropy}
-    with pytest.raises(ValueError, match=says):
-        train(network, network.initialize(), np.array(given), np.array([label]), **good)
 
 
 def test_what_is_passed_in_stays_as_it_is():
@@ -399,68 +308,3 @@ def test_a_gpu_agrees_with_the_cpu_to_rounding(name):
         runs.append(train(network, parameters, inputs, targets, **settings))
     for key in runs[0].data_vars:
         np.testing.assert_allclose(runs[0][key], runs[1][key], rtol=1e-9, atol=1e-12)
-
-
-# --- bad input -------------------------------------------------------------------------------------------------------------
-
-NETWORK = Dense((3, 4, 2))
-GOOD = {
-    "parameters": NETWORK.initialize(0, 2),
-    "inputs": np.ones((5, 3)),
-    "targets": np.ones((5, 2)),
-    "learning_rate": 0.1,
-    "steps": 10,
-}
-RATE = "want one number, or one for each of 2 members"
-RECORD = "record must be whole steps that ascend, from 0 to 10 at most"
-NAMES = "weight1, bias1, weight2, bias2"
-
-
-@pytest.mark.parametrize(
-    "change, message",
-    [
-        ({"learning_rate": [0.1] * 3}, RATE),
-        ({"learning_rate": {"weight1": 0.1}}, f"must name each of the parameters {NAMES}"),
-        ({"learning_rate": [0.1, -1]}, "learning_rate must be positive, not -1"),
-        ({"record": [0, 11]}, f"{RECORD}: there is nothing beyond the run"),
-        ({"record": [0, 3, 3]}, RECORD),
-        ({"batch_size": 6}, "batch_size is 6: want an integer of at least 1 and at most 5"),
-        ({"momentum": 0.5, "optimizer": "adam"}, "with sgd only"),
-        ({"seed": [1, 2, 3]}, r"seed is \[1, 2, 3\]: want one number, or one for each of 2 members"),
-        ({"optimizer": "adam", "betas": (0.9, 1.0)}, r"betas are \(0.9, 1.0\): want two numbers in \[0, 1\)"),
-        ({"weight_decay": -1.0}, "weight_decay must not be negative"),
-        ({"schedule": lambda step: -1}, "schedule gives -1.0 at update 0: want a number of at least 0"),
-        ({"test": (np.ones((4, 3)), np.ones((5, 2)))}, r"inputs \(4, 3\) and targets \(5, 2\) must be equally many"),
-        ({"layers": 1}, "layer 1: hidden layers are numbered 0 to 0"),
-        ({"inputs": np.ones((3, 5, 3)), "targets": np.ones((3, 5, 2))}, r"inputs have shape \(3, 5, 3\): want .*\(2, n, ...\)"),
-        ({"inputs": np.ones((5, 2))}, r"inputs have shape \(5, 2\): want 3 numbers for each point"),
-        ({"targets": np.ones((5, 1))}, r"targets are \(5, 1\) for each member: want \(5, 2\), points and outputs"),
-        ({"parameters": GOOD["parameters"] | {"bias2": torch.zeros(2, 3)}}, r"parameters\['bias2'\] has shape \(2, 3\)"),
-        ({"parameters": {k: v for k, v in GOOD["parameters"].items() if k != "bias1"}}, r"parameters\['bias1'\] has shape None"),
-    ],
-    ids=lambda value: str(value).split(" at 0x")[0],
-)
-def test_bad_input_gets_one_clear_error(change, message):
-    with pytest.raises(ValueError, match=message):
-        train(NETWORK, **(GOOD | change))
-
-
-@pytest.mark.parametrize(
-    "network",
-    [Dense((3, 6, 1), "elu"), Dense((3, 6, 1), "relu", bias=False), Dense((3, 6, 5, 1), "elu", dropout=0.3)],
-    ids=["fused", "two layers", "descent"],
-)
-def test_chunks_and_members_that_leave_do_not_disturb_each_other(monkeypatch, network):
-    inputs, targets = data(5)
-    rates = [0.3, 0.2, 0.1, 1e9]  # the last one diverges
-    options = {"learning_rate": rates, "steps": 60, "record": [0, 7, 30, 60], "observe": everything}
-    free = train(network, network.initialize(0, 4), inputs, targets[:, :1], **options)
-    bound = float(free.loss.sel(step=7)[:3].median()) + 1e-6
-    options |= {"stop_when": lambda seen: seen["loss"] < bound}
-    bar = MagicMock()
-    monkeypatch.setattr(loop, "progress_bar", lambda *args, **kwargs: bar)
-    found = train(network, network.initialize(0, 4), inputs, targets[:, :1], **options)
-    assert sum(call.args[0] for call in bar.update.call_args_list) == 4 * 60
-    assert found.diverged[3] > 0 and 7 in found.stopped
-    monkeypatch.setattr(loop._Pace, "advance", lambda pace, stack, steps: stack.advance(steps))
-    assert found.identical(train(network, network.initialize(0, 4), inputs, targets[:, :1], **options))

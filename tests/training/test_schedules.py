@@ -1,7 +1,6 @@
 """Schedules at the points where they turn; `test_loop` has them in training."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,12 +14,6 @@ def test_cosine_falls_from_one_to_zero_and_stays(steps, until):
     assert np.all(np.array(factors[int(np.ceil(until * steps)) :]) == 0)
     np.testing.assert_allclose(cosine(steps, until)(until * steps / 2), 0.5)
     np.testing.assert_allclose(cosine(steps, until)(until * steps / 3), 0.75)
-
-
-@pytest.mark.parametrize("steps, factors", [([0, 1], [1]), ([1, 0], [0, 1]), ([0, 0], [0, 1])])
-def test_steps_must_ascend_with_a_factor_each(steps, factors):
-    with pytest.raises(ValueError, match="want equally many, and steps that ascend"):
-        piecewise(steps, factors)
 
 
 def test_piecewise_runs_straight_and_stays_before_and_after():

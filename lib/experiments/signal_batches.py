@@ -8,23 +8,15 @@ from functools import partial
 import numpy as np
 
 from lib import data
-from lib.checks import numbers, one_of, positive, seed, size, takes, vector
-from lib.data.signals import DTYPES, FIELDS, nlgp_draw
+from lib.checks import numbers, one_of, takes
+from lib.data.signals import FIELDS, nlgp_draw
 from lib.theory.localization import nlgp_covariance
 from lib.training import Draw
 
 SIGNALS = ("nlgp", "clone", "pulse", "pulse on 0, 1", *FIELDS)
 
 
-@takes(
-    kind=partial(one_of, allowed=SIGNALS),
-    sites=size,
-    gain=positive,
-    batch=size,
-    seed=seed,
-    targets=vector,
-    dtype=partial(one_of, allowed=DTYPES),
-)
+@takes(kind=partial(one_of, allowed=SIGNALS))
 def signals(
     kind: str,
     sites: int,

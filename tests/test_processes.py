@@ -1,0 +1,37 @@
+"""Processes: they end with their context, and are as many as there is room for."""
+
+import multiprocessing
+import os
+
+import pytest
+import small_runs as small
+
+from lib import processes as module
+from lib.processes import at_once, processes, submit
+
+
+def test_processes_end_with_their_context(tmp_path):
+    with pytest.raises(KeyboardInterrupt), processes(2) as pool:
+        submit(pool, small.waits, {0: (0, "cpu", str(tmp_path))})
+        raise KeyboardInterrupt
+    for child in multiprocessing.active_children():
+        child.join(10)
+    assert not multiprocessing.active_children()
+
+
+def test_new_processes_begin_with_a_call(tmp_path):
+    with processes(1, (tmp_path / "begun").touch) as pool:
+        assert pool.submit((tmp_path / "begun").exists).result()
+
+
+@pytest.mark.parametrize(
+    "cpu, memory, found",
+    [("max 100000", "max", 64), ("200000 100000", "max", 2), ("max 100000", str(7 * 2**30), 3), ("50000 100000", "max", 1)],
+)
+def test_a_container_has_less_room_than_its_machine(tmp_path, monkeypatch, cpu, memory, found):
+    (tmp_path / "cpu.max").write_text(f"{cpu}\n")
+    (tmp_path / "memory.max").write_text(f"{memory}\n")
+    monkeypatch.setattr(module, "CONTAINER", tmp_path)
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    monkeypatch.setattr(os, "sysconf", lambda name: 2**20)  # 2⁴⁰ bytes
+    assert at_once() == found

@@ -1,0 +1,90 @@
+"""What networks, training, data and kernels refuse: one sentence, before any work."""
+
+import numpy as np
+import pytest
+import torch
+
+from lib import data
+from lib.data import RandomHierarchy
+from lib.kernels import kernel_distance, ntk, two_layer_ntk
+from lib.networks import Convolutional, Dense, LeNet, SmallResNet, Transformer
+from lib.training import cross_entropy, train
+from lib.training.schedules import piecewise
+
+NETWORK = Dense((3, 4, 2))
+PARAMETERS = NETWORK.initialize(0, 2)
+GOOD = {"inputs": np.ones((5, 3)), "targets": np.ones((5, 2)), "learning_rate": 0.1, "steps": 10}
+TRAINING = [
+    ({"learning_rate": [0.1] * 3}, "want one number, or one for each of 2 members"),
+    ({"learning_rate": {"weight1": 0.1}}, "must name each of the parameters weight1, bias1, weight2, bias2"),
+    ({"learning_rate": [0.1, -1]}, "learning_rate must be positive, not -1"),
+    ({"record": [0, 11]}, "record must be whole steps that ascend, from 0 to 10 at most"),
+    ({"record": [0, 3, 3]}, "record must be whole steps that ascend"),
+    ({"batch_size": 6}, "batch_size is 6: want an integer of at least 1 and at most 5"),
+    ({"batch_size": 2, "draw": max}, "batch_size and draw: want one of them"),
+    ({"momentum": 0.5, "optimizer": "adam"}, "with sgd only"),
+    ({"seed": [1, 2, 3]}, r"seed is \[1, 2, 3\]: want one number, or one for each of 2 members"),
+    ({"betas": (0.9, 1.0)}, r"betas are \(0.9, 1.0\): want two numbers in \[0, 1\)"),
+    ({"weight_decay": -1.0}, "weight_decay must not be negative"),
+    ({"schedule": lambda step: -1}, "schedule gives -1.0 at update 0: want a number of at least 0"),
+    ({"test": (np.ones((4, 3)), np.ones((5, 2)))}, r"test inputs \(4, 3\) and targets \(5, 2\): want as many"),
+    ({"layers": 1}, "layer 1: hidden layers are numbered 0 to 0"),
+    ({"inputs": np.ones((3, 5, 3))}, r"inputs have shape \(3, 5, 3\): want \(n, 3\), or \(2, n, 3\)"),
+    ({"inputs": np.ones((5, 2))}, r"inputs have shape \(5, 2\): want \(n, 3\)"),
+    ({"targets": np.ones((5, 1))}, r"targets are \(5, 1\) for each member: want \(5, 2\), points and outputs"),
+    ({"targets": np.full(5, 2), "loss": cross_entropy}, r"want \(5,\) labels, whole numbers from 0 to 1"),
+    ({"targets": np.zeros(5), "loss": cross_entropy}, r"want \(5,\) labels"),
+    ({"stop_when": lambda seen: seen["loss"]}, "stop_when gives float32 .*: want a mask"),
+    ({"parameters": PARAMETERS | {"bias2": torch.zeros(2, 3)}}, r"parameters\['bias2'\] has shape \(2, 3\)"),
+    ({"parameters": {"weight1": PARAMETERS["weight1"]}}, r"parameters\['bias1'\] has shape None"),
+]
+
+
+def on_tokens(tokens):
+    network = Transformer(4, 2, 4, 2)
+    train(network, network.initialize(), np.array([tokens]), np.array([0]), loss=cross_entropy, learning_rate=0.1, steps=1)
+
+
+PAPER = RandomHierarchy()
+EYE = np.eye(2)
+CALLS = [
+    (lambda: on_tokens([0, 4]), "inputs are tokens: want whole numbers from 0 to 3"),
+    (lambda: on_tokens([0.0, 1.0]), "inputs are tokens"),
+    (lambda: piecewise([0, 1], [1]), "want equally many, and steps that ascend"),
+    (lambda: piecewise([0, 0], [0, 1]), "want equally many, and steps that ascend"),
+    (lambda: Convolutional(convolutions=1), "at least 2 convolutions"),
+    (lambda: Dense((1, 1)), r"widths \(1, 1\): want inputs, at least one hidden layer, outputs"),
+    (lambda: Dense((1, 2, 3, 1), skip=True), "skip connections need hidden layers of one width"),
+    (lambda: Dense((1, 2, 1), dropout=1.0), "dropout is 1.0: want a probability below 1"),
+    (lambda: Dense((1, 2, 2, 1)).layers((0, -1)), "layer -1: hidden layers are numbered 0 to 1"),
+    (lambda: Dense((1, 2, 1)).initialize(members=2, gain=[1, 1, 1]), "one positive gain or one for each"),
+    (lambda: SmallResNet(kernel=4), "kernel is 4: want an odd side"),
+    (lambda: SmallResNet(point=(3, 7, 32)), "at least 8"),
+    (lambda: Transformer(3, width=10, heads=4), "width 10 and heads 4: want heads that divide the width"),
+    (lambda: data.nlgp(0, 3, 5, (1, 0), 1), "want two positive correlation lengths"),
+    (lambda: data.gaussian_clone(0, 3, np.eye(2), np.eye(3)), "do not fit"),
+    (lambda: data.single_pulse(0, 3, 30, ((0.2, 0.1), (0, 0.1))), "0 <= low < high <= 1"),
+    (lambda: data.single_pulse(0, 3, 5, ((0.1, 0.15), (0.5, 1))), "no whole number of sites"),
+    (lambda: data.modular(9), "p is 9: want a prime"),
+    (lambda: data.split(0, 5, 5), "first is 5: want"),
+    (lambda: RandomHierarchy(features=9), "features for each of .* too few for all to differ"),
+    (lambda: PAPER.derive(PAPER.rules(0), [131_072]), "want integers from 0 to 131071, in one dimension"),
+    (lambda: PAPER.draw(0, PAPER.rules(0), 131_072, 1), "together at most the 131072 strings"),
+    (lambda: kernel_distance(EYE, np.ones((1, 1))), r"k0 is \(2, 2\) and kt is \(1, 1\): want .* same points"),
+    (lambda: kernel_distance(EYE, np.stack([EYE, 0 * EYE])), "kt is zero, so it has no direction"),
+    (lambda: ntk(NETWORK, PARAMETERS, np.ones(2)), r"inputs \(2,\) do not fit: want \(n, 3\), or \(2, n, 3\)"),
+    (lambda: ntk(LeNet(), {"w": torch.ones(2, 1), "b": torch.ones(3)}, EYE), "one and the same member axis"),
+    (lambda: two_layer_ntk(EYE, np.ones(3), EYE), r"w \(2, 2\), a \(3,\) and inputs \(2, 2\) do not fit"),
+]
+
+
+@pytest.mark.parametrize("change, message", TRAINING, ids=lambda value: str(value)[:30])
+def test_training_refuses(change, message):
+    with pytest.raises(ValueError, match=message):
+        train(NETWORK, **{"parameters": PARAMETERS, **GOOD, **change})
+
+
+@pytest.mark.parametrize("call, message", CALLS, ids=[message[:30] for _, message in CALLS])
+def test_what_does_not_exist_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
