@@ -63,7 +63,7 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize("check, value, wanted", PASSES)
-def test_good_input_is_handed_on_in_the_form_that_formulas_want(check, value, wanted):
+def test_good_input_is_handed_on_as_formulas_want_it(check, value, wanted):
     found = check("price", value)
     if isinstance(found, list):
         assert [np.asarray(one).tolist() for one in found] == wanted
@@ -73,7 +73,7 @@ def test_good_input_is_handed_on_in_the_form_that_formulas_want(check, value, wa
 
 
 @pytest.mark.parametrize("check, value, words", REFUSALS)
-def test_bad_input_is_refused_with_its_name_and_with_what_is_wanted(check, value, words):
+def test_bad_input_is_refused_by_name(check, value, words):
     with pytest.raises((TypeError, ValueError), match=words) as refusal:
         check("price", value)
     assert str(refusal.value).startswith("price")
