@@ -18,7 +18,7 @@ from lib.checks import (
     ascending,
     broadcastable,
     matrix,
-    moments,
+    nonnegative_times,
     number,
     numbers,
     optional,
@@ -171,7 +171,7 @@ def _log_weights(weights: NDArray, log_product: NDArray, k: NDArray) -> NDArray:
     return (np.log(k) + np.logaddexp(log_v[..., None], apart)) / 2
 
 
-@takes(weights=vector, target=positive, times=moments)
+@takes(weights=vector, target=positive, times=nonnegative_times)
 def pair(weights: ArrayLike, target: float, times: ArrayLike) -> NDArray:
     r"""Return the course of a pair in closed form.
 
