@@ -27,6 +27,7 @@ from lib.checks import (
     numbers,
     positive,
     seed,
+    shaped,
     takes,
     vector,
     whole,

@@ -22,6 +22,7 @@ from lib.checks import (
     non_negatives,
     positive,
     positives,
+    shaped,
     takes,
     vectors,
     whole,

@@ -28,6 +28,7 @@ from lib.checks import (
     numbers,
     positive,
     positives,
+    shaped,
     takes,
     vector,
     whole,
