@@ -209,7 +209,7 @@ def gram(name: str, value: ArrayLike) -> NDArray:
     return array
 
 
-def moments(name: str, value: ArrayLike) -> NDArray:
+def nonnegative_times(name: str, value: ArrayLike) -> NDArray:
     """Return times (T,), of any size and in any order, of at least 0; one number is one time."""
     times = np.atleast_1d(numbers(name, value, largest=np.inf))
     if times.ndim != 1 or np.any(times < 0):
@@ -219,7 +219,7 @@ def moments(name: str, value: ArrayLike) -> NDArray:
 
 def ascending(name: str, value: ArrayLike) -> NDArray:
     """Return times (T,), of any size, that ascend from 0 or later; one number is one time."""
-    times = moments(name, value)
+    times = nonnegative_times(name, value)
     if np.any(np.diff(times) < 0):
         raise ValueError(f"{name} must ascend, shape (T,)")
     return times
@@ -259,10 +259,10 @@ def broadcastable(**values: ArrayLike) -> None:
         raise ValueError(f"{given} do not fit each other: want shapes that broadcast") from None
 
 
-def fit(wanted: str, **arrays: NDArray) -> None:
+def shaped(wanted: str, **arrays: NDArray) -> None:
     """Raise ValueError unless the shapes are as wanted, with one size for each name of an axis and one shape for each `...`.
 
-    >>> fit("(h, d), (h,)", w=np.ones((3, 2)), a=np.ones(2))
+    >>> shaped("(h, d), (h,)", w=np.ones((3, 2)), a=np.ones(2))
     Traceback (most recent call last):
     ValueError: w (3, 2), a (2,) do not fit: want (h, d), (h,)
     """
@@ -314,15 +314,3 @@ def generator(seed: int | Sequence[int]) -> np.random.Generator:
     if parts.dtype.kind not in "iu" or parts.size == 0 or np.any(parts < 0):
         raise ValueError(f"seed is {seed!r}: want a whole number of at least 0, or several")
     return np.random.default_rng(seed)
-
-
-def labelled(*labels: str) -> Check:
-    """Return the check that a value, of xarray, has these variables or dimensions."""
-
-    def check(name: str, value: Any) -> Any:
-        known = {*getattr(value, "dims", ()), *getattr(value, "data_vars", ())}
-        if missing := [label for label in labels if label not in known]:
-            raise ValueError(f"{name} lacks {', '.join(missing)}: want a Dataset or DataArray that has them")
-        return value
-
-    return check

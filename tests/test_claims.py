@@ -70,7 +70,7 @@ def test_bounds_include_their_edges_and_nothing_beyond(bound, inside, outside):
 
 
 @given(st.floats(allow_nan=False), st.floats(-1e3, 1e3), st.floats(1e-9, 10), st.sampled_from([at_least, at_most, near]))
-def test_what_is_written_tells_on_which_side_of_the_bound_a_number_lies(value, edge, tolerance, kind):
+def test_written_numbers_lie_on_their_side_of_the_bound(value, edge, tolerance, kind):
     bound = near(edge, tolerance) if kind is near else kind(edge)
     assert bound.holds(float(bound.shown(value))) == bound.holds(value)
     centre, width = map(float, str(near(edge, tolerance)).split(" ± "))
@@ -104,7 +104,7 @@ def test_another_verdict_than_the_declared_one_is_an_error(shown, changes, messa
 
 
 @pytest.mark.parametrize(("changes", "rival"), [*zip(EVERY_VERDICT, 3 * [0.95, np.inf], strict=True)])
-def test_a_rival_within_the_bound_is_an_error_that_names_it(shown, changes, rival):
+def test_a_rival_within_the_bound_is_an_error(shown, changes, rival):
     with pytest.raises(RivalPasses, match=r"products/rate: the rival 'labels alone' passes with .*, expected at least 0.95"):
         check(**changes, rivals={"chance": 0.1, "labels alone": rival})
     assert len(shown) == 1
@@ -136,7 +136,7 @@ def test_malformed_claims_are_refused(shown, changes, message):
     assert not shown
 
 
-def test_in_the_line_formulas_are_plain_words_and_in_the_table_they_stay(shown):
+def test_formulas_are_plain_in_the_line_only(shown):
     texts = {"source": r"§2, $\tau \to 0$", "rivals": {r"$\lVert w\rVert$ alone": 0.5}} | NOT_DECIDED
     check(statement=r"$\delta \ge 0$ it_is", **texts | {"why": r"needs $10^{6}$ steps"})
     assert repr(shown[0]) == (
@@ -147,7 +147,7 @@ def test_in_the_line_formulas_are_plain_words_and_in_the_table_they_stay(shown):
     assert row.startswith(r"| rate | $\delta \ge 0$ it\_is *(§2, $\tau \to 0$)* |") and r"$\lVert w\rVert$ alone: 0.5" in row
 
 
-def test_collect_reads_the_exact_records_back_in_order_also_numbers_that_json_lacks(shown):
+def test_collect_reads_the_exact_records_back(shown):
     check(**CORRECTED | {"measured": np.float32(0.96875), "printed": np.nan}, rivals={"chance": 0.1, "none": -np.inf})
     check(id="products/other", **NOT_REPRODUCED)
     first, second = claims.collect(notebook_of(shown[0], "no claim", shown[1]))
@@ -166,7 +166,7 @@ def test_collect_reads_the_exact_records_back_in_order_also_numbers_that_json_la
     assert second == asdict(shown[1]) | {"high": "inf"} and claims.bound(first) == GOOD["expected"]
 
 
-def test_a_table_lists_the_session_with_the_measured_numbers_and_statements_as_they_are_written(shown):
+def test_a_table_lists_the_claims_of_the_session(shown):
     check()
     check(id="products/other", **CORRECTED)
     statement = "|w| < *2* in <script>alert(1)</script> & `code`"
@@ -182,7 +182,7 @@ def test_a_table_lists_the_session_with_the_measured_numbers_and_statements_as_t
 RAMP = np.r_[np.linspace(0, 1, 50), np.ones(50)]  # moves in the first half of the run only
 
 
-def test_a_curve_that_has_settled_gives_its_last_value_and_one_that_moves_is_refused():
+def test_a_settled_curve_gives_its_last_value():
     assert settled([3.0, 3, 3], share=0.01) == 3  # never moved
     assert settled(np.stack([RAMP, 2 - 5 * RAMP], axis=1), share=0.01).tolist() == [1, -3]
     moves = np.sin(np.linspace(0, 99, 100))

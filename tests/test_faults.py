@@ -72,7 +72,7 @@ def running(processes):
     return [each for each in processes if each.is_running() and each.status() != psutil.STATUS_ZOMBIE]
 
 
-def test_a_killed_run_leaves_the_last_good_notebook_and_no_process(small):
+def test_a_killed_run_leaves_the_last_good_notebook(small):
     hold(small, "one")
     before, process = files(small / "book"), start(small, "one")
     wait_for((small / "started").exists)

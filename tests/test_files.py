@@ -9,7 +9,7 @@ from lib import files
 
 
 @pytest.mark.parametrize("content", ["Δ = 1\n", b"\xff\x00"])
-def test_what_is_written_replaces_what_was_there_and_leaves_nothing_else(tmp_path, content):
+def test_what_is_written_replaces_what_was_there(tmp_path, content):
     path = tmp_path / "new" / "folder" / "file"
     for each in ("before", content):
         files.write(path, each)
@@ -31,7 +31,7 @@ def test_a_write_that_fails_keeps_the_file_and_leaves_nothing(tmp_path, monkeypa
     assert list(tmp_path.iterdir()) == [tmp_path / "file"] and (tmp_path / "file").read_text() == "before"
 
 
-def test_what_is_kept_is_read_and_what_is_spoilt_is_removed(tmp_path, capsys):
+def test_a_spoilt_file_is_removed(tmp_path, capsys):
     path = tmp_path / "kept.json"
     assert files.kept(path, json.loads) is None and capsys.readouterr().err == ""
     files.write(path, "[1]")

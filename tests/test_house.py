@@ -1,6 +1,7 @@
 """Few modules, each with one idea that it names, and nothing that nobody calls."""
 
 import ast
+import re
 from pathlib import Path
 
 import jupytext
@@ -33,7 +34,7 @@ def test_a_module_says_what_it_holds_and_is_short(path):
     assert len(MODULES[path].splitlines()) <= 450
 
 
-def test_a_chapter_or_the_library_calls_each_function_of_the_library():
+def test_something_calls_each_function_of_the_library():
     pages = [ROOT / "book" / f"{name}.md" for name in Book(ROOT).notebooks] + [*ROOT.glob("book/[lp]*s/*.md")]
     cells = ["\n".join(cell.source for cell in jupytext.read(page).cells if cell.cell_type == "code") for page in pages]
     by_chapters = BY_OTHERS.union(*map(called, cells))
@@ -44,3 +45,9 @@ def test_a_chapter_or_the_library_calls_each_function_of_the_library():
         known |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
         assert defined <= known, f"{path}: nobody calls {', '.join(sorted(defined - known))}"
+
+
+def test_names_of_tests_have_at_most_ten_words():
+    names = [name for path in (ROOT / "tests").rglob("test_*.py") for name in re.findall(r"def test_(\w+)", path.read_text())]
+    assert len(names) > 500
+    assert [name for name in names if len(name.split("_")) > 10] == []

@@ -62,7 +62,7 @@ networks = st.sampled_from(
 )
 
 
-def test_ntk_of_whole_numbers_and_of_a_parameter_that_is_one_number():
+def test_ntk_takes_whole_numbers_and_single_parameters():
     def network(one, tokens, layers):
         return one["scale"] * one["table"][tokens], []
 
@@ -182,7 +182,7 @@ def test_distance_is_the_definition(seed, n, scale):
 
 @settings(max_examples=30, deadline=None)
 @given(seed=seeds, h=st.integers(1, 5), d=st.integers(1, 4), gamma=st.sampled_from([0.0, 0.2]))
-def test_the_parts_of_a_turn_are_those_of_exchanged_gates_and_weights(seed, h, d, gamma):
+def test_a_turn_has_the_parts_of_exchanged_gates_and_weights(seed, h, d, gamma):
     rng = np.random.default_rng(seed)
     (w0, w), (a0, a), x = rng.normal(size=(2, h, d)), rng.normal(size=(2, h)), rng.normal(size=(6, d))
     start = formula(w0, a0, x, gamma)

@@ -149,7 +149,7 @@ def gabor(side, length, width, wave, turn, phase, across, down):
 
 
 @pytest.mark.parametrize("side", [5, 8, 15])
-def test_a_gabor_function_of_the_net_is_found_whatever_its_phase_and_scale(side):
+def test_gabor_functions_of_the_net_are_found(side):
     rng, made = np.random.default_rng(side), []
     for _ in range(20):
         (length, width), wave = 0.08 * 1.5 ** rng.integers(0, 5, 2), np.geomspace(0.28, 1.6, 8)[rng.integers(8)]
@@ -160,7 +160,7 @@ def test_a_gabor_function_of_the_net_is_found_whatever_its_phase_and_scale(side)
     np.testing.assert_allclose(measures.gabor_share(scales * np.array(made)), 1, atol=1e-4)
 
 
-def test_a_gabor_function_between_those_of_the_net_is_nearly_found_and_noise_is_not():
+def test_other_gabor_functions_are_nearly_found_and_noise_is_not():
     rng, made = np.random.default_rng(0), []
     for _ in range(100):
         length, width, wave = rng.uniform([0.08, 0.08, 0.28], [0.41, 0.41, 1.6])

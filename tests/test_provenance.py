@@ -25,7 +25,7 @@ def test_resolve_device_takes_what_is_there(monkeypatch, asked, gpu, found):
     assert provenance.resolve_device(asked) == found
 
 
-def test_a_gpu_that_cannot_be_used_is_tried_once_and_named(monkeypatch, capsys):
+def test_a_broken_gpu_is_tried_once_and_named(monkeypatch, capsys):
     def fail(*size, device):
         raise RuntimeError("no kernel image is available\nfor execution on the device")
 

@@ -79,7 +79,7 @@ def test_each_lecture_takes_90_minutes():
         assert sum(map(int, re.findall(r"^\| (\d+) \|", plan, re.MULTILINE))) == 90, chapter
 
 
-def test_the_licence_of_the_code_is_the_words_of_mit_alone():
+def test_the_licence_of_the_code_is_mit_alone():
     words = (ROOT / "LICENSE").read_text(encoding="utf-8").split("\n\n")
     assert [text[:20] for text in words] == [
         "MIT License",

@@ -107,7 +107,7 @@ def test_the_script_makes_each_frame_from_the_still_picture(frame, start):
         assert re.findall(colour, part.get("style", "")) == re.findall(colour, other.get("style", ""))
 
 
-def test_ids_are_unique_in_a_page_and_every_reference_leads_somewhere():
+def test_ids_are_unique_and_every_reference_leads_somewhere():
     page = moved().html + moved(alt="another").html
     assert page.startswith(moved().html)  # the same figure gives the same text
     ids = re.findall(r'\bid="([^"]+)"', page)
@@ -141,7 +141,7 @@ def test_values_and_start_fit(changes, message):
         moved(**changes)
 
 
-def test_a_figure_that_is_too_heavy_is_refused_with_its_size(monkeypatch):
+def test_a_heavy_figure_is_refused_with_its_size(monkeypatch):
     monkeypatch.setattr(sliders, "MOST_BYTES", 10_000)
     with pytest.raises(ValueError, match=r"takes \d+ kB, more than 10: take fewer values \(now 3\)"):
         moved()

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
-from lib.checks import fit, generator, gram, numbers, one_of, positive, size, takes
+from lib.checks import generator, gram, numbers, one_of, positive, shaped, size, takes
 
 DTYPES = ("float64", "float32")
 Lengths = tuple[float, float]  # of y = 1 and of y = 0
@@ -113,7 +113,7 @@ def gaussian_clone(seed: Seed, samples: int, sigma1: ArrayLike, sigma0: ArrayLik
     seed, samples : as in `nlgp`
     sigma1, sigma0 : (n, n) covariances of the classes y = 1 and y = 0, such as `lib.theory.localization.nlgp_covariance`
     """
-    fit("(n, n), (n, n)", sigma1=sigma1, sigma0=sigma0)
+    shaped("(n, n), (n, n)", sigma1=sigma1, sigma0=sigma0)
     roots, rng = np.stack([_root(sigma0), _root(sigma1)]), generator(seed)  # entry y: class y
     labels, white = rng.integers(2, size=samples), rng.standard_normal((samples, len(sigma0)))
     return _coloured(white, labels, *roots), labels.astype(float)

@@ -13,7 +13,7 @@ import xarray as xr
 from scipy.linalg import solve
 
 from lib import data
-from lib.checks import fit, matrix, one_of, positive, size, takes, vector
+from lib.checks import matrix, one_of, positive, shaped, size, takes, vector
 from lib.experiments.localization import _fields, receptive_fields
 from lib.experiments.signal_batches import signals
 from lib.networks import Committee
@@ -98,7 +98,7 @@ def behind_own_gates(weights: np.ndarray, inputs: np.ndarray, labels: np.ndarray
     weights : (K, n), of the gates 1{⟨w, x⟩ > 0} and behind them
     inputs, labels : (N, n) and (N,), N well above Kn
     """
-    fit("(k, n), (s, n), (s,)", weights=weights, inputs=inputs, labels=labels)
+    shaped("(k, n), (s, n), (s,)", weights=weights, inputs=inputs, labels=labels)
     share = weights.size / len(inputs)
     if share > 0.5:
         raise ValueError(f"{len(inputs)} samples for {weights.size} weights: want at least twice as many")
@@ -147,7 +147,7 @@ def around(weights: np.ndarray, inputs: np.ndarray, labels: np.ndarray, share: f
     share : of the samples, taken for the two large matrices; the edge needs all
     window : the edge's half width, in standard deviations of :math:`S_k = \langle w_k, x\rangle`
     """
-    fit("(k, n), (s, n), (s,)", weights=weights, inputs=inputs, labels=labels)
+    shaped("(k, n), (s, n), (s,)", weights=weights, inputs=inputs, labels=labels)
     count, n = weights.shape
     projections = inputs @ weights.T
     errors = 2 / count * (np.maximum(projections, 0).mean(axis=1) - labels)
@@ -198,7 +198,7 @@ def flip_shares(covariances: Iterable[np.ndarray], weights: np.ndarray, inputs: 
 
     `covariances` are (T, Kn, Kn); the mean is taken over the neurons and over the `inputs` (N, n). Source: `flip_probability`.
     """
-    fit("(k, n), (s, n)", weights=weights, inputs=inputs)
+    shaped("(k, n), (s, n)", weights=weights, inputs=inputs)
     neurons, sites = weights.shape
     own, margins, found = range(neurons), inputs @ weights.T, []
     for covariance in covariances:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lib.checks import fit, matrices, slope, takes, vectors
+from lib.checks import matrices, shaped, slope, takes, vectors
 from lib.kernels.tangent import kernel_distance
 
 
@@ -36,7 +36,7 @@ def kernel_turn(w0: ArrayLike, a0: ArrayLike, w: ArrayLike, a: ArrayLike, inputs
 
     Each part has the shape (...). Source: new, for section 5, which has the kernel "rich due to a changing activation pattern".
     """
-    fit("(..., h, d), (..., h), (..., h, d), (..., h), (..., n, d)", w0=w0, a0=a0, w=w, a=a, inputs=inputs)
+    shaped("(..., h, d), (..., h), (..., h, d), (..., h), (..., n, d)", w0=w0, a0=a0, w=w, a=a, inputs=inputs)
     gates = [np.where(inputs @ v.mT > 0, 1.0, gamma) for v in (w0, w)]  # (..., n, h)
     start, turned, grown, end = (
         _gated(gates[c], *weights, inputs) for c, weights in ((0, (w0, a0)), (1, (w0, a0)), (0, (w, a)), (1, (w, a)))

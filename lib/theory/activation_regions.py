@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lib.checks import arrays, fit, matrix, optional, slope, takes, vector
+from lib.checks import arrays, matrix, optional, shaped, slope, takes, vector
 
 TIED = 1e-9  # radians, or a share of a segment: two that are closer count as one
 ANY_SIZE = partial(matrix, largest=np.inf)  # for neurons of which only the directions matter
@@ -65,7 +65,7 @@ def deep_crossings(
 
     In the crossings neurons are numbered through the layers. Source: Definition 16 and Proposition 17.
     """
-    fit("(h₁, d), (d,), (d,)", **{"weights[0]": weights[0]}, start=start, end=end)
+    shaped("(h₁, d), (d,), (d,)", **{"weights[0]": weights[0]}, start=start, end=end)
     biases = _check_chain(weights, biases)
     layers = [(_fractions(w), _fractions(b)) for w, b in zip(weights, biases, strict=True)]
     start = _fractions(start)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lib.checks import arrays, binary, fit, matrix, optional, positive, size, slope, takes, vector
+from lib.checks import arrays, binary, matrix, optional, positive, shaped, size, slope, takes, vector
 from lib.theory.activation_regions import ANY_SIZE, TIED, _check_chain
 
 
@@ -42,7 +42,7 @@ def deep_regions(
     Regions narrower than 1e-9 of the square are left out. The patterns number the neurons through the layers; the color is the
     parity of the number of active neurons. Source: Definition 16 and Proposition 17.
     """
-    fit("(h₁, d), (d,)", **{"weights[0]": weights[0]}, plane=np.zeros(2))
+    shaped("(h₁, d), (d,)", **{"weights[0]": weights[0]}, plane=np.zeros(2))
     biases = _check_chain(weights, biases)
     corners = bound * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1.0]])
     found = [(corners, np.eye(2), np.zeros(2), np.zeros(0, bool))]  # polygon, the map into the layer, pattern
@@ -109,7 +109,7 @@ def deep_predictor(pattern: ArrayLike, weights: Sequence[ArrayLike], readout: Ar
     """
     _check_chain(weights, None)
     ends = np.cumsum([len(w) for w in weights])
-    fit("(..., h), (h,), (k,), (k,)", pattern=pattern, neurons=np.zeros(ends[-1]), readout=readout, last=weights[-1][:, 0])
+    shaped("(..., h), (h,), (k,), (k,)", pattern=pattern, neurons=np.zeros(ends[-1]), readout=readout, last=weights[-1][:, 0])
     beta = readout
     for weight, end in zip(reversed(weights), reversed(ends), strict=True):
         beta = (np.where(pattern[..., end - len(weight) : end], 1.0, gamma) * beta) @ weight

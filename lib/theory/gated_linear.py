@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import exprel, ndtr
 
-from lib.checks import ascending, binary, broadcastable, fit, gram, matrix, numbers, positive, positives, takes, vector
+from lib.checks import ascending, binary, broadcastable, gram, matrix, numbers, positive, positives, shaped, takes, vector
 from lib.theory.common import EPS
 from lib.theory.orthants import _compare, _gated_covariance, _root, gated_mean
 
@@ -39,7 +39,7 @@ def gdln_moments(inputs: ArrayLike, labels: ArrayLike, gates: ArrayLike) -> Mome
 
     `inputs` are (samples, n), `labels` (samples,) and `gates` (K, samples), 0 or 1. Source: localization notes, Eqs. 83–87.
     """
-    fit("(samples, n), (samples,), (K, samples)", inputs=inputs, labels=labels, gates=gates)
+    shaped("(samples, n), (samples,), (K, samples)", inputs=inputs, labels=labels, gates=gates)
     gated = (gates.T[:, :, None] * inputs[:, None, :]).reshape(len(inputs), -1)  # (samples, Kn)
     return Moments(gated.T @ gated / len(inputs), gated.T @ labels / len(inputs))
 
@@ -67,7 +67,7 @@ def gdln_modes(a: ArrayLike, b: ArrayLike) -> Modes:
 
     Source: localization notes, Eqs. 87–88, where a zero eigenvalue divides by zero.
     """
-    fit("(Kn, Kn), (Kn,)", a=a, b=b)
+    shaped("(Kn, Kn), (Kn,)", a=a, b=b)
     eigenvalues, vectors = (array[..., ::-1] for array in np.linalg.eigh((a + a.T) / 2))
     drive, zero = vectors.T @ b, eigenvalues <= len(a) * EPS * eigenvalues[0]
     if np.any(np.abs(drive[zero]) > 1e-6 * max(np.linalg.norm(b), np.sqrt(eigenvalues[0]))):
@@ -158,7 +158,7 @@ def jitter(hessian: ArrayLike, noise: ArrayLike, learning_rate: float, steps: Ar
 
     Source: ours, for section 3.3 of the localization notes; the autoregressive process of order one.
     """
-    fit("(d, d), (d, d), (t,)", hessian=hessian, noise=noise, steps=steps)
+    shaped("(d, d), (d, d), (t,)", hessian=hessian, noise=noise, steps=steps)
     curvatures, modes = np.linalg.eigh(hessian)
     h = learning_rate * np.maximum(curvatures, 0)
     if h[-1] >= 1:

@@ -17,17 +17,17 @@ from scipy.special import exprel
 
 from lib.checks import (
     ascending,
-    fit,
     gram,
     matrices,
     matrix,
-    moments,
     non_negative,
+    nonnegative_times,
     nonzero,
     number,
     numbers,
     positive,
     seed,
+    shaped,
     takes,
     vector,
     whole,
@@ -54,7 +54,7 @@ def conserved(a: ArrayLike, w: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0
 
     Source: section 4, "Wide linear networks"; the appendix omits the learning rates.
     """
-    fit("(..., h, c), (..., h, d)", a=a, w=w)
+    shaped("(..., h, c), (..., h, d)", a=a, w=w)
     return eta_w * a @ a.mT - eta_a * w @ w.mT
 
 
@@ -75,7 +75,7 @@ def flow(
 
     Source: appendix B, "Wide linear networks".
     """
-    fit("(h, c), (h, d), (d, d), (d, c)", a=a, w=w, xtx=xtx, xty=xty)
+    shaped("(h, c), (h, d), (d, d), (d, c)", a=a, w=w, xtx=xtx, xty=xty)
     w, readout = integrate_layers([w, a.T], xtx, xty, times, [eta_w, eta_a])
     return Flow(times, readout.mT, w)
 
@@ -88,7 +88,7 @@ def preconditioner(a: ArrayLike, w: ArrayLike, eta_a: float = 1.0, eta_w: float 
 
     `a` has shape (..., h, c), `w` (..., h, d), the result (..., dc, dc). Source: section 4, "Wide linear networks".
     """  # noqa: D400
-    fit("(..., h, c), (..., h, d)", a=a, w=w)
+    shaped("(..., h, c), (..., h, d)", a=a, w=w)
     return _kronecker_sum(eta_w * a.mT @ a, eta_a * w.mT @ w)
 
 
@@ -156,7 +156,7 @@ class Course(NamedTuple):
         return _kronecker_sum(self.gram_a, self.gram_w)
 
 
-@takes(a=matrix, w=matrix, beta_star=matrix, times=moments)
+@takes(a=matrix, w=matrix, beta_star=matrix, times=nonnegative_times)
 def course(a: ArrayLike, w: ArrayLike, beta_star: ArrayLike, times: ArrayLike) -> Course:
     r"""Solve the flow of two isotropic layers on white data exactly, aligned with the target or not.
 
@@ -175,7 +175,7 @@ def course(a: ArrayLike, w: ArrayLike, beta_star: ArrayLike, times: ArrayLike) -
     Raises ValueError if the layers are not isotropic to 1e-8 of their size. Source: see the module; ours is that F and the start
     need no inverse, hence every rank and width.
     """
-    fit("(h, c), (h, d), (d, c)", a=a, w=w, beta_star=beta_star)
+    shaped("(h, c), (h, d), (d, c)", a=a, w=w, beta_star=beta_star)
     delta = _isotropic_delta(a, w)
     (d, c), r = beta_star.shape, min(beta_star.shape)
     u, s, vt = np.linalg.svd(beta_star)
@@ -197,7 +197,7 @@ def course(a: ArrayLike, w: ArrayLike, beta_star: ArrayLike, times: ArrayLike) -
     return Course(times, of_w @ of_a.mT, of_w @ of_w.mT, of_a @ of_a.mT)
 
 
-@takes(a=matrix, w=matrix, beta_star=matrix, times=moments)
+@takes(a=matrix, w=matrix, beta_star=matrix, times=nonnegative_times)
 def solve(a: ArrayLike, w: ArrayLike, beta_star: ArrayLike, times: ArrayLike) -> NDArray:
     r"""Return the map :math:`\beta(t) = W^\top A` on white data, exactly, (T, d, c); see `course` for arguments and errors.
 
@@ -230,7 +230,7 @@ def deep_flow(a: ArrayLike, ws: ArrayLike, xtx: ArrayLike, xty: ArrayLike, times
     The layers at time 0 are `a` (d,) and `ws` (L, d, d), W_1 first; the other arguments are those of `flow`, with `xty` (d,).
     Source: appendix B, "Deep linear networks".
     """
-    fit("(d,), (L, d, d), (d, d), (d,)", a=a, ws=ws, xtx=xtx, xty=xty)
+    shaped("(d,), (L, d, d), (d, d), (d,)", a=a, ws=ws, xtx=xtx, xty=xty)
     *ws, readout = integrate_layers([*ws, a[None]], xtx, xty[:, None], times)
     return DeepFlow(times, readout[:, 0], np.stack(ws, axis=1))
 
@@ -276,7 +276,7 @@ def deep_interpolator(xtx: ArrayLike, xty: ArrayLike, beta0: ArrayLike, depth: i
     xtx, xty : XᵀX (d, d), symmetric and positive semidefinite, and Xᵀy (d,), in its range
     beta0, depth : (d,) the function at time 0, not zero; and L, the number of matrices
     """
-    fit("(d, d), (d,), (d,)", xtx=xtx, xty=xty, beta0=beta0)
+    shaped("(d, d), (d,), (d,)", xtx=xtx, xty=xty, beta0=beta0)
     shortest, null, _ = interpolators(xtx, xty)
     unseen = null @ (null.T @ beta0)
     size, least, power = np.hypot.reduce(beta0), np.hypot.reduce(shortest), depth / (depth + 1)

@@ -17,12 +17,12 @@ from lib import checks
 from lib.checks import (
     ascending,
     broadcastable,
-    fit,
     gram,
     matrix,
     non_negatives,
     positive,
     positives,
+    shaped,
     takes,
     vectors,
     whole,
@@ -147,7 +147,7 @@ def fixed_points(sigma1: ArrayLike, sigma0: ArrayLike) -> FixedPoints:
 
     Source: corrects localization notes, Eqs. 138 and 144–147 ("this shrinks u_1 to 0").
     """
-    fit("(n, n), (n, n)", sigma1=sigma1, sigma0=sigma0)
+    shaped("(n, n), (n, n)", sigma1=sigma1, sigma0=sigma0)
     one, zero = (root @ root.T for root in (_root(sigma1), _root(sigma0)))
     variances = np.linalg.eigvalsh(one + zero)
     if variances[0] <= len(one) * EPS * variances[-1]:
@@ -200,7 +200,7 @@ def symmetric_score(mean_absolute: ArrayLike, variance1: ArrayLike, variance0: A
 @takes(inputs=matrix, labels=classes, w=matrix)
 def scores(inputs: ArrayLike, labels: ArrayLike, w: ArrayLike) -> NDArray:
     """Return `symmetric_score` (k,) of the neurons w (k, n) on samples (samples, n) with labels 1 or 0."""
-    fit("(s, n), (s,), (k, n)", inputs=inputs, labels=labels, w=w)
+    shaped("(s, n), (s,), (k, n)", inputs=inputs, labels=labels, w=w)
     projections = inputs @ w.T
     one, zero = projections[labels == 1], projections[labels == 0]
     return symmetric_score(np.abs(one).mean(axis=0), (one**2).mean(axis=0), (zero**2).mean(axis=0))
@@ -233,7 +233,7 @@ def climb_score(starts: ArrayLike, inputs: ArrayLike, labels: ArrayLike, steps: 
 
     Source: ours; towards section 3.2 of the localization notes.
     """
-    fit("(k, n), (s, n), (s,)", starts=starts, inputs=inputs, labels=labels)
+    shaped("(k, n), (s, n), (s,)", starts=starts, inputs=inputs, labels=labels)
     one, zero = inputs[labels == 1], inputs[labels == 0]
     total = one.T @ one / len(one) + zero.T @ zero / len(zero)
     if np.linalg.cond(total) > 1 / (len(total) * EPS):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lib.checks import broadcastable, fit, matrices, matrix, numbers, positive, positives, slope, takes, vector, vectors
+from lib.checks import broadcastable, matrices, matrix, numbers, positive, positives, shaped, slope, takes, vector, vectors
 from lib.theory.activation_regions import (  # noqa: F401  the geometric half, under the same name
     TIED,
     Crossing,
@@ -59,7 +59,7 @@ def scale_initialization(w: ArrayLike, a: ArrayLike, tau: ArrayLike, delta: Arra
 
 
 def _check_balanced(w: NDArray, a: NDArray) -> None:
-    fit("(..., h, d), (..., h)", w=w, a=a)
+    shaped("(..., h, d), (..., h)", w=w, a=a)
     if not np.allclose(np.hypot.reduce(w, axis=-1), np.abs(a), rtol=1e-6, atol=0):
         raise ValueError("w and a are not balanced: want |a| = |w| for each neuron")
 
@@ -144,7 +144,7 @@ def alignment_phase(w: ArrayLike, a: ArrayLike, drive: ArrayLike, times: ArrayLi
     Returns w (T, ..., d) and a (T, ...). Raises ValueError if a neuron grows beyond the largest float. Source: new.
     """
     times = np.atleast_1d(times)
-    fit("(..., d), (...), (..., d), (T,)", w=w, a=a, drive=drive, times=times)
+    shaped("(..., d), (...), (..., d), (T,)", w=w, a=a, drive=drive, times=times)
     speed = np.hypot.reduce(drive, axis=-1)
     axis = _unit(drive)
     u = np.sum(w * axis, axis=-1)
@@ -182,7 +182,7 @@ def aligned_directions(inputs: ArrayLike, targets: ArrayLike, gamma: float = 0.0
 
     Source: section 5, "Phase I: Partition alignment", which leaves the fixed points to earlier works.
     """
-    fit("(n, 2), (n,)", inputs=inputs, targets=targets)
+    shaped("(n, 2), (n,)", inputs=inputs, targets=targets)
     if not np.any(inputs * targets[:, None]):
         raise ValueError("targets are zero where inputs are not: want at least one point with both an input and a target")
     edges, widths = _sectors(inputs[targets != 0])

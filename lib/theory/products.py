@@ -18,6 +18,7 @@ from lib.checks import (
     ascending,
     broadcastable,
     matrix,
+    nonnegative_times,
     number,
     numbers,
     optional,
@@ -28,7 +29,6 @@ from lib.checks import (
     vectors,
     whole,
 )
-from lib.theory import single_neuron
 from lib.theory.common import held, integrate, integrate_layers
 
 TINY = partial(positives, least=0)  # however small
@@ -171,7 +171,7 @@ def _log_weights(weights: NDArray, log_product: NDArray, k: NDArray) -> NDArray:
     return (np.log(k) + np.logaddexp(log_v[..., None], apart)) / 2
 
 
-@takes(weights=vector, target=positive)
+@takes(weights=vector, target=positive, times=nonnegative_times)
 def pair(weights: ArrayLike, target: float, times: ArrayLike) -> NDArray:
     r"""Return the course of a pair in closed form.
 
@@ -180,8 +180,8 @@ def pair(weights: ArrayLike, target: float, times: ArrayLike) -> NDArray:
     .. math:: M = \begin{pmatrix} c/2 & s\\ s & -c/2\end{pmatrix}, \qquad
         w(t) = \frac{e^{Mt}w(0)}{\sqrt{1 + \int_0^t\|e^{Mt'}w(0)\|^2dt'}}.
 
-    M has the eigenvalues :math:`\pm R/2`, :math:`R = \sqrt{c^2+4s^2}`, so that :math:`w_1/w_2` relaxes at the rate R. It is a
-    linear neuron with one input, whose solution `lib.theory.single_neuron.trajectory` has.
+    M has the eigenvalues :math:`\pm R/2`, :math:`R = \sqrt{c^2+4s^2}`, so that :math:`w_1/w_2` relaxes at the rate R. In these
+    terms it keeps its digits on the way into the saddle, too.
 
     Parameters
     ----------
@@ -195,8 +195,16 @@ def pair(weights: ArrayLike, target: float, times: ArrayLike) -> NDArray:
     """
     if weights.shape != (2,):
         raise ValueError(f"weights has shape {weights.shape}: want (2,)")
-    found = single_neuron.trajectory(weights[0], weights[1:], [target], times)
-    return np.column_stack([found.a, found.w])
+    c = (weights[0] - weights[1]) * (weights[0] + weights[1])
+    rate = np.hypot(c, 2 * target)
+    larger = rate + abs(c)
+    upper = np.array([larger, 2 * target] if c >= 0 else [2 * target, larger]) / np.hypot(larger, 2 * target)
+    lower = np.array([-upper[1], upper[0]])
+    grows = weights @ upper
+    decays = weights @ lower
+    left = np.exp(-rate * times / 2)[:, None]  # e^(-Rt/2)
+    size = np.hypot(left, np.sqrt(-np.expm1(-rate * times[:, None]) / rate) * np.hypot(grows, decays * left))
+    return (grows * upper + decays * left**2 * lower) / np.where(size > 0, size, 1)
 
 
 @takes(layers=partial(arrays, check=matrix), target=matrix, times=ascending)

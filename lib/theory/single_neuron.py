@@ -11,7 +11,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lib.checks import ascending, broadcastable, gram, moments, nonzero, number, numbers, positive, takes, vector, vectors
+from lib.checks import (
+    ascending,
+    broadcastable,
+    gram,
+    nonnegative_times,
+    nonzero,
+    number,
+    numbers,
+    positive,
+    takes,
+    vector,
+    vectors,
+)
 from lib.theory.common import EPS, best_interpolator, check_data, integrate_layers, interpolators, layer_sizes
 
 
@@ -62,7 +74,7 @@ def initialize(beta0: ArrayLike, delta: float) -> tuple[float, NDArray]:
     return float(a), beta0 / norm * w
 
 
-@takes(a0=number, w0=vector, beta_star=vector, times=moments, eta_a=positive, eta_w=positive)
+@takes(a0=number, w0=vector, beta_star=vector, times=nonnegative_times, eta_a=positive, eta_w=positive)
 def trajectory(
     a0: float, w0: ArrayLike, beta_star: ArrayLike, times: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0
 ) -> Trajectory:

@@ -21,7 +21,6 @@ from lib import checks
 from lib.checks import (
     arrays,
     broadcastable,
-    fit,
     matrix,
     non_negatives,
     nonzero,
@@ -29,6 +28,7 @@ from lib.checks import (
     numbers,
     positive,
     positives,
+    shaped,
     takes,
     vector,
     whole,
@@ -74,7 +74,7 @@ def _neuron(name: str, value: Neuron) -> Neuron:
     """Return a neuron of numbers that fit: a check for `takes`."""
     fields = zip((number, vector, vector, positive, positive), Neuron._fields, checks.kind(name, value, Neuron), strict=True)
     neuron = Neuron._make(check(f"{name}.{field}", given) for check, field, given in fields)
-    fit("(d,), (d,)", **{f"{name}.w": neuron.w, f"{name}.beta_star": neuron.beta_star})
+    shaped("(d,), (d,)", **{f"{name}.w": neuron.w, f"{name}.beta_star": neuron.beta_star})
     return neuron
 
 
@@ -103,7 +103,7 @@ def charge(parameters: Sequence[ArrayLike], generators: Sequence[ArrayLike], rat
         raise ValueError(f"{count}: want as many of each")
     total = 0.0
     for v, g, rate in zip(parameters, generators, rates, strict=True):
-        fit("(n,), (n, n)" if v.ndim == 1 else "(n, m), (n, n)", parameters=v, generators=g)
+        shaped("(n,), (n, n)" if v.ndim == 1 else "(n, m), (n, n)", parameters=v, generators=g)
         total += np.sum(v * (g @ v)) / rate
     return float(total)
 
@@ -145,7 +145,7 @@ def quadratic_invariants(points: ArrayLike, velocities: ArrayLike) -> NDArray:
     `points` (n, D) are parameters θ in general position, `velocities` (n, D) theirs. The basis (k, D, D) is orthonormal in the
     Frobenius product. Raises ValueError if n < D(D + 1)/2, too few to tell. Source: new.
     """
-    fit("(n, D), (n, D)", points=points, velocities=velocities)
+    shaped("(n, D), (n, D)", points=points, velocities=velocities)
     n, size = points.shape
     rows, columns = np.triu_indices(size)
     if n < len(rows):

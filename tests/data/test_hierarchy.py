@@ -32,7 +32,7 @@ def parse(model, rules, string):
 
 @given(model=models(), seed=st.integers(0, 1000))
 @settings(max_examples=40)
-def test_rules_are_as_many_as_they_should_be_and_never_collide(model, seed):
+def test_rules_are_complete_and_never_collide(model, seed):
     rules = model.rules(seed)
     assert [part.shape for part in rules] == [
         (count, model.features, model.branches) for count in [model.classes] + [model.symbols] * (model.levels - 1)
@@ -62,7 +62,7 @@ def test_strings_are_distinct_and_parse_to_their_class(model, seed):
 
 @given(model=models(), seed=st.integers(0, 1000), share=st.floats(0.01, 1), test=st.integers(1, 20))
 @settings(max_examples=40)
-def test_draws_are_one_hot_and_training_and_test_do_not_meet(model, seed, share, test):
+def test_draws_are_one_hot_and_disjoint(model, seed, share, test):
     test = min(test, model.strings - 1)
     if test < 1:
         return

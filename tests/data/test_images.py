@@ -158,7 +158,7 @@ def jpeg(value):
     return image.getvalue()
 
 
-def test_a_folder_with_jpegs_is_read_in_the_first_order_and_said(tmp_path, monkeypatch):
+def test_a_folder_with_jpegs_is_read(tmp_path, monkeypatch):
     pictures = {f"train/{place}.jpg": jpeg(10 * number) for number, place in enumerate(PLACES, start=1)}
     pictures |= {f"test/cat/000{number}.jpg": jpeg(60) for number in range(2)}
     files = {JPEG: packed(sorted(pictures.items()), lzma.compress)}

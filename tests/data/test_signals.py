@@ -78,7 +78,7 @@ def test_gaussian_clone_is_gaussian_with_the_covariances_in_class_order():
 @pytest.mark.parametrize(
     "xi, widths", [(((0.1, 0.2), (0.0, 0.1)), ({4, 5, 6}, {1, 2, 3})), (((0.0, 0.1), (0.5, 0.6)), ({1, 2, 3}, {16, 17, 18}))]
 )
-def test_single_pulse_is_one_pulse_of_its_class_or_its_inverse(xi, widths):
+def test_a_single_pulse_is_of_its_class(xi, widths):
     n = 30
     x, y = data.single_pulse(0, 20_000, n, xi)
     assert set(np.unique(x)) == {0, 1}
@@ -94,7 +94,7 @@ def test_single_pulse_is_one_pulse_of_its_class_or_its_inverse(xi, widths):
 
 
 @pytest.mark.parametrize("kind", FIELDS)
-def test_a_field_is_symmetric_alike_around_the_ring_and_of_variance_one(kind):
+def test_a_field_is_stationary_with_variance_one(kind):
     inputs, labels = data.symmetric_field(3, 40_000, 12, (3.0, 1.0), kind)
     assert set(np.unique(labels)) == {0, 1}
     for label in (0, 1):

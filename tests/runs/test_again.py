@@ -37,7 +37,7 @@ def state(run):
     return fresh.of_file(run.path).state
 
 
-def test_a_fresh_result_is_current_and_one_of_older_code_outdated(older):
+def test_a_result_of_older_code_is_outdated(older):
     precompute(small.plane())
     assert state(small.plane()) == fresh.CURRENT
     assert state(older()) == fresh.OUTDATED
@@ -135,7 +135,7 @@ def test_a_run_without_a_result_says_how_to_compute_it():
         again(small.plane(), "cpu")
 
 
-def test_a_check_computes_each_time_and_goes_on_after_an_interruption(older, log, monkeypatch):
+def test_a_check_goes_on_after_an_interruption(older, log, monkeypatch):
     run = older()
     again(run, "cpu", cases=2)
     calls = len(small.calls(log))

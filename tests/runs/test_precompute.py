@@ -115,7 +115,7 @@ def test_what_is_unfit_is_refused_before_it_is_kept(root, how, said):
     assert len(small.case_files(root)) == 1 and count(load(run)) == "1 of 2"
 
 
-def test_jobs_of_an_array_take_parts_and_leave_the_result_alone(root, log):
+def test_jobs_of_an_array_take_parts(root, log):
     run = small.plane(log=str(log))
     for done, i in enumerate((3, 1, 2), start=1):
         precompute(run, part=(i, 3))
@@ -255,7 +255,7 @@ def test_a_budget_ends_in_time_and_keeps_what_is_finished(tmp_path, listed, caps
     assert main(["store", "--device", "cpu", "--budget", "1h"]) == 0 and load(run).value.values.tolist() == [0, 1, 2]
 
 
-def test_store_takes_topics_and_experiments_and_begins_with_what_decides_most(listed, capsys, monkeypatch):
+def test_store_begins_with_what_decides_most(listed, capsys, monkeypatch):
     runs = [Run(name, small.wave, grid(**small.GRID)) for name in ("a/x", "a/y", "b/x")]
     listed(*runs)
     monkeypatch.setattr(experiments, "FIRST", ("b/x",))

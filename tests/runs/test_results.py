@@ -151,7 +151,7 @@ def test_what_is_missing_or_unknown_says_what_to_do(listed):
         runs.load("topic/none")
 
 
-def test_a_spoilt_result_is_refused_and_made_from_the_finished_cases(log):
+def test_a_spoilt_result_is_refused_and_made_again(log):
     precompute(small.plane(log=str(log)))
     path = small.plane(log=str(log)).path
     whole, before = path.read_bytes(), load(small.plane(log=str(log)))

@@ -19,7 +19,7 @@ class Setting:
 
 
 @given(sizes=st.lists(st.integers(1, 4), min_size=1, max_size=4))
-def test_a_grid_has_each_combination_once_and_the_last_varies_slowest(sizes):
+def test_a_grid_has_each_combination_once(sizes):
     cases = grid(**{f"x{i}": range(n) for i, n in enumerate(sizes)})
     points = [tuple(case.values()) for case in cases.arguments]
     assert cases.shape == tuple(sizes) and len(cases) == len({*points}) == np.prod(sizes)
@@ -54,7 +54,7 @@ def test_a_case_s_file_depends_on_function_and_arguments_only():
     assert run.file_of(11).name not in [other.file_of(11).name for other in others]
 
 
-def test_settings_are_plain_and_an_argument_that_is_not_is_named():
+def test_settings_are_plain_values():
     run = Run("topic/x", small.wave, named("row", {"one": {"setting": Setting()}}), {"record": [1, 2]})
     wanted = {
         "function": "small_runs.wave",
@@ -71,6 +71,6 @@ def test_every_run_has_a_scale_beside_its_source_s(run):
     assert run.scale(len(run.cases)).count("%") == len(run.source) and run.settings()
 
 
-def test_runs_have_names_of_their_own_and_those_that_come_first_exist():
+def test_runs_have_names_of_their_own():
     names = [run.name for run in experiments.RUNS]
     assert len({*names}) == len(names) and {*experiments.FIRST} <= {*names}

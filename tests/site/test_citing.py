@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 CFF = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
 
 
-def test_the_project_and_the_metadata_for_archives_say_what_the_citation_file_says_and_invent_no_identifier():
+def test_metadata_repeat_the_citation_file_and_invent_nothing():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     texts = [(ROOT / name).read_text(encoding="utf-8") for name in (".zenodo.json", "codemeta.json")]
     zenodo, codemeta = map(json.loads, texts)

@@ -66,7 +66,7 @@ def test_an_item_has_its_place_scale_verdicts_command_and_time(book):
     assert "missing: too dear" in rest
 
 
-def test_a_chapter_has_its_own_items_and_says_a_command_that_is_always_the_same_once(book):
+def test_a_chapter_has_its_own_items(book):
     written = coverage.table(book, coverage.read(book, "paper"), "two")
     assert written.splitlines()[0] == "| Paper | here | scale | verdict |"
     assert "Theorem 2" in written and "Figure" not in written

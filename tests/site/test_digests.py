@@ -98,7 +98,7 @@ def test_numbers_of_stored_results_count_and_their_attributes_do_not(root):
     assert digest(root) != before
 
 
-def test_a_chapter_of_the_book_depends_on_its_theory_and_not_on_the_site():
+def test_a_chapter_depends_on_its_theory_not_the_site():
     cells = digests.CELL.findall((runs.run.ROOT / "book" / "products.md").read_text())
     found = {reached for name in digests._names(cells) for reached in digests._reached(name)}
     assert "lib.theory.products.time_to_reach" in found and not [name for name in found if name.startswith("lib.site")]

@@ -66,7 +66,7 @@ def executed(sources, tmp_path_factory):
     return SimpleNamespace(root=root, result=lib(root, "run", *SETTINGS))
 
 
-def test_run_executes_every_chapter_reads_the_sources_and_writes_the_ledger(executed):
+def test_run_executes_every_chapter_and_writes_the_ledger(executed):
     assert executed.result.returncode == 0, executed.result.stderr
     for name in ("one", "two"):
         written = notebook(executed.root, name)
@@ -91,7 +91,7 @@ def test_run_says_how_each_chapter_went(executed):
     assert log == sorted([*lines, *(f"{name}: started" for name in NOTEBOOKS)])
 
 
-def test_a_failure_is_named_keeps_the_last_good_notebook_and_stops_no_other_chapter(executed, tmp_path_factory):
+def test_a_failure_keeps_the_last_good_notebook(executed, tmp_path_factory):
     root = copy(executed.root, tmp_path_factory)
     changes = {
         "one": ("1 + 1", "1 + 2"),
@@ -147,7 +147,7 @@ def one_line(capsys):
     return said.err
 
 
-def test_chapters_are_selected_in_the_order_of_the_contents_with_their_evidence_pages_or_without(tmp_path):
+def test_chapters_are_selected_in_the_order_of_the_contents(tmp_path):
     files = "".join(f"  - file: book/{name}.ipynb\n" for name in ("b", "d", "a", "evidence/d"))
     (tmp_path / "_toc.yml").write_text(f"root: book/index\nchapters:\n{files}")
     assert execute.select(Book(tmp_path), ["a", "b", "b"]) == ["b", "a"]

@@ -53,7 +53,7 @@ def written(visit, node):
     return "".join(made.body)
 
 
-def test_a_formula_without_mathml_is_a_warning_and_is_shown_as_written(monkeypatch):
+def test_a_formula_without_mathml_is_a_warning(monkeypatch):
     said = []
     monkeypatch.setattr(formulas.logger, "warning", lambda words, location: said.append(words))
     assert written(formulas.visit_math, nodes.math("", r"\unheard <x")).endswith(r"<code>\unheard &lt;x</code></span>")

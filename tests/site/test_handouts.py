@@ -29,7 +29,7 @@ def references(site):
 
 
 @each_chapter
-def test_a_set_asks_the_problems_of_its_chapter_in_plain_words(chapter, references):
+def test_a_set_asks_the_problems_of_its_chapter(chapter, references):
     written = problems.notebook(references, chapter, solved=True)
     assert not markup(words(written))
     asked = {cell.id: cell.source for cell in written.cells}
@@ -82,7 +82,7 @@ def test_the_answers_of_a_quiz_are_for_lecturers_only(references, tmp_path):
 
 
 @each_chapter
-def test_a_student_is_told_the_names_that_a_check_asks_for(chapter, references):
+def test_a_student_is_told_the_names_of_a_check(chapter, references):
     given, whole = ({cell.id: cell.source for cell in problems.notebook(references, chapter, one).cells} for one in (False, True))
     for name in (name for name in whole if name.endswith("-answer")):
         check = given[name.replace("-answer", "-check")]
@@ -97,7 +97,7 @@ def names(code, context):
 
 
 @each_chapter
-def test_a_chapter_can_be_read_in_jupyter_with_a_caption_for_each_figure(chapter, references):
+def test_a_chapter_can_be_read_in_jupyter(chapter, references):
     executed = BOOK.notebook(chapter)
     shown = references.notebook(executed)
     nbformat.validate(nbformat.from_dict(shown))
@@ -109,7 +109,7 @@ def test_a_chapter_can_be_read_in_jupyter_with_a_caption_for_each_figure(chapter
 
 
 @each_chapter
-def test_a_problem_set_can_be_handed_out_and_its_solutions_pass_its_checks(chapter, references):
+def test_solutions_of_a_problem_set_pass_its_checks(chapter, references):
     for solved in (True, False):
         written = problems.notebook(references, chapter, solved)
         NotebookClient(written, allow_errors=True, kernel_name="python3", resources={"metadata": {"path": BOOK.root}}).execute()

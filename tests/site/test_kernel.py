@@ -117,7 +117,7 @@ def test_another_library_than_the_one_beside_the_chapters_is_refused(tmp_path, m
     assert said.count("\n") == 1 and str(root) in said and str(REPOSITORY) in said
 
 
-def test_a_chapter_that_would_show_a_warning_or_lacks_a_figure_fails_by_name(tmp_path):
+def test_a_chapter_that_would_warn_fails_by_name(tmp_path):
     root = small_book.write(tmp_path / "book", FIGURE.replace("plt.subplots", "NAME, fig = None, lambda *_: 0; fig"))
     one, two = (root / "book" / f"{name}.md" for name in small_book.CHAPTERS)
     head = one.read_text().split("import matplotlib")[0]
@@ -138,7 +138,7 @@ def test_a_kernel_that_does_not_start_says_why(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_page_that_cannot_be_built_is_named_in_one_line(book, tmp_path):
+def test_a_page_that_cannot_be_built_is_named(book, tmp_path):
     root = shutil.copytree(book, tmp_path / "copy")
     (root / "_config.yml").write_text('title: Small\nonly_build_toc_files: true\nexecute: {execute_notebooks: "off"}\n')
     (root / "book" / "index.md").write_text("# Small\n\nA page.\n")

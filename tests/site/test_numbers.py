@@ -146,7 +146,7 @@ def test_a_decimal_in_a_link_is_found():
         ("2.6e-3", 0.00262),
     ],
 )
-def test_a_decimal_may_be_rounded_a_share_or_have_a_power(text, number):
+def test_a_decimal_may_be_rounded_or_a_share(text, number):
     (decimal,) = decimals(text)
     assert decimal.fits(number)
     assert not decimal.fits(1.1 * number)

@@ -90,7 +90,7 @@ def test_quick_reads_what_is_stored_and_paper_computes_all(book, capsys):
     assert not any(row["changed"] for row in table)
 
 
-def test_when_time_is_up_claims_of_incomplete_runs_are_not_decided(book, capsys):
+def test_claims_of_incomplete_runs_are_not_decided(book, capsys):
     root = book(seconds=0.5)
     assert main(["run", "one", "--profile", "paper", "--device", "cpu", "--jobs", "1", "--budget", "2s"]) == 0
     said = capsys.readouterr().out

@@ -49,7 +49,7 @@ def printed(printing, tmp_path_factory):
     return document
 
 
-def test_pages_come_unfolded_in_the_order_of_the_contents_with_an_outline(printed):
+def test_pages_come_unfolded_and_in_order(printed):
     starts = {entry.title: printed.get_destination_page_number(entry) for entry in printed.outline}
     assert list(starts) == ["Front", "Chapter & one", "Two"]
     assert list(starts.values()) == sorted(starts.values())
@@ -59,7 +59,7 @@ def test_pages_come_unfolded_in_the_order_of_the_contents_with_an_outline(printe
     assert "unfolded" in printed.pages[-1].extract_text()
 
 
-def test_links_stay_within_a_page_and_to_the_web_and_no_folder_is_named(printed):
+def test_links_stay_and_no_folder_is_named(printed):
     numbers = {page.indirect_reference.idnum: number for number, page in enumerate(printed.pages)}
     found = []
     for number, page in enumerate(printed.pages):
@@ -75,7 +75,7 @@ def test_links_stay_within_a_page_and_to_the_web_and_no_folder_is_named(printed)
     assert "deep in one" in printed.pages[0].extract_text()
 
 
-def test_the_browser_that_the_environment_names_comes_first_and_is_missed_by_name(monkeypatch, tmp_path):
+def test_the_browser_of_the_environment_comes_first(monkeypatch, tmp_path):
     monkeypatch.setenv(pdf.VARIABLE, str(tmp_path / "nowhere"))
     with pytest.raises(ValueError, match="nowhere: install one"), pdf.chromium():
         pass

@@ -35,7 +35,7 @@ def test_tables_scroll_those_of_claims_are_marked_and_thebe_goes():
     )
 
 
-def test_a_drawing_has_its_size_and_opens_and_may_be_turned_over(tmp_path):
+def test_a_drawing_has_its_size_and_opens(tmp_path):
     drawing = Image.new("RGB", (300, 200), "white")
     ImageDraw.Draw(drawing).line((0, 0, 300, 200), "black")
     drawing.save(tmp_path / "a.png")

@@ -50,7 +50,7 @@ def places(html):
     return found
 
 
-def test_each_thing_has_a_heading_of_its_own_behind_the_text_of_its_section(searched):
+def test_each_thing_has_a_heading_behind_its_section(searched):
     assert places(searched(PAGE)) == {
         "two-neurons": ("3. Two neurons", "They meet at δ < 1.5 only."),
         "what-stays": ("3.1. What stays", "For all times the number a² - w² is conserved. claims in a table After all this"),

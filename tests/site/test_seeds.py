@@ -35,7 +35,7 @@ def root(tmp_path_factory):
     return folder
 
 
-def test_every_claim_has_the_numbers_and_verdicts_of_every_seed_also_behind_one_that_changed(root):
+def test_every_claim_has_the_numbers_of_every_seed(root):
     rows = margins.table(Book(root))
     names = [f"{name}/{claim}" for name in ("one", "two") for claim in ("seed", "end", "sum")]
     assert [row["id"] for row in rows] == [*names, "two/more"]
@@ -50,7 +50,7 @@ def test_every_claim_has_the_numbers_and_verdicts_of_every_seed_also_behind_one_
     assert second["verdict"] == ["corrected", "corrected", "reproduced"]
 
 
-def test_what_ran_before_with_the_same_code_is_not_run_again(root):
+def test_the_same_code_is_not_run_again(root):
     source = root / "book" / "one.md"
     text, before, kept = source.read_text(), margins.table(Book(root)), stored(root)
     source.write_text(text.replace("# Chapter", "# Another title, chapter").replace("near(2, 0.1)", "near(\n    2, 0.1)"))
@@ -64,7 +64,7 @@ def stored(root):
     return {path: path.stat().st_mtime_ns for path in (root / "_build" / "seeds").rglob("*.json")}
 
 
-def test_a_fresh_clone_goes_on_from_the_table_and_never_shortens_it(root, tmp_path):
+def test_a_fresh_clone_goes_on_from_the_table(root, tmp_path):
     clone = tmp_path / "clone"
     shutil.copytree(root, clone, ignore=shutil.ignore_patterns("_build"))
     before = margins.table(Book(root))

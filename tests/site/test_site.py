@@ -36,7 +36,7 @@ def test_formulas_are_typeset_wherever_they_stand(site, name):
     assert "$" not in words.get_text() and (words.find("math") or name in ("margins", "index"))
 
 
-def test_what_is_searched_has_plain_formulas_and_every_claim_equation_figure_and_exercise(site):
+def test_claims_equations_figures_and_exercises_can_be_searched(site):
     for name in CHAPTERS:
         html = (site / "book" / f"{name}.html").read_text(encoding="utf-8")
         found = BeautifulSoup(search.searched(f"book/{name}", shown.article(site, f"book/{name}")), "html.parser")
@@ -46,14 +46,14 @@ def test_what_is_searched_has_plain_formulas_and_every_claim_equation_figure_and
         assert "fonts/formulas.js" in html  # the letters of formulas
 
 
-def test_the_index_of_the_search_has_all_pages_and_whole_files(site):
+def test_the_index_of_the_search_is_whole(site):
     entry = json.loads((site / "pagefind" / "pagefind-entry.json").read_text(encoding="utf-8"))
     assert entry["languages"]["en"]["page_count"] == len(BOOK.pages)
     assert all(path.stat().st_size for path in site.glob("pagefind/**/*.*"))
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
-def test_the_parameters_are_hidden_and_problems_say_that_they_are_some(site, name):
+def test_parameters_are_hidden(site, name):
     html = (site / "book" / f"{name}.html").read_text(encoding="utf-8")
     assert "profile = " not in BeautifulSoup(html, "html.parser").article.get_text().replace(chr(160), " ")
     marks = [part.get_text() for part in article(site / "book" / f"{name}.html").select(".problem-mark")]
@@ -84,7 +84,7 @@ def test_notebooks_have_the_numbers_of_the_site(site):
         assert [caption.split("**")[1] for caption in captions] == wanted
 
 
-def test_each_chapter_leads_to_what_there_is_to_teach_it_with_and_back(site):
+def test_each_chapter_leads_to_its_teaching_material_and_back(site):
     names = CHAPTERS
     more = {name: f"{EVIDENCE}{name}" in NOTEBOOKS for name in names}
     wanted = [("book/syllabus.html", "td:nth-of-type(3) a", 5 * len(names) + sum(more.values()))]
@@ -94,7 +94,7 @@ def test_each_chapter_leads_to_what_there_is_to_teach_it_with_and_back(site):
         assert len(article(site / page).select(selector)) == count, page
 
 
-def test_evidence_pages_and_the_page_of_all_documents_say_where_things_are(site):
+def test_coverage_says_where_things_are(site):
     for name in CHAPTERS[:-1]:  # the synthesis replicates no document
         rows = article(site / "book" / "evidence" / f"{name}.html").select("table.coverage tbody tr")
         assert len(rows) > 5 and all(row.find("td") for row in rows), name

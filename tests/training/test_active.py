@@ -52,7 +52,7 @@ METHODS = {
         ("convolutional", "batches", torch.float32, False),
     ],
 )
-def test_who_goes_on_is_the_same_on_a_cpu_bitwise_without_adam(name, method, dtype, own):
+def test_who_goes_on_is_the_same_bitwise(name, method, dtype, own):
     network, method, (inputs, targets) = NETWORKS[name], METHODS[method], data(12, *[5] * own)
     parameters = network.initialize(0, 5, dtype=dtype)
     rates = RATES / (10 if "optimizer" in method else 3)

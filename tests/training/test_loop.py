@@ -78,7 +78,7 @@ def test_train_is_the_plain_loop(name, method):
     method=st.sampled_from([{}, {"optimizer": "adam"}, {"momentum": 0.7}]),
 )
 @settings(max_examples=25)
-def test_batches_of_any_size_with_data_of_their_own_or_not(seed, points, batch, members, own, method):
+def test_batches_of_any_size_and_data(seed, points, batch, members, own, method):
     network = Dense((3, 4, 2), "tanh")
     inputs, targets = data(points, *[members] * own, seed=seed)
     parameters = network.initialize(seed, members, dtype=torch.float64)
@@ -214,7 +214,7 @@ def test_members_of_one_seed_share_their_batches_and_masks():
 
 
 @pytest.mark.parametrize("name, method", [("dense", {}), ("skip", {"momentum": 0.5}), ("convolutional", {"batch_size": 2})])
-def test_a_member_that_diverges_is_reported_with_its_last_state_and_the_others_go_on(name, method):
+def test_a_member_that_diverges_leaves_the_others(name, method):
     network, (inputs, targets) = NETWORKS[name], data(4)
     parameters = network.initialize(0, 3, dtype=torch.float64)
     settings = {"steps": 40, "observe": everything} | method

@@ -24,7 +24,7 @@ CLAIMS = """claims => claims.map(claim => {
 
 
 @pytest.mark.parametrize("name", Book(ROOT).notebooks)
-def test_a_claim_is_a_line_with_its_details_and_the_check_folded(visit, name):
+def test_a_claim_is_a_line_with_folded_details(visit, name):
     records = list(claims.collect(json.loads((ROOT / "book" / f"{name}.ipynb").read_text(encoding="utf-8"))))
     page = visit(f"book/{name}.html")
     shown = page.locator("div.claim").evaluate_all(CLAIMS)
@@ -39,7 +39,7 @@ def test_a_claim_is_a_line_with_its_details_and_the_check_folded(visit, name):
 
 
 @pytest.mark.parametrize("viewport", [LAPTOP, PHONE], ids=["laptop", "phone"])
-def test_a_link_to_a_claim_leads_to_its_box_clear_of_the_header(visit, viewport):
+def test_a_link_leads_to_a_box_below_the_header(visit, viewport):
     page = visit("book/what_replicates.html?verdict=errata", viewport)
     link = page.locator("td:first-child a").nth(6)
     name = link.get_attribute("href").partition("#")[2]
@@ -106,7 +106,7 @@ def test_the_ledger_is_sorted_and_has_pages(visit):
     assert head.get_attribute("aria-sort") == "descending" and first.inner_text() == names[-1]
 
 
-def test_on_a_phone_a_row_of_the_ledger_shows_its_verdict(visit):
+def test_a_phone_shows_the_verdicts_of_the_ledger(visit):
     page = visit("book/what_replicates.html?verdict=corrected", PHONE)
     assert said(page).startswith(f"{sum(record['verdict'] == CORRECTED for record in ledger.records(Book(ROOT)))} of")
     for row in rows(page).all()[:10]:
@@ -116,7 +116,7 @@ def test_on_a_phone_a_row_of_the_ledger_shows_its_verdict(visit):
         assert verdict["x"] + verdict["width"] <= PHONE["width"]
 
 
-def test_the_front_page_counts_as_the_ledger_does_and_leads_there(visit):
+def test_the_front_page_counts_as_the_ledger_does(visit):
     records = ledger.records(Book(ROOT))
     page = visit("book/index.html")
     for verdict in VERDICTS:

@@ -72,7 +72,7 @@ def test_every_formula_is_rendered_and_every_picture_described(seen):
     assert (seen.rendered, seen.misread, seen.wordless) == (seen.formulas, 0, 0)
 
 
-def test_a_page_fits_a_phone_is_light_and_does_not_jump(seen):
+def test_a_page_fits_a_phone_and_does_not_jump(seen):
     assert seen.width == PHONE["width"]
     assert 150_000 < seen.weight < MOST_BYTES
     assert seen.jump < 0.05

@@ -7,7 +7,7 @@ from browsing import PHONE, ROOT, serious
 from lib.site.book import Book
 
 
-def test_a_picture_opens_at_its_full_size_by_touch_and_by_keyboard(visit):
+def test_a_picture_opens_at_its_full_size(visit):
     page = visit(f"book/{Book(ROOT).chapters[0]}.html", PHONE, has_touch=True)
     link, box = page.locator("figure:not(.undecided) a.zoom").first, page.locator("dialog.zoomed")
     assert not box.is_visible()
@@ -60,7 +60,7 @@ def test_on_a_phone_a_figure_with_small_letters_opens(visit, name):
         assert figure["opens"] or (figure["letters"] or 0) >= SMALLEST or figure["scale"] == 1, figure
 
 
-def test_a_figure_that_moves_opens_with_its_slider_and_goes_back(visit):
+def test_a_moving_figure_opens_with_its_slider(visit):
     page = visit("book/products.html", PHONE, has_touch=True)
     figure, box = page.locator("figure div.moving").first, page.locator("dialog.zoomed")
     figure.get_by_role("button", name="Enlarge").tap()

@@ -8,7 +8,7 @@ from browsing import PHONE, ROOT
 from lib.site.book import Book
 
 
-def test_all_code_of_a_page_opens_at_once_and_that_is_remembered(visit):
+def test_all_code_of_a_page_opens_at_once(visit):
     first, second = Book(ROOT).chapters[:2]
     page = visit(f"book/{first}.html")
     button, folded = page.get_by_role("button", name="Show all code"), page.locator("details.hide:not([open])")

@@ -62,7 +62,7 @@ def test_keys_turn_the_slides_and_the_address_follows(visit, name):
         assert slider.input_value() != before and page.evaluate("Reveal.getState().indexh") == 1
 
 
-def test_on_a_phone_a_deck_is_a_page_with_legible_captions(visit, name):
+def test_on_a_phone_a_deck_is_a_page(visit, name):
     page = deck(visit, name, PHONE)
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
     assert page.locator("section:visible").count() == page.locator("section").count()

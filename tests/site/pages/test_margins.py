@@ -32,7 +32,7 @@ def test_the_share_of_a_bound_is_one_at_its_edge(bound, values, share):
     assert margins.used(row(bound, values)) == (None if share is None else pytest.approx(share))
 
 
-def test_deviations_count_from_the_mean_to_the_nearer_edge_also_of_a_bound_that_is_drawn_with_the_number():
+def test_deviations_count_from_the_mean_to_the_nearer_edge():
     for bound, distance in ((at_most(4), 2), (at_least(-2), 4), (near(3, 1), 0)):  # from a mean of 2, with a deviation of 0.5
         assert margins.deviations(row(bound, [1.5, 2.5])) == pytest.approx(distance / 0.5)
     drawn = row(near(0, 1), [3.1, 5.3], ["new", "new"]) | {"low": [2, 4], "high": [4, 6]}  # 0.1 and 0.3 off centre
@@ -40,7 +40,7 @@ def test_deviations_count_from_the_mean_to_the_nearer_edge_also_of_a_bound_that_
     assert margins.deviations(drawn) == pytest.approx((1 - 0.2) / 0.1)
 
 
-def test_the_page_shows_what_hangs_on_the_seed_and_counts_the_rest(tmp_path, monkeypatch):
+def test_the_page_shows_what_hangs_on_the_seed(tmp_path, monkeypatch):
     (tmp_path / "book" / "quality").mkdir(parents=True)
     (tmp_path / "_toc.yml").write_text("root: index\nchapters:\n  - file: book/one.ipynb\n")
     (tmp_path / "book" / "one.md").write_text("# The one\n")

@@ -114,7 +114,7 @@ def test_the_ledger_tells_the_seeds_of_todays_code(root):
     assert "|  | 1. Chapter one | [slip]" in text
 
 
-def test_the_course_guide_leaves_out_what_is_not_in_the_book(root):
+def test_the_course_guide_leaves_out_what_is_missing(root):
     words = course.course(Book(root))
     text = words["weeks"]
     assert [line for line in text.splitlines() if line.startswith("## ")] == ["## Week 1: Start", "## Week 2: Rest"]
@@ -125,7 +125,7 @@ def test_the_course_guide_leaves_out_what_is_not_in_the_book(root):
     assert text.index("Know one.") < text.index("Know two.")
 
 
-def test_how_to_cite_is_the_citation_file_and_a_person_has_a_name_that_bibtex_can_sort(root):
+def test_how_to_cite_is_the_citation_file(root):
     words = citing.cite(Book(root))
     assert (words["version"], words["status"]) == ("1.2.3", "released on 2026-05-04")
     assert words["bibtex"].startswith("```bibtex\n@misc{executable_learning_dynamics,\nauthor = {Ada Lovelace and {Others}},")
@@ -141,7 +141,7 @@ def test_a_version_in_preparation_says_so_and_has_no_year(root):
     assert "Others (in preparation). A small book" in words["apa"]
 
 
-def test_the_front_page_gets_numbers_and_cards_also_without_a_course(root):
+def test_the_front_page_gets_numbers_and_cards(root):
     words = front.front(Book(root))
     assert (words["documents"], words["findings"]) == ("6", "")
     assert "::::{grid-item-card} 2. Chapter two\n:link: two\n:link-type: doc\nAbout two.\n::::" in words["cards"]
@@ -163,7 +163,7 @@ def test_the_ledger_marks_bounds_set_after_looking(root):
     assert len(rows) == 1 and "<one-right>" in rows[0] and "at least 0.9 (bound set after looking). Rivals" in rows[0]
 
 
-def test_in_the_ledger_a_name_that_is_gone_leads_to_its_successor(root):
+def test_a_name_that_is_gone_leads_to_its_successor(root):
     (root / "book" / "names.txt").write_text("one/typing one/typo\n")
     (row,) = (line for line in ledger.what_replicates(Book(root))["claims"].splitlines() if "<one-typo>" in line)
     assert '<span id="what_replicates-one-typo"></span><span id="what_replicates-one-typing"></span>' in row
@@ -174,7 +174,7 @@ def findings(root, name, text):
     return front.findings(Book(root))
 
 
-def test_a_finding_takes_its_numbers_from_the_claim_and_links_to_it(root):
+def test_a_finding_takes_its_numbers_from_the_claim(root):
     words = findings(root, "one/wrong", "From {printed:.0%} to {measured:.2f}.")
     assert words == "- From 12% to 0.99. [{ref}`Corrected <one-wrong>`]{.corrected}"
 
@@ -186,6 +186,6 @@ def test_a_finding_takes_its_numbers_from_the_claim_and_links_to_it(root):
         ("one/right", "It is {printed}.", r"findings\.yml: the finding of one/right takes a number .* 'printed'"),
     ],
 )
-def test_a_finding_without_its_claim_or_number_ends_the_build_in_a_line(root, name, text, said):
+def test_a_finding_without_its_claim_ends_the_build(root, name, text, said):
     with pytest.raises(ValueError, match=said):
         findings(root, name, text)
