@@ -40,11 +40,13 @@ def processes(
     )
     try:
         yield pool
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+    except BaseException:
         for child in active_children():
             if child not in others:
                 child.terminate()
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
 
 
 def submit(pool: Executor, function: Callable, calls: dict[Any, tuple]) -> dict[Future, Any]:
