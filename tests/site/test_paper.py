@@ -106,6 +106,15 @@ def test_claims_of_incomplete_runs_are_not_decided(book, capsys):
     assert records(root, "_build/paper")[0]["one/most"]["measured"] == 5
 
 
+def test_a_run_whose_first_case_fails_leaves_the_others(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(run, "ROOT", tmp_path)
+    bad = Run("one/bad", small_runs.spoils, grid(seed=[1, 0]), {"how": "no dataset"})
+    good = Run("one/good", small_runs.rests, grid(seed=range(2)), {"seconds": 0.0})
+    monkeypatch.setattr(experiments, "RUNS", [bad, good], raising=False)
+    assert paper.compute([bad.name, good.name], "cpu", 1, None) == {"one/bad": f"1 of 2 cases{paper.FAILED}"}
+    assert "one/bad, seed=1" in capsys.readouterr().out
+
+
 def test_a_verdict_that_changes_comes_first_and_ends_with_1(book, capsys):
     root = book()
     for name in ("one", "two"):
