@@ -325,6 +325,7 @@ def _grown(z: NDArray, terms: NDArray, grows: NDArray, excess: NDArray, delta: f
     rows = np.vstack([z / size[:, None], np.eye(h)])
     rows = np.repeat(rows[None], count, axis=0)  # (T, n + h, h)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        # Sizes of the rows of C as logarithms, since they differ by more than floats can: of √φ z first, then of I.
         size = np.log(size)  # of the parts that a row was summed from: its rounding is EPS
         half, rest = np.zeros((2, n + h))  # a row of C is exp((half + rest) t + offset) times that of rows
         half[:n], rest[:n] = np.where(grows, delta / 2, 0.0), np.where(grows, excess, 0.0)
@@ -333,6 +334,8 @@ def _grown(z: NDArray, terms: NDArray, grows: NDArray, excess: NDArray, delta: f
         above[:, :n] = size - np.where(grows, 0.0, delta / 2 + excess) * t  # as offset, for a row of YR
         at = np.arange(count)
         combined, upper = np.zeros((count, n + h, h)), np.zeros((count, n, h))
+        # Column by column, at all times at once: the row that is largest now becomes the pivot; the columns that are left are
+        # reflected, so that it has one entry, and divided by it. Rows that grow more slowly never stand beside faster ones.
         blur = np.ones(count)  # by how much small pivots have enlarged the rounding of what is left
         for k in range(h):
             left = np.hypot.reduce(rows[:, :, k:], axis=-1)
@@ -348,6 +351,7 @@ def _grown(z: NDArray, terms: NDArray, grows: NDArray, excess: NDArray, delta: f
             ahead = (half - half[pivot, None]) * t + (rest - rest[pivot, None]) * t - own
             combined[:, :, k] = np.where(column == 0, 0, column * np.exp(ahead + offset))
             upper[:, :, k] = np.where(column == 0, 0, column * np.exp(ahead + above))[:, :n]
+    # Y = (combined columns of eᶠᵗz) R⁻¹, where CᵀC = RᵀR.
     # ty: ignore[missing-attribute] NumPy's stubs know no mode="r"
     return np.linalg.solve(np.linalg.qr(combined, mode="r").mT, upper.mT).mT
 
