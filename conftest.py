@@ -11,7 +11,7 @@ import nbval.plugin
 from hypothesis import settings
 
 from lib.site import comparison
-from lib.site.kernel import BlockingKernel
+from lib.site.jupyter_kernel import BlockingKernel
 
 ROOT = Path(__file__).parent
 TOLERANCES = comparison.tolerances(ROOT)

@@ -62,14 +62,14 @@ def nlgp_draw(samples: int, n: int, xi: Lengths, gain: float, dtype: str = "floa
         return z.mul_(gain).erf_().div_(spread).numpy()
 
     def single(rng: np.random.Generator, labels: NDArray) -> NDArray:
-        from lib.data import compiled  # numba is not needed elsewhere
+        from lib.data import random_numbers  # numba is not needed elsewhere
 
         rows = np.argsort(labels, kind="stable")  # by class, so that each meets its own root alone
         zeros = samples - labels.sum()
         white = normals(rng, (samples, n))[rows]
         z = np.concatenate([white[:zeros] @ small0, white[zeros:] @ small1])
         inputs = np.empty((samples, n), np.float32)
-        compiled.bend(z, rows, np.float32(1 / spread), inputs)
+        random_numbers.bend(z, rows, np.float32(1 / spread), inputs)
         return inputs
 
     small0, small1 = np.float32(gain * root0), np.float32(gain * root1)
@@ -86,15 +86,15 @@ def nlgp_draw(samples: int, n: int, xi: Lengths, gain: float, dtype: str = "floa
 def normals(rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray:
     """Draw standard normal numbers in single precision, about ten times faster than NumPy; none lies beyond 6.67.
 
-    The generator gives a key of 64 bits, from which `lib.data.compiled` makes the rest.
+    The generator gives a key of 64 bits, from which `lib.data.random_numbers` makes the rest.
     """
-    from lib.data import compiled  # numba is not needed elsewhere
+    from lib.data import random_numbers  # numba is not needed elsewhere
 
     count, key = int(np.prod(shape)), rng.integers(2**32, size=2, dtype=np.uint32)
     pairs = np.empty((2, -(-count // 2)), np.uint32)
     drawn = np.empty(pairs.shape, np.float32)
-    compiled.words(*key, pairs)
-    compiled.normals(pairs, drawn)
+    random_numbers.words(*key, pairs)
+    random_numbers.normals(pairs, drawn)
     return drawn.ravel()[:count].reshape(shape)
 
 

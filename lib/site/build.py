@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lib import files
 from lib.runs.freshness import refuse_outdated
-from lib.site import kernel, ledger, numbers, pages
+from lib.site import jupyter_kernel, ledger, numbers, pages
 from lib.site.book import Book
 
 JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"  # its script keeps an old place
@@ -34,7 +34,7 @@ def build(book: Book, output: Path | None = None) -> None:
     if missing := ", ".join(dict.fromkeys(lacking)):
         command = f"python -m lib run {missing.replace(',', '')}"
         raise ValueError(f"not executed yet: {missing}; run `{command}` first")
-    kernel.refuse_another_library(book.root)
+    jupyter_kernel.refuse_another_library(book.root)
     refuse_outdated(book.folder / "results")
     ledger.write(book)
     pages.substitutions(book)  # what a page lacks is said here, in a line
@@ -51,7 +51,7 @@ def build(book: Book, output: Path | None = None) -> None:
     done = subprocess.run(
         command,
         cwd=book.root,
-        env=os.environ | {"PYTHONPATH": kernel.library()},
+        env=os.environ | {"PYTHONPATH": jupyter_kernel.library()},
         stderr=subprocess.PIPE,
         text=True,
         errors="replace",

@@ -30,7 +30,7 @@ from lib import claims, files
 from lib.processes import at_once, processes, submit
 from lib.progress import log
 from lib.provenance import resolve_device
-from lib.site import kernel, ledger, slices
+from lib.site import jupyter_kernel, ledger, slices
 from lib.site.book import Book
 
 
@@ -63,7 +63,7 @@ class Result:
 
 def select(book: Book, names: list[str], lesson: bool = False) -> list[str]:
     """Name the notebooks of chapters of this library's book (none: all), or only the lessons."""
-    kernel.refuse_another_library(book.root)
+    jupyter_kernel.refuse_another_library(book.root)
     unknown = sorted(set(names) - set(book.chapters))
     if unknown:
         there = ", ".join(book.chapters)
@@ -106,7 +106,7 @@ def execute(
             None,
             parameters=settings._asdict(),
             cwd=str(book.folder),
-            kernel_manager_class=kernel.Kernel,
+            kernel_manager_class=jupyter_kernel.Kernel,
             extra_arguments=["--log-level=ERROR"],
             coalesce_streams=True,  # how a kernel chops its output differs from run to run
             on_cell_execute=lambda cell, cell_index: begun.append(_cell(cell_index, cell)),
@@ -126,10 +126,10 @@ def execute(
         place = f"cell {failure.cell_index} ({_first_line(failure.source)})"
         result.error = f"{chapter}, {place}: {failure.ename}: {failure.evalue}"
     except DeadKernelError:
-        reason = f"the kernel died, most likely for lack of memory{kernel.last_words()}"
+        reason = f"the kernel died, most likely for lack of memory{jupyter_kernel.last_words()}"
         result.error = f"{chapter}, {begun[-1]}: {reason}"
     except Exception as failure:  # whatever it is, the other chapters go on and the summary names it
-        reason = "" if begun else kernel.last_words()
+        reason = "" if begun else jupyter_kernel.last_words()
         result.error = f"{chapter}: {type(failure).__name__}: {failure}{reason}"
     unit = 2**20 if sys.platform == "darwin" else 2**10
     result.peak_mib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / unit

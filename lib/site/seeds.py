@@ -23,7 +23,7 @@ from lib.runs.workers import ComputationFailed
 from lib.site import execute
 from lib.site.book import Book
 from lib.site.digests import digest
-from lib.site.kernel import Kernel
+from lib.site.jupyter_kernel import Kernel
 from lib.site.pages.margins import TABLE, written
 
 ENVIRONMENT = {"MPLBACKEND": "agg", "OMP_NUM_THREADS": "1"}  # no figures, and one core each

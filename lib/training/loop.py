@@ -27,11 +27,11 @@ from lib.checks import instance, limit, non_negatives, optional, positives, size
 from lib.networks import Dense, Network, Observe
 from lib.networks.base import Layers, Parameters, check_parameters
 from lib.progress import bar as progress_bar
-from lib.training import arguments, descent
+from lib.training import descent, preparation
 from lib.training.active import ActiveSet, Stack
-from lib.training.arguments import Rates
 from lib.training.descent import Data, Draw, Method, Schedule
 from lib.training.losses import Loss, half_squared_error
+from lib.training.preparation import Rates
 
 StopWhen = Callable[[dict[str, np.ndarray]], np.ndarray]
 MOST_FUSED_POINTS = 16  # beyond this, matrix products beat the compiled path in the deep networks of 500 units
@@ -127,14 +127,14 @@ def train(
     observables; over member: `stopped` and `diverged`, the recorded step at which that happened, or -1. From there on the member
     is no longer computed, and its last state is repeated
     """
-    members = arguments.count_members(network, parameters)
+    members = preparation.count_members(network, parameters)
     shapes = network.shapes()
     parameters = {name: parameters[name].detach() for name in shapes}
     like = next(iter(parameters.values()))
-    data = arguments.points(network, inputs, targets, members, like, loss)
-    tests = None if test is None else arguments.points(network, *test, members, like, loss, "test ")
-    rates = arguments.by_parameter("learning_rate", learning_rate, shapes, members, partial(positives, least=0))
-    decays = arguments.by_parameter("weight_decay", weight_decay, shapes, members, non_negatives)
+    data = preparation.points(network, inputs, targets, members, like, loss)
+    tests = None if test is None else preparation.points(network, *test, members, like, loss, "test ")
+    rates = preparation.by_parameter("learning_rate", learning_rate, shapes, members, partial(positives, least=0))
+    decays = preparation.by_parameter("weight_decay", weight_decay, shapes, members, non_negatives)
     decays = decays if any(decay.any() for decay in decays.values()) else None
     method = Method(optimizer, momentum, nesterov, betas, schedule, batch_size, draw, loss, seed)
     method.check(members, data.points)
@@ -145,7 +145,7 @@ def train(
 
     def stops(seen: dict[str, np.ndarray]) -> np.ndarray:
         below = seen["loss"] < stop_below
-        return below if stop_when is None else below | arguments.asked_to_stop(stop_when, seen)
+        return below if stop_when is None else below | preparation.asked_to_stop(stop_when, seen)
 
     measures = {"loss": loss, **(metrics or {})}
     sets = []

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import erf
 
 from lib import data
-from lib.data import compiled
+from lib.data import random_numbers
 from lib.data.signals import FIELDS
 
 
@@ -140,7 +140,7 @@ def test_single_precision_draws_the_same_process():
 def test_words_are_the_published_ones():
     """Random123's known answer for Threefry-2x32 with 20 rounds."""
     out = np.empty((2, 50), np.uint32)
-    compiled.words(np.uint32(0), np.uint32(0), out)
+    random_numbers.words(np.uint32(0), np.uint32(0), out)
     assert [*out[:, 0]] == [0x6B200159, 0x99BA4EFE]
 
 
@@ -149,7 +149,7 @@ def test_compiled_normals_are_those_of_box_and_muller():
     pairs = np.random.default_rng(0).integers(2**32, size=(2, 10_000), dtype=np.uint32)
     pairs[:, :16] = np.meshgrid(ends, ends)[0].ravel(), np.meshgrid(ends, ends)[1].ravel()
     found = np.empty(pairs.shape, np.float32)
-    compiled.normals(pairs, found)
+    random_numbers.normals(pairs, found)
     u = (np.float32(pairs[0] // 2) + np.float32(0.5)) / 2.0**31  # single precision, which is coarse near 1
     v = np.pi * pairs[1].astype(np.int32) / 2**31
     np.testing.assert_allclose(found, np.sqrt(-2 * np.log(u)) * np.stack([np.cos(v), np.sin(v)]), atol=4e-6)
@@ -162,7 +162,7 @@ def test_bent_rows_are_erf_in_their_places():
         rng.permutation(301),
     )
     expected, out = 1.5 * erf(z.astype(float)), np.empty_like(z)
-    compiled.bend(z, rows, np.float32(1.5), out)
+    random_numbers.bend(z, rows, np.float32(1.5), out)
     np.testing.assert_allclose(out[rows], expected, atol=2e-6)
     small = abs(expected) < 1e-2
     np.testing.assert_allclose(out[rows][small], expected[small], rtol=2e-5)
