@@ -3,6 +3,7 @@
 from importlib import import_module
 from pkgutil import iter_modules
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -167,3 +168,12 @@ def test_what_cannot_be_followed_is_refused(velocity, said, monkeypatch):
     monkeypatch.setattr(common, "EVALUATIONS", 20_000)
     with pytest.raises(ValueError, match=said):
         common.integrate(velocity, np.ones(1), np.array([2.0]))
+
+
+@given(product=st.floats(1e-50, 1e50), delta=st.floats(-1e50, 1e50))
+def test_layer_sizes_are_those_of_many_digits(product, delta):
+    with mpmath.workdps(300):
+        kappa = mpmath.sqrt(mpmath.mpf(delta) ** 2 + 4 * mpmath.mpf(product) ** 2)
+        a = float(mpmath.sqrt((kappa + delta) / 2))
+        w = float(mpmath.sqrt((kappa - delta) / 2))
+    np.testing.assert_allclose(common.layer_sizes(product, delta), [a, w], rtol=2e-15)
