@@ -14,7 +14,7 @@ from mpmath import mp, mpf
 
 from lib.kernels import kernel_distance, kernel_turn, ntk, tangent, two_layer_ntk
 from lib.networks import Committee, Convolutional, Dense, LeNet, SmallResNet
-from lib.theory import single_neuron as neuron
+from lib.theory import neuron
 
 seeds = st.integers(0, 2**32 - 1)
 

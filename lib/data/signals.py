@@ -111,7 +111,7 @@ def gaussian_clone(seed: Seed, samples: int, sigma1: ArrayLike, sigma0: ArrayLik
     Parameters
     ----------
     seed, samples : as in `nlgp`
-    sigma1, sigma0 : (n, n) covariances of the classes y = 1 and y = 0, such as `lib.theory.localization.nlgp_covariance`
+    sigma1, sigma0 : (n, n) covariances of the classes y = 1 and y = 0, such as `lib.theory.gaussian_classes.nlgp_covariance`
     """
     shaped("(n, n), (n, n)", sigma1=sigma1, sigma0=sigma0)
     roots, rng = np.stack([_root(sigma0), _root(sigma1)]), generator(seed)  # entry y: class y

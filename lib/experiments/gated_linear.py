@@ -12,13 +12,13 @@ import torch
 import xarray as xr
 from scipy.linalg import solve
 
+from book.gated_linear.theory import Moments, flip_probability, gdln_moments, jitter
 from lib import data
 from lib.checks import matrix, one_of, positive, shaped, size, takes, vector
 from lib.experiments.localization import _fields, receptive_fields
 from lib.experiments.signal_batches import signals
 from lib.networks import Committee
 from lib.runs import Run, load, named
-from lib.theory.gated_linear import Moments, flip_probability, gdln_moments, jitter
 from lib.training import train
 from lib.training.schedules import piecewise
 

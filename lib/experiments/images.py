@@ -13,12 +13,12 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from book.practice.theory import LAPLACIAN
 from lib import data
 from lib.checks import one_of, positive, takes
 from lib.measures import accuracy, filter_laplacian
 from lib.networks import Network, SmallResNet
 from lib.runs import Run, grid
-from lib.theory.practice import LAPLACIAN
 from lib.training import Draw, cross_entropy, log_steps, train
 from lib.training.schedules import piecewise
 

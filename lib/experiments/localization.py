@@ -12,13 +12,13 @@ import xarray as xr
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy
 
+from book.localization import tiling
 from lib import data, progress
 from lib.checks import one_of, positive, size, takes, vector, wholes
 from lib.experiments.signal_batches import signals
 from lib.measures import inverse_participation_ratio
 from lib.networks import Committee
 from lib.runs import Run, named
-from lib.theory import tiling
 from lib.training import Schedule, log_steps, train
 
 WIDTHS = np.geomspace(0.3, 8, 40)  # of bumps, in sites

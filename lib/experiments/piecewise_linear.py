@@ -19,7 +19,7 @@ from lib.experiments import authors_draw
 from lib.kernels import kernel_turn, two_layer_ntk
 from lib.networks import Dense
 from lib.runs import Run, grid, named
-from lib.theory.piecewise_linear import scale_initialization
+from lib.theory.relu import scale_initialization
 from lib.training import log_steps, train
 
 

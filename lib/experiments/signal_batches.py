@@ -10,7 +10,7 @@ import numpy as np
 from lib import data
 from lib.checks import numbers, one_of, takes
 from lib.data.signals import FIELDS, nlgp_draw
-from lib.theory.localization import nlgp_covariance
+from lib.theory.gaussian_classes import nlgp_covariance
 from lib.training import Draw
 
 SIGNALS = ("nlgp", "clone", "pulse", "pulse on 0, 1", *FIELDS)

@@ -16,12 +16,12 @@ import torch
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from book.two_point import theory as two_point
 from lib import data, measures, training
 from lib.checks import instance, one_of, size, takes
 from lib.experiments import images as pictures
 from lib.networks import Convolutional, Dense, Network
 from lib.runs import Run, grid, named
-from lib.theory import two_point
 
 INPUT_DISTANCE, TARGET_DISTANCE = 1.0, 0.5**0.5  # of the authors' code; the text has .5 and 1
 

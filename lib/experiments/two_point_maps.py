@@ -13,12 +13,12 @@ import xarray as xr
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from book.two_point import theory
 from lib import data
 from lib.checks import instance, one_of, takes
 from lib.experiments.two_point import INPUT_DISTANCE, TABLE_1, TARGET_DISTANCE, Setting
 from lib.networks import ACTIVATIONS, Dense, Network, Observe
 from lib.runs import Run, grid, named
-from lib.theory import two_point
 
 
 @takes(network=instance(Dense))
@@ -206,7 +206,7 @@ def path(row: str, *, records: int = 200, seed: int = 0, device: str = "cpu") ->
     dh2, alignment = (found[name].transpose("layer", "step").values.astype(float) for name in ("dh2", "alignment"))
     lengths = {"input_distance": INPUT_DISTANCE, "target_distance": TARGET_DISTANCE}
     # ty: ignore[invalid-argument-type] the names of `lengths` are not seen
-    curves = [two_point.fit(times, of_layer, dy2, w, **lengths).curves for of_layer in dh2]
+    curves = [theory.fit(times, of_layer, dy2, w, **lengths).curves for of_layer in dh2]
     first = setting.network().initialize(seed, 1, setting.gain)
     matrices = [value[0] for name, value in first.items() if name.startswith("weight")]
     return xr.Dataset(

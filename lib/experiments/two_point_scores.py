@@ -18,8 +18,8 @@ from scipy.optimize import least_squares
 from lib import data
 from lib.checks import one_of
 from lib.experiments.two_point import INPUT_DISTANCE, TARGET_DISTANCE, fit
-from lib.theory import two_point
-from lib.theory.two_point import CURVES, Pair
+from lib.theory import two_points
+from lib.theory.two_points import CURVES, Pair
 
 Lengths = tuple[float, float]
 
@@ -27,7 +27,7 @@ Lengths = tuple[float, float]
 def _eq_7(curves: NDArray, times: NDArray, lengths: Lengths, log_tau_h: float, log_tau_y: float) -> NDArray:
     """Return the theory itself."""
     pair = Pair(*lengths, np.exp(log_tau_h), np.exp(log_tau_y))
-    return two_point.solve(*curves[:, 0], times, pair).to_array().values
+    return two_points.solve(*curves[:, 0], times, pair).to_array().values
 
 
 def _one_clock(curves: NDArray, times: NDArray, lengths: Lengths, log_tau: float) -> NDArray:
@@ -95,7 +95,7 @@ def agreement(found: xr.Dataset, ratio: float, **fixed: float) -> NDArray:
     start, end = (found.sel(moment=m).transpose("input_distance", "target_distance") for m in ("start", "end"))
     dx, dy = np.meshgrid(end.input_distance, end.target_distance, indexing="ij")
     pair = replace(Pair(dx, dy, tau_h=1.0, tau_y=ratio), **fixed)
-    squared = two_point.final_distance2(start.dh2.values, start.dy2.values, pair)
+    squared = two_points.final_distance2(start.dh2.values, start.dy2.values, pair)
     used = (end.loss < 1e-3).values & (dy > 0)
     return np.stack([dx, dy, np.sqrt(end.dh2.values), np.sqrt(squared)])[:, used]
 

@@ -1,8 +1,6 @@
-"""Closed forms and differential equations of the documents: NumPy, SciPy and xarray only, one module per chapter.
+"""Closed forms and differential equations that two or more chapters use: NumPy, SciPy and xarray only.
 
-A chapter with much theory has further modules, whose names its own module offers too: `activation_regions` and `deep_regions`
-belong to `piecewise_linear`, `orthants` to `localization`, `two_point_curves` and `two_point_fit` to `two_point`; `tiling`
-belongs to `localization`, too, but is imported by its own name. All share `common`.
+What one chapter alone needs is in its folder, in `book/NAME/theory.py`.
 
 The functions that chapters call check their arguments. Besides the errors that it names, such a function raises TypeError if
 an argument is not numeric, and ValueError if an argument is empty, is not finite, has the wrong sign, or has a shape that does

@@ -8,9 +8,6 @@ from math import isfinite
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.integrate import solve_ivp
-from scipy.optimize import minimize
-
-from lib.checks import vector
 
 EVALUATIONS = 500_000  # of a velocity before a flow is given up: half a minute
 EPS = np.finfo(float).eps
@@ -21,14 +18,6 @@ def held(name: str, value: NDArray) -> NDArray:
     if not np.all(np.isfinite(value)):
         raise ValueError(f"{name} leaves the range of floats: bring the arguments nearer to 1")
     return value
-
-
-def classes(name: str, value: ArrayLike) -> NDArray:
-    """Return labels (s,), 0 and 1, both of them: a check for `takes`."""
-    labels = vector(name, value)
-    if not np.array_equal(np.unique(labels), [0, 1]):
-        raise ValueError(f"{name} must be 0 and 1, both of them")
-    return labels
 
 
 def layer_sizes(product: ArrayLike, delta: ArrayLike) -> tuple[NDArray, NDArray]:
@@ -131,19 +120,3 @@ def interpolators(xtx: NDArray, xty: NDArray) -> tuple[NDArray, NDArray, NDArray
     if not np.allclose(xtx @ shortest, xty, rtol=1e-8, atol=1e-8 * np.linalg.norm(xty)):
         raise ValueError("xty is not in the range of xtx: no parameters interpolate these data")
     return shortest, modes[:, ~seen], strengths
-
-
-def best_interpolator(
-    objective: Callable[[NDArray], tuple[float, NDArray]], xtx: NDArray, xty: NDArray, start: NDArray
-) -> NDArray:
-    """Minimize a convex objective (value and gradient) over all interpolators, from the one nearest to `start`."""
-    shortest, null, _ = interpolators(xtx, xty)
-    if null.shape[1] == 0:
-        return shortest
-
-    def restricted(free: NDArray) -> tuple[float, NDArray]:
-        value, gradient = objective(shortest + null @ free)
-        return value, null.T @ gradient
-
-    best = minimize(restricted, null.T @ (start - shortest), jac=True, method="BFGS", options={"gtol": 1e-11})
-    return shortest + null @ best.x

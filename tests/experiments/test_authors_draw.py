@@ -7,7 +7,7 @@ from torch import nn
 
 from lib import runs
 from lib.experiments import authors_draw, piecewise_linear
-from lib.theory.piecewise_linear import scale_initialization
+from lib.theory.relu import scale_initialization
 
 
 def test_the_means_of_figure_1a_are_those_printed():

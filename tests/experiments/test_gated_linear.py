@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from book.gated_linear.theory import flip_probability, gdln_best_loss, gdln_moments
 from lib import data
 from lib.experiments import gated_linear as experiments
-from lib.theory.gated_linear import flip_probability, gdln_best_loss, gdln_moments
-from lib.theory.localization import nlgp_covariance, relu_flow
+from lib.theory.gaussian_classes import nlgp_covariance, relu_flow
 
 SIGMA = [nlgp_covariance(4, xi, 3.0) for xi in (2.0, 1.0)]
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
+from book.practice.theory import LAPLACIAN
 from lib import data
 from lib.experiments import images
 from lib.measures import filter_laplacian
 from lib.networks.convolutional import SmallResNet
-from lib.theory.practice import LAPLACIAN
 
 FILTERS = dict(images=40, channels=2, kernel=5, epochs=6, batch_size=16, learning_rate=0.1, looked_at=12, doublings=2)
 

@@ -8,7 +8,7 @@ from lib import data
 from lib.experiments import localization as experiments
 from lib.measures import inverse_participation_ratio
 from lib.networks import Committee
-from lib.theory.localization import nlgp_covariance
+from lib.theory.gaussian_classes import nlgp_covariance
 
 
 @pytest.mark.parametrize("kind", ["nlgp", "clone", "pulse", "telegraph"])

@@ -8,15 +8,15 @@ import xarray as xr
 
 from lib import data
 from lib.experiments import two_point_scores as scores
-from lib.theory import two_point
-from lib.theory.two_point import CURVES, Pair
+from lib.theory import two_points
+from lib.theory.two_points import CURVES, Pair
 
 TIMES = np.linspace(0, 12, 60)
 
 
 def course(tau_y=1.0):
     h = 0.02
-    found = two_point.solve(h, h**2 / 2, h**2 / 2 - h / 2**0.5 * 0.7, TIMES, Pair(1.0, 0.7, tau_h=0.8, tau_y=0.8 * tau_y))
+    found = two_points.solve(h, h**2 / 2, h**2 / 2 - h / 2**0.5 * 0.7, TIMES, Pair(1.0, 0.7, tau_h=0.8, tau_y=0.8 * tau_y))
     return found.rename(time="step").expand_dims("trial")
 
 
@@ -65,7 +65,7 @@ def test_agreement_and_exponents_of_networks_that_obey_a_power_law():
     assert compared.shape == (4, 5)  # of six with Δy > 0 one has not learned
     column = compared[:, 0]
     np.testing.assert_allclose(column[:3], [0.5, 0.5, np.sqrt(dh2[1, 0, 1])])
-    np.testing.assert_allclose(column[3] ** 2, two_point.final_distance2(dh2[0, 0, 1], 1e-3, Pair(0.5, 0.5, 1.0, 2.0)))
+    np.testing.assert_allclose(column[3] ** 2, two_points.final_distance2(dh2[0, 0, 1], 1e-3, Pair(0.5, 0.5, 1.0, 2.0)))
     assert not np.allclose(scores.agreement(found, 2.0, x=1.0)[3, 0], column[3])
     compared[3] = compared[2] * np.exp([0.1, -0.1, 0.1, -0.1, 0.1])
     assert scores.log_error(compared) == pytest.approx(0.1)

@@ -11,26 +11,27 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 from lib import theory
-from lib.theory import common, linear_networks, localization, products, single_neuron, two_point
+from lib.theory import common, gaussian_classes, linear, neuron, products, two_points
 
 XTX = np.array([[1.0, 0.3, 0.0], [0.3, 0.5, 0.1], [0.0, 0.1, 0.2]])
+
+
 TO_H, TO_Y = np.random.default_rng(0).normal(size=(2, 2, 3)) / 5
+
+
 FLOWS = {
     "products, two weights": lambda times: products.flow([1.0, 2.0], 1, times),
     "products, five weights": lambda times: products.flow([0.5, 0.4, 0.6, 0.3, 0.7], 1.2, times),
     "products, exponents": lambda times: products.flow([0.05, 0.03], 1.5, times, (2, 1)),
     "products, one large weight": lambda times: products.flow([1.0, 1e-3, 1e-3], 1.0, times),
-    "products, matrices": lambda times: np.concatenate(
-        [w.reshape(len(w), -1) for w in products.matrix_flow([TO_H, np.eye(2), TO_Y[:, :2]], XTX[:2], times)], axis=1
-    ),
-    "two_point": lambda times: two_point.linear_flow(
+    "two_points": lambda times: two_points.linear_flow(
         TO_H, TO_Y.T, times, input_difference=[1, 0.5, 0], target_difference=[0.7, 0.3, 0], tau_h=2, tau_y=3
     ),
-    "linear_networks": lambda times: np.concatenate(
-        [part.reshape(len(part), -1) for part in linear_networks.flow(TO_H, TO_H, XTX, XTX, times)], axis=1
+    "linear": lambda times: np.concatenate(
+        [part.reshape(len(part), -1) for part in linear.flow(TO_H, TO_H, XTX, XTX, times)], axis=1
     ),
-    "single_neuron": lambda times: np.column_stack(single_neuron.flow(0.3, [0.5, -0.2, 0.1], XTX, [0.5, 0.3, 0.1], times)[1:]),
-    "localization": lambda times: localization.relu_trajectory(TO_H, XTX, np.eye(3), times),
+    "neuron": lambda times: np.column_stack(neuron.flow(0.3, [0.5, -0.2, 0.1], XTX, [0.5, 0.3, 0.1], times)[1:]),
+    "gaussian_classes": lambda times: gaussian_classes.relu_trajectory(TO_H, XTX, np.eye(3), times),
 }
 
 
@@ -57,9 +58,6 @@ def test_every_flow_is_followed():
     assert able == {name.split(",")[0] for name in FLOWS}
 
 
-# --- at rest
-
-
 def test_a_late_time_costs_little_more_than_an_early_one(followed):
     *_, early = followed([0, 50, 100])
     for time in (1e4, 1e6, 1e8):
@@ -71,13 +69,6 @@ def test_a_flow_at_rest_is_where_another_solver_brings_it(followed):
     velocity, start, path, _ = followed([1e4, 1e6, 1e8])
     end = solve_ivp(velocity, (0, 2000), start, "RK45", rtol=1e-10, atol=1e-12).y[:, -1]
     np.testing.assert_allclose(path, np.tile(end, (3, 1)), rtol=1e-8, atol=1e-9)
-
-
-@pytest.mark.parametrize("off", [0, 1e-15, 1e-10, 1e-5])
-def test_a_start_near_rest_comes_to_rest(off):
-    weights = np.array([1 + off, 2.0])
-    end = products.flow(weights, 2, [1e10])[0]
-    np.testing.assert_allclose(end, products.weights_at(weights, 2), rtol=1e-10)
 
 
 @given(power=st.floats(-40, 3), rate=st.sampled_from([-1, 1]), times=st.lists(st.sampled_from([0, 3, 15, 30]), min_size=1))
@@ -100,43 +91,10 @@ def test_between_its_steps_too_a_stiff_flow_has_its_digits():
     np.testing.assert_allclose(path, 1 + np.exp(np.outer(times, rates)), rtol=2e-10)
 
 
-@pytest.mark.parametrize("d", range(1, 9))
-@pytest.mark.parametrize("size", [1e-3, 0.1, 30])
-def test_products_of_every_degree_rest_at_late_times(d, size):
-    """Imbalanced and stiff: half of the weights are 0.3, the others small or large. The conserved numbers say where it ends."""
-    weights = np.where(np.arange(d) < d // 2, 0.3, size)
-    (end,) = products.flow(weights, 1.3, [1e8])
-    np.testing.assert_allclose(end, products.weights_at(weights, 1.3), rtol=1e-9, atol=1e-9 * weights.max())
-
-
-@pytest.mark.parametrize("d", range(2, 9))
-def test_a_product_leaves_its_saddle_when_it_must(d):
-    """All weights small, after waits up to 1e9: half-way when the closed form says so, and at rest for ever after."""
-    size = min(10 ** (-9 / max(d - 2, 0.9)), 0.05)
-    half = products.time_from(np.full(d, size), 1.0, 0.5)
-    path = products.flow(np.full(d, size), 1.0, [0.9 * half, half, 2 * half, 10 * half])
-    p = path.prod(axis=1)
-    np.testing.assert_allclose(products.time_from(np.full(d, size), 1.0, p[:2]), [0.9 * half, half], rtol=1e-9)
-    np.testing.assert_allclose(p[2:], 1, rtol=1e-9)
-
-
-# --- slow, and beside saddles
-
-
 @pytest.mark.parametrize("time", [1, 10, 20])
 def test_on_the_way_into_a_saddle_it_stays(time):
     """Exactly, where rounding cannot help: opposite weights."""
     assert np.abs(products.flow([1, -1], 1, [time])).max() <= 2 * np.exp(-time)
-
-
-def test_a_degenerate_saddle_holds_for_a_while():
-    """Three opposed weights shrink as 1/t, until the smallest changes its sign; then the product is learned."""
-    weights = np.array([1, -1, 1 - 1e-9])
-    path = products.flow(weights, 1, [0, 1e2, 1e3, 1e7, 1e8])
-    np.testing.assert_allclose(path[1], [1 / 100, -1 / 100, 1 / 100], rtol=0.03)
-    np.testing.assert_allclose(products.conserved(path), np.tile(products.conserved(weights), (5, 1)), atol=1e-11)
-    np.testing.assert_allclose(np.prod(path[-2:], axis=1), 1, rtol=1e-10)
-    assert np.array_equal(np.sign(path[-1]), [1, -1, -1])
 
 
 @given(x=st.floats(0.1, 1), y=st.floats(1, 2), late=st.floats(-1, 8))
@@ -151,9 +109,6 @@ def test_a_degenerate_minimum_is_neared_as_slowly_as_it_should(x, y, late):
 
     np.testing.assert_allclose(since(end**2) - since(x**2), 10**late, rtol=1e-9 + 1e-12 / end)
     np.testing.assert_allclose(height, np.sqrt(c + end**2 / 2), rtol=1e-10)
-
-
-# --- out of reach
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.optim.lr_scheduler import LambdaLR
 
 from lib.networks import Dense, Transformer
-from lib.theory.localization import ring_correlation
+from lib.theory.gaussian_classes import ring_correlation
 
 MODULES = {"relu": nn.ReLU, "leaky_relu": nn.LeakyReLU}
 Batch = Callable[[int], tuple[Tensor, Tensor]]  # the number of a step -> inputs and targets

@@ -7,7 +7,7 @@ import xarray as xr
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from observing import everything
-from reference import assert_plain
+from plain_training import assert_plain
 from torch.nn import functional
 
 from lib.networks import ACTIVATIONS, Committee, Convolutional, Dense

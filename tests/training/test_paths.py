@@ -11,7 +11,7 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from observing import everything
-from reference import assert_plain
+from plain_training import assert_plain
 
 from lib.networks import Committee, Convolutional, Dense
 from lib.training import by_hand, cross_entropy, descent, fused, half_squared_error, loop, train, two_layer

@@ -1,0 +1,108 @@
+"""Deep regions against patterns at random points, exact crossings along segments, and automatic differentiation."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from book.piecewise_linear import deep_regions
+from book.piecewise_linear.regions import deep_crossings
+
+networks = st.tuples(st.integers(0, 10_000), st.lists(st.integers(1, 5), min_size=1, max_size=3), st.sampled_from([0.0, 0.3]))
+
+
+def draw(seed, widths, inputs=2):
+    rng = np.random.default_rng(seed)
+    sizes = [inputs, *widths]
+    weights = [rng.normal(size=(m, n)) for n, m in pairwise(sizes)]
+    return weights, [rng.normal(size=len(w)) / 2 for w in weights], rng
+
+
+def active(weights, biases, points, gamma):
+    seen = []
+    for weight, bias in zip(weights, biases, strict=True):
+        z = points @ weight.T + bias
+        seen.append(z > 0)
+        points = np.where(z > 0, z, gamma * z)
+    return np.concatenate(seen, axis=1)
+
+
+def area(polygon):
+    x, y = polygon.T
+    return np.sum(x * np.roll(y, -1) - y * np.roll(x, -1)) / 2
+
+
+@settings(max_examples=40, deadline=None)
+@given(networks)
+def test_every_point_lies_in_the_region_of_its_pattern(network):
+    seed, widths, gamma = network
+    weights, biases, rng = draw(seed, widths)
+    found = deep_regions.deep_regions(weights, biases, 2.0, gamma)
+    assert sum(area(r.polygon) for r in found) == pytest.approx(16, rel=1e-9)
+    for region in found:
+        inside = rng.dirichlet(np.ones(len(region.polygon)), 5) @ region.polygon
+        assert (active(weights, biases, inside, gamma) == region.pattern).all()
+        assert region.color == region.pattern.sum() % 2
+    assert len({r.pattern.tobytes() for r in found}) == len(found)  # convex, so that no pattern comes twice
+    points = rng.uniform(-2, 2, size=(2000, 2))
+    seen = {p.tobytes() for p in active(weights, biases, points, gamma)}
+    assert seen <= {r.pattern.tobytes() for r in found}
+
+
+@settings(max_examples=20, deadline=None)
+@given(networks)
+def test_a_segment_crosses_as_many_regions_as_crossings_say(network):
+    seed, widths, gamma = network
+    weights, biases, rng = draw(seed, widths)
+    found = {r.pattern.tobytes() for r in deep_regions.deep_regions(weights, biases, 1.0, gamma)}
+    start, end = rng.uniform(-1, 1, size=(2, 2))
+    times = [0.0, *(c.t for c in deep_crossings(weights, biases, start, end, gamma)), 1.0]
+    middles = start + np.outer((np.array(times[1:]) + times[:-1]) / 2, end - start)
+    along = [p.tobytes() for p in active(weights, biases, middles, gamma)]
+    assert len(set(along)) == len(along)
+    assert set(along) <= found
+
+
+def test_a_line_through_corners_leaves_triangles():
+    found = deep_regions.deep_regions([np.array([[1.0, -1.0]])])
+    assert sorted(area(r.polygon) for r in found) == pytest.approx([2, 2])
+
+
+def test_rectifiers_are_the_default():
+    weights, readout = [np.array([[1.0, 2.0], [3.0, 4.0]])], np.array([5.0, 6.0])
+    np.testing.assert_array_equal(deep_regions.deep_predictor([True, False], weights, readout), [5, 10])
+
+
+@pytest.mark.parametrize("inputs", [1, 2, 4])
+def test_the_predictor_is_the_gradient(inputs):
+    weights, biases, rng = draw(3, [4, 5, 3], inputs)
+    readout, x = rng.normal(size=3), torch.tensor(rng.normal(size=inputs), requires_grad=True)
+    hidden = x
+    for weight, bias in zip(weights, biases, strict=True):
+        hidden = torch.nn.functional.leaky_relu(torch.tensor(weight) @ hidden + torch.tensor(bias), 0.2)
+    (torch.tensor(readout) @ hidden).backward()
+    pattern = active(weights, biases, x.detach().numpy()[None], 0.2)[0]
+    np.testing.assert_allclose(deep_regions.deep_predictor(pattern, weights, readout, 0.2), x.grad, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("folds", "layers"), [(1, 2), (2, 1), (2, 3), (4, 2), (3, 2)])
+def test_a_folding_network_cuts_the_unit_square_into_equal_cells(folds, layers):
+    found = deep_regions.deep_regions(*deep_regions.folding_network(folds, layers), 1.0)
+    inside = [r for r in found if np.all((r.polygon.mean(axis=0) > 0) & (r.polygon.mean(axis=0) < 1))]
+    assert len(inside) == folds ** (2 * layers)
+    np.testing.assert_allclose([area(r.polygon) for r in inside], 1 / len(inside))
+
+
+def test_folding_in_one_dimension_and_in_three():
+    for dimension in (1, 3):
+        weights, biases = deep_regions.folding_network(2, 3, dimension)
+        points = np.stack(np.meshgrid(*[(np.arange(16) + 0.5) / 16] * dimension), -1).reshape(-1, dimension)
+        assert len(np.unique(active(weights, biases, points, 0.0), axis=0)) == 8**dimension
+
+
+def test_layers_must_fit():
+    with pytest.raises(ValueError, match="do not fit"):
+        deep_regions.deep_regions([np.ones((3, 2)), np.ones((2, 4))])
