@@ -146,7 +146,7 @@ class Program:
         self.nodes = list(ast.walk(self.tree))
         self.meanings = {}
         for node in self.tree.body:
-            if isinstance(node, ast.ImportFrom) and node.module.split(".")[0] == "lib":
+            if isinstance(node, ast.ImportFrom) and node.module.split(".")[0] in ("book", "lib"):
                 exec(ast.unparse(node), self.meanings)
             elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 self.meanings[node.targets[0].id] = self.meant(node.value)
@@ -205,7 +205,7 @@ def test_a_page_loads_runs_by_names_that_can_be_read(chapter):
 def given_device(page, call):
     """Return what a call of a function of the library gives it as the device; "" if that takes none."""
     function = page.meant(call.func)
-    ours = inspect.isroutine(function) and (function.__module__ or "").startswith("lib.")
+    ours = inspect.isroutine(function) and (function.__module__ or "").startswith(("book.", "lib."))
     if not ours or function in (runs.at, provenance.stamp):
         return ""
     parameters = inspect.signature(function)
@@ -409,13 +409,14 @@ def test_pages_take_what_is_given_and_leave_nothing():
     assert {taken for text in texts for taken in re.findall(r"\{\{ (\w+)\.(\w+) \}\}", text)} == given
 
 
-def test_notation_names_what_there_is_in_lib():
+def test_notation_names_functions_that_there_are():
     text = (ROOT / "book" / "notation.md").read_text(encoding="utf-8")
-    names = re.findall(r"`((?:lib\.kernels|(?!lib)\w+)\.\w+)`", text)
+    names = re.findall(r"`((?:\w+\.)+\w+)`", text)
     assert len(names) > 15
     for name in names:
         module, _, attribute = name.rpartition(".")
-        module = f"lib.theory.{module}" if not module.startswith("lib") else module
+        if not module.startswith("lib"):
+            module = f"book.{module}" if "." in module else f"lib.theory.{module}"
         assert hasattr(importlib.import_module(module), attribute), name
 
 

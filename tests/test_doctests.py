@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-WITH_EXAMPLES = [path for path in sorted((ROOT / "lib").rglob("*.py")) if ">>> " in path.read_text(encoding="utf-8")]
+MODULES = sorted([*ROOT.glob("lib/**/*.py"), *ROOT.glob("book/**/*.py")])
+WITH_EXAMPLES = [path for path in MODULES if ">>> " in path.read_text(encoding="utf-8")]
 
 
 @pytest.mark.parametrize("name", [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in WITH_EXAMPLES])

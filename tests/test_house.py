@@ -10,7 +10,7 @@ import pytest
 from lib.site.book import Book
 
 ROOT = Path(__file__).parents[1]
-MODULES = {path: path.read_text(encoding="utf-8") for path in sorted((ROOT / "lib").rglob("*.py"))}
+MODULES = {path: path.read_text(encoding="utf-8") for path in sorted([*ROOT.glob("lib/**/*.py"), *ROOT.glob("book/**/*.py")])}
 BY_OTHERS = {"setup", "__getattr__", "ClaimRenderer"}  # Sphinx, Python, myst-nb
 BY_OTHERS |= {"BlockingKernel", "differences", "tolerances"}  # nbval through conftest.py
 

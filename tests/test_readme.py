@@ -57,11 +57,13 @@ def test_the_version_of_reveal_is_the_one_that_is_vendored():
 
 
 def test_theory_needs_no_other_packages_than_stated():
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "lib" / "theory").glob("*.py")]
+    trees = [
+        ast.parse(path.read_text(encoding="utf-8")) for path in [*ROOT.glob("lib/theory/*.py"), *ROOT.glob("book/*/theory.py")]
+    ]
     nodes = [node for tree in trees for node in ast.walk(tree)]
     imported = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     imported |= {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
-    packages = {name.split(".")[0] for name in imported} - sys.stdlib_module_names - {"lib"}
+    packages = {name.split(".")[0] for name in imported} - sys.stdlib_module_names - {"book", "lib"}
     assert packages == {"numpy", "scipy", "xarray"}
     for page in ("README.md", "book/contribute.md", "lib/theory/__init__.py"):
         assert "NumPy, SciPy and xarray only" in (ROOT / page).read_text(encoding="utf-8"), page

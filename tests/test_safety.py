@@ -19,7 +19,7 @@ def test_neither_our_code_nor_a_notebook_runs_what_it_reads(tmp_path):
     for name in book.notebooks:
         cells = [cell.source for cell in execute.draft(book, name).cells if cell.cell_type == "code"]
         (tmp_path / f"{name.replace('/', '_')}.py").write_text("\n".join(cells), encoding="utf-8")
-    folders = [ROOT / "lib", ROOT / "tests" / "tools", tmp_path]
+    folders = [ROOT / "book", ROOT / "lib", ROOT / "tests" / "tools", tmp_path]
     options = ["--isolated", "--no-cache", "--preview", "--select", RULES, "--output-format", "json"]
     done = subprocess.run([sys.executable, "-m", "ruff", "check", *options, *folders], capture_output=True, text=True)
     found = [(Path(one["filename"]).name, one["code"]) for one in json.loads(done.stdout)]
