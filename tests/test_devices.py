@@ -127,7 +127,7 @@ EXPERIMENTS = {  # one of each module, with arguments that take no time
     "images.photographs": dict(
         alpha=[1.0], seed=[0], images=64, channels=2, kernel=3, epochs=1, batch_size=32, looked_at=2, looks=2
     ),
-    "localization.receptive_fields": dict(
+    "ring.receptive_fields": dict(
         kind="nlgp", neurons=1, xi=(2, 1), gain=3.0, learning_rate=0.1, steps=1, batch=2, sites=4, trials=1
     ),
     "piecewise_linear.distances": dict(tau=0.5, delta=0.1, seed=0, steps=1, record=[0, 1]),
@@ -148,7 +148,7 @@ def few_photographs(train=True):
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_experiments_there_are_experiments_here(name, there, monkeypatch):
-    monkeypatch.setattr(data, "mnist", few_digits)
+    monkeypatch.setattr("lib.data.images.mnist", few_digits)
     monkeypatch.setattr(data, "cifar10", few_photographs)
     module, function = name.split(".")
     experiment = getattr(importlib.import_module(f"lib.experiments.{module}"), function)
