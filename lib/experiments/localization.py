@@ -1,4 +1,4 @@
-"""Neurons that look at signals on a ring: receptive fields along training.
+"""Which receptive fields neurons on a ring come to have: goals, sizes, signals, and what theory predicts.
 
 Source: the localization notes, sections 1 and 5; Ingrosso & Goldt (2022) for the task; settings from
 leonlufkin/Localization.
@@ -23,7 +23,6 @@ from lib.theory import tiling
 from lib.training import train
 
 WIDTHS = np.geomspace(0.3, 8, 40)  # of bumps, in sites
-
 
 GOALS = ("y = 1, 0", "y = ±1", "cross-entropy")
 

@@ -406,7 +406,7 @@ RUNS = [
     Run("two_point/large_smooth", dynamics, _rows(_LARGE_SMOOTH, _LARGE_SMOOTH, trials=8, every=50, seed=1)),
     Run("two_point/depth", dynamics, _rows(["default"], trials=3, all_layers=True)),
     Run("two_point/text_distances", dynamics, _rows(["default", "relu", "narrow", "shallow"], **_TEXT)),
-    # Only the ends.
+    # At the distances that the text prints, where very large weights do grow: the first and the last step.
     Run("two_point/large_text_distances", dynamics, _rows(_NEARER, _NEARER, trials=2, every=1500, seed=5, **_TEXT)),
     Run("two_point/adam", dynamics, named("row", {"default": _ADAM})),
     Run("two_point/fits", dynamics, _rows(_FEW, FIGURE_5, trials=50, every=50, seed=1)),
