@@ -242,7 +242,7 @@ def run_seeds(options: argparse.Namespace) -> None:
 
 def store_runs(options: argparse.Namespace) -> None:
     """Precompute the runs that are named, by topic or in full; no names means all."""
-    from lib.experiments import FIRST, RUNS
+    from lib.experiments import RUNS
     from lib.processes import processes
     from lib.progress import limit
     from lib.provenance import resolve_device
@@ -253,7 +253,7 @@ def store_runs(options: argparse.Namespace) -> None:
 
     names, known = options.experiments, {run.name: run for run in RUNS}
     chosen = [run for run in RUNS if not names or {run.name, run.name.split("/")[0]} & set(names)]
-    chosen.sort(key=lambda run: FIRST.index(run.name) if run.name in FIRST else len(FIRST))
+    chosen.sort(key=lambda run: not run.first)
     unknown = sorted(set(names) - set(known) - {name.split("/")[0] for name in known})
     if unknown:
         raise ValueError(f"no such experiment: {', '.join(unknown)}; there are {', '.join(known)}")

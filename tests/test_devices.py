@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 import torch
 from elsewhere import There, elsewhere
+from sample_networks import Normalized, Words
 
 from lib import data, kernels, measures
 from lib.experiments.two_point import Setting
-from lib.networks import Committee, Convolutional, Dense, LeNet, SmallResNet, Transformer
+from lib.networks import Committee, Convolutional, Dense, LeNet
 from lib.training import cross_entropy, half_squared_error, loop, train
 from lib.training.schedules import warm_up
 
@@ -25,10 +26,10 @@ NETWORKS = {
     "Committee": Committee(3, 4, "erf", bias=True),
     "Convolutional": Convolutional(3, 2, units=13, convolutions=3, channels=4, kernel=3, activation="elu"),
     "LeNet": LeNet(3),
-    "SmallResNet": SmallResNet(2, 3, (3, 8, 8), 3, doublings=2),
-    "Transformer": Transformer(5, 3, 8, 2),
+    "Normalized": Normalized(),
+    "Words": Words(),
 }
-CLASSIFY = ("LeNet", "SmallResNet", "Transformer")
+CLASSIFY = ("LeNet", "Normalized", "Words")
 METHODS = {
     "descent": {"learning_rate": 0.05, "weight_decay": 0.1},
     "plain": {"learning_rate": [0.05, 0.03, 0.02, 0.04]},
@@ -103,7 +104,7 @@ def test_training_there_is_training_here(name, method, monkeypatch):
     assert_close(found, expected)
 
 
-@pytest.mark.parametrize("name", [name for name in NETWORKS if name != "Transformer"])  # which wants a member axis
+@pytest.mark.parametrize("name", NETWORKS)
 def test_tangent_kernels(name, there):
     network, (inputs, _) = NETWORKS[name], points(name)
     here, away = (network.initialize(0, 2, dtype=torch.float64, device=device) for device in ("cpu", there))
@@ -127,7 +128,7 @@ EXPERIMENTS = {  # one of each module, with arguments that take no time
     "images.photographs": dict(
         alpha=[1.0], seed=[0], images=64, channels=2, kernel=3, epochs=1, batch_size=32, looked_at=2, looks=2
     ),
-    "localization.receptive_fields": dict(
+    "ring.receptive_fields": dict(
         kind="nlgp", neurons=1, xi=(2, 1), gain=3.0, learning_rate=0.1, steps=1, batch=2, sites=4, trials=1
     ),
     "piecewise_linear.distances": dict(tau=0.5, delta=0.1, seed=0, steps=1, record=[0, 1]),
@@ -148,7 +149,7 @@ def few_photographs(train=True):
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_experiments_there_are_experiments_here(name, there, monkeypatch):
-    monkeypatch.setattr(data, "mnist", few_digits)
+    monkeypatch.setattr("lib.data.images.mnist", few_digits)
     monkeypatch.setattr(data, "cifar10", few_photographs)
     module, function = name.split(".")
     experiment = getattr(importlib.import_module(f"lib.experiments.{module}"), function)

@@ -11,9 +11,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
+from sample_networks import Normalized
 
 from lib.kernels import kernel_distance, kernel_turn, ntk, tangent, two_layer_ntk
-from lib.networks import Committee, Convolutional, Dense, LeNet, SmallResNet
+from lib.networks import Committee, Convolutional, Dense, LeNet
 from lib.theory import neuron
 
 seeds = st.integers(0, 2**32 - 1)
@@ -103,7 +104,7 @@ def test_ntk_of_images_is_the_gram_matrix_of_plain_gradients(full, monkeypatch):
 
 
 def test_points_that_would_see_each_other_pass_alone():
-    rng, network = np.random.default_rng(0), SmallResNet(2, 3, (1, 4, 4), 2, doublings=2)
+    rng, network = np.random.default_rng(0), Normalized()
     parameters, images = drawn(rng, network, 1), torch.tensor(rng.normal(size=(3, 1, 4, 4)))
     rows = torch.cat([plain_jacobian(network, parameters, 0, image[None]) for image in images]).flatten(1)
     np.testing.assert_allclose(ntk(network, parameters, images)[0], rows @ rows.T, rtol=1e-10)

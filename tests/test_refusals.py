@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 import torch
+from sample_networks import Words
 
 from lib import data
 from lib.data import RandomHierarchy
 from lib.kernels import kernel_distance, ntk, two_layer_ntk
-from lib.networks import Convolutional, Dense, LeNet, SmallResNet, Transformer
+from lib.networks import Convolutional, Dense, LeNet
 from lib.training import cross_entropy, train
 from lib.training.schedules import piecewise
 
@@ -41,15 +42,15 @@ TRAINING = [
 
 
 def on_tokens(tokens):
-    network = Transformer(4, 2, 4, 2)
+    network = Words()
     train(network, network.initialize(), np.array([tokens]), np.array([0]), loss=cross_entropy, learning_rate=0.1, steps=1)
 
 
 PAPER = RandomHierarchy()
 EYE = np.eye(2)
 CALLS = [
-    (lambda: on_tokens([0, 4]), "inputs are tokens: want whole numbers from 0 to 3"),
-    (lambda: on_tokens([0.0, 1.0]), "inputs are tokens"),
+    (lambda: on_tokens([0, 1, 5]), "inputs are tokens: want whole numbers from 0 to 4"),
+    (lambda: on_tokens([0.0, 1.0, 2.0]), "inputs are tokens"),
     (lambda: piecewise([0, 1], [1]), "want equally many, and steps that ascend"),
     (lambda: piecewise([0, 0], [0, 1]), "want equally many, and steps that ascend"),
     (lambda: Convolutional(convolutions=1), "at least 2 convolutions"),
@@ -58,9 +59,6 @@ CALLS = [
     (lambda: Dense((1, 2, 1), dropout=1.0), "dropout is 1.0: want a probability below 1"),
     (lambda: Dense((1, 2, 2, 1)).layers((0, -1)), "layer -1: hidden layers are numbered 0 to 1"),
     (lambda: Dense((1, 2, 1)).initialize(members=2, gain=[1, 1, 1]), "one positive gain or one for each"),
-    (lambda: SmallResNet(kernel=4), "kernel is 4: want an odd side"),
-    (lambda: SmallResNet(point=(3, 7, 32)), "at least 8"),
-    (lambda: Transformer(3, width=10, heads=4), "width 10 and heads 4: want heads that divide the width"),
     (lambda: data.nlgp(0, 3, 5, (1, 0), 1), "want two positive correlation lengths"),
     (lambda: data.gaussian_clone(0, 3, np.eye(2), np.eye(3)), "do not fit"),
     (lambda: data.single_pulse(0, 3, 30, ((0.2, 0.1), (0, 0.1))), "0 <= low < high <= 1"),

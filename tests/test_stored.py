@@ -12,7 +12,13 @@ from lib.runs.again import AGAIN, compare, recompute
 
 CHEAP = 60  # seconds of a case
 # These do not call the training loop, or only after long preparations.
-OWN_LOOP = ("gated_linear/jitter", "localization/predicted", "localization/tiles", "practice/photographs")
+OWN_LOOP = (
+    "gated_linear/jitter",
+    "localization/predicted",
+    "localization/tiles",
+    "piecewise_linear/authors_teachers",
+    "practice/photographs",
+)
 
 
 def seconds(run):

@@ -3,7 +3,7 @@
 from lib.data.arithmetic import modular, split
 from lib.data.fetch import DataUnavailable
 from lib.data.hierarchy import RandomHierarchy
-from lib.data.images import Pictures, cifar10, mnist
+from lib.data.images import Pictures, cifar10, digits, mnist
 from lib.data.signals import gaussian_clone, nlgp, single_pulse, symmetric_field
 from lib.data.toys import Features, blobs, two_points, xor
 
@@ -14,6 +14,7 @@ __all__ = [
     "RandomHierarchy",
     "blobs",
     "cifar10",
+    "digits",
     "gaussian_clone",
     "mnist",
     "modular",

@@ -9,7 +9,9 @@ from itertools import count
 from typing import NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from lib.data.fetch import CIFAR10, CIFAR10_JPEG, MNIST, fetch, members, place
 
@@ -42,6 +44,16 @@ def mnist(train: bool = True) -> tuple[NDArray, NDArray]:
     images, labels = fetch(MNIST, (f"{part}-images-idx3-ubyte", f"{part}-labels-idx1-ubyte")).values()
     pixels = read_idx(images)
     return pixels.reshape(len(pixels), -1).astype(np.float32) / 255, read_idx(labels).astype(np.int64)
+
+
+def digits(count: int, train: bool = True) -> tuple[Tensor, Tensor]:
+    """Return the first handwritten digits (count, 1, 28, 28), standardized as the training images are, and their labels.
+
+    Paper is thus not zero: on zeros a unit without a bias would be neither on nor off.
+    """
+    images, labels = mnist(train)
+    images = (images[:count] - 0.1307) / 0.3081  # mean and standard deviation of all training images
+    return torch.from_numpy(images).view(-1, 1, 28, 28), torch.from_numpy(labels[:count])
 
 
 def read_idx(data: bytes) -> NDArray:

@@ -14,18 +14,6 @@ TOPICS = (
     "grokking",
 )
 
-# What `lib store` computes before the rest, by what it decides for its cost.
-FIRST = (
-    "piecewise_linear/authors",
-    "piecewise_linear/plane",
-    "practice/grokking_decaying",
-    "practice/lenet_passes",
-    "practice/lenet_adam_passes",
-    "practice/photographs",
-    "two_point/digits",
-    "two_point/digits_adam",
-)
-
 
 def __getattr__(name: str) -> list:
     """Gather `RUNS` when it is asked for: who imports one topic does not load the others."""

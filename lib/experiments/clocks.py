@@ -15,7 +15,8 @@ from torch import Tensor
 from torch.nn.functional import conv2d, linear
 
 from lib.checks import whole
-from lib.experiments.images import batches, digits, states, unbalance, unpack
+from lib.data import digits
+from lib.experiments.images import batches, states, unbalance, unpack
 from lib.kernels import kernel_distance, ntk
 from lib.measures import accuracy
 from lib.networks import LeNet, Network
@@ -193,6 +194,22 @@ _LONG = {"images": 60_000, "epochs": 25, "records": 32, "probe": 256}
 _PASSES = _LONG | {"batch_size": 128, "learning_rate": 3e-4, "ramp": 0.012}
 _ADAM = _LONG | {"batch_size": 512, "learning_rate": 1e-4, "optimizer": "adam"}
 RUNS = [
-    Run("practice/lenet_passes", lenet_clocks, grid(alpha=[0.1, 1.0, 10.0], seed=range(8)), _PASSES, _SOURCE, batch=8),
-    Run("practice/lenet_adam_passes", lenet_clocks, grid(alpha=[1.0], seed=range(8)), _ADAM, _SOURCE | {"networks": 8}, batch=8),
+    Run(
+        "practice/lenet_passes",
+        lenet_clocks,
+        grid(alpha=[0.1, 1.0, 10.0], seed=range(8)),
+        _PASSES,
+        _SOURCE,
+        batch=8,
+        first=True,
+    ),
+    Run(
+        "practice/lenet_adam_passes",
+        lenet_clocks,
+        grid(alpha=[1.0], seed=range(8)),
+        _ADAM,
+        _SOURCE | {"networks": 8},
+        batch=8,
+        first=True,
+    ),
 ]

@@ -1,6 +1,6 @@
 """Gates of rectifiers along training, until the network is at rest.
 
-Source: the localization notes, section 3; settings as in `lib.experiments.localization`.
+Source: the localization notes, section 3; settings as in `lib.experiments.ring`.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from scipy.linalg import solve
 from book.gated_linear.theory import Moments, flip_probability, gdln_moments, jitter
 from lib import data
 from lib.checks import matrix, one_of, positive, shaped, size, takes, vector
-from lib.experiments.localization import _fields, receptive_fields
+from lib.experiments.ring import _fields, receptive_fields
 from lib.experiments.signal_batches import signals
 from lib.networks import Committee
 from lib.runs import Run, load, named
@@ -56,7 +56,7 @@ def gates_to_rest(
     kind : see `lib.experiments.signal_batches.signals`; signals are drawn in double precision
     steps, cooling : how many steps at the learning rate, and how many while it falls to a hundredth, on a straight line
     pairs : how often the weights are kept, each time at a step and `PAUSE` steps later (see `twins`); and after the cooling
-    options : of `lib.experiments.localization.receptive_fields`
+    options : of `lib.experiments.ring.receptive_fields`
 
     Returns
     -------

@@ -138,6 +138,7 @@ RUNS = [
         {"steps": 10_000, "weight_decay": 1.0},
         {"networks": 125, "steps": 30_000},
         batch=25,
+        first=True,
     ),
     Run(  # the public code's operation and no decay: seven minutes a network on a core, less if it groks
         "practice/grokking_products",

@@ -16,6 +16,7 @@ from torch import Tensor
 from book.practice.theory import LAPLACIAN
 from lib import data
 from lib.checks import one_of, positive, takes
+from lib.experiments.precision import single_precision
 from lib.measures import accuracy, filter_laplacian
 from lib.networks import Network, SmallResNet
 from lib.runs import Run, grid
@@ -46,16 +47,6 @@ def unpack(network: Network, theta: Tensor) -> dict[str, Tensor]:
     shapes = network.shapes()
     parts = theta.split([int(np.prod(shape)) for shape in shapes.values()], dim=-1)
     return {name: part.unflatten(-1, shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
-
-
-def digits(count: int, train: bool = True) -> tuple[Tensor, Tensor]:
-    """Return the first handwritten digits (count, 1, 28, 28), standardized as the training images are, and their labels.
-
-    Paper is thus not zero: on zeros a unit without a bias would be neither on nor off.
-    """
-    images, labels = data.mnist(train)
-    images = (images[:count] - 0.1307) / 0.3081  # mean and standard deviation of all training images
-    return torch.from_numpy(images).view(-1, 1, 28, 28), torch.from_numpy(labels[:count])
 
 
 def photographs(
@@ -127,11 +118,6 @@ def photographs(
     return single_precision(xr.concat(found, "member", data_vars="all").drop_vars("member", errors="ignore"))
 
 
-def single_precision(found: xr.Dataset) -> xr.Dataset:
-    """Return a Dataset in single precision, as large results are kept."""
-    return found.assign({name: values.astype(np.float32) for name, values in found.items() if values.dtype.kind == "f"})
-
-
 def _pictures(images: int | None, tested: int) -> tuple[tuple[NDArray, NDArray], tuple[NDArray, NDArray], str]:
     """Return training and test photographs (n, 3, 32, 32), standardized by colour, with labels, and where they are from."""
     (train, labels, copy), (test, test_labels, _) = data.cifar10(), data.cifar10(train=False)
@@ -180,5 +166,6 @@ RUNS = [
         {"looks": 24},
         {"networks": 10, "epochs": 24, "channels": 64, "learning_rate": 0.4},
         batch=2,
+        first=True,
     ),
 ]

@@ -1,4 +1,4 @@
-"""Neurons that look at signals on a ring: receptive fields along training.
+"""Which receptive fields neurons on a ring come to have: goals, sizes, signals, and what theory predicts.
 
 Source: the localization notes, sections 1 and 5; Ingrosso & Goldt (2022) for the task; settings from
 leonlufkin/Localization.
@@ -15,69 +15,14 @@ from torch.nn.functional import binary_cross_entropy
 from book.localization import tiling
 from lib import data, progress
 from lib.checks import one_of, positive, size, takes, vector, wholes
+from lib.experiments.ring import _fields, receptive_fields
 from lib.experiments.signal_batches import signals
 from lib.measures import inverse_participation_ratio
 from lib.networks import Committee
 from lib.runs import Run, named
-from lib.training import Schedule, log_steps, train
+from lib.training import train
 
 WIDTHS = np.geomspace(0.3, 8, 40)  # of bumps, in sites
-
-
-def receptive_fields(
-    kind: str = "nlgp",
-    *,
-    neurons: int,
-    xi: tuple = (2.0, 1.0),
-    gain: float = 3.0,
-    activation: str = "relu",
-    bias: bool = False,
-    targets: tuple[float, float] = (1.0, 0.0),
-    learning_rate: float,
-    steps: int,
-    batch: int = 1000,
-    sites: int = 40,
-    trials: int = 1,
-    records: int = 30,
-    record: np.ndarray | None = None,
-    schedule: Schedule | None = None,
-    dtype: str = "float32",
-    seed: int = 0,
-    device: str = "cpu",
-) -> xr.Dataset:
-    """Train the mean of some neurons to tell two correlation lengths apart, by steps on (ŷ − y)², each on a fresh batch.
-
-    Parameters
-    ----------
-    kind, xi, gain, targets : see `lib.experiments.signal_batches.signals`
-    records : how many steps to look at, evenly spaced on a logarithmic scale
-    record : or else which ones
-    schedule : of the learning rate, see `lib.training.train`
-    dtype : in which signals are drawn, see `lib.experiments.signal_batches.signals`
-
-    Returns
-    -------
-    over (trial, step): loss, the error without ½ on 10,000 signals; w (…, neuron, site), its ipr (…, neuron), and b (…, neuron)
-    if there are biases
-    """
-    network = Committee(sites, neurons, activation, bias)
-    inputs, wanted = signals(kind, sites, xi, gain, 10_000, seed, targets)(trials, 0)  # a member's number that no trial has
-    found = train(
-        network,
-        network.initialize(seed, trials, dtype=torch.float32, device=device),
-        inputs,
-        wanted,
-        learning_rate=2 * learning_rate,  # `train` halves the error
-        steps=steps,
-        schedule=schedule,
-        draw=signals(kind, sites, xi, gain, batch, seed, targets, dtype),
-        record=log_steps(steps, records) if record is None else record,
-        observe=_fields,
-        progress=True,
-    ).rename(member="trial")
-    ratios = inverse_participation_ratio(found.w.values)
-    return found.drop_vars("stopped").assign(loss=2 * found.loss, ipr=(("trial", "step", "neuron"), ratios))
-
 
 GOALS = ("y = 1, 0", "y = ±1", "cross-entropy")
 
@@ -292,11 +237,6 @@ def to_rest(
         },
         {"share": share},
     )
-
-
-def _fields(parameters: dict[str, Tensor], outputs: Tensor, hidden: list[Tensor]) -> dict:
-    fields = {"w": (("neuron", "site"), parameters["weight1"])}
-    return fields | ({"b": (("neuron",), parameters["bias1"])} if "bias1" in parameters else {})
 
 
 # --- what is stored -------------------------------------------------------------------------------------------------------

@@ -16,31 +16,12 @@ from torch import Tensor
 
 from lib.checks import optional, positives, seed, size, takes
 from lib.experiments import authors_draw
+from lib.experiments.relu import balanced_student, relu_network, sphere, teacher
 from lib.kernels import kernel_turn, two_layer_ntk
 from lib.networks import Dense
 from lib.runs import Run, grid, named
 from lib.theory.relu import scale_initialization
 from lib.training import log_steps, train
-
-
-def sphere(rng: np.random.Generator, count: int, dimension: int) -> NDArray:
-    """Draw points uniformly from the unit sphere, (count, dimension)."""
-    points = rng.normal(size=(count, dimension))
-    return points / np.linalg.norm(points, axis=1, keepdims=True)
-
-
-def relu_network(w: NDArray, a: NDArray, inputs: NDArray) -> NDArray:
-    """Return the outputs (n,) of Σ a_k relu(w_k·x), for w (h, d), a (h,) and inputs (n, d)."""
-    return np.maximum(inputs @ w.T, 0) @ a
-
-
-def balanced_student(rng: np.random.Generator, units: int, dimension: int) -> tuple[NDArray, NDArray]:
-    """Draw w (units, dimension) on the sphere and a = ±1; the second half repeats the first with opposite a, so that f = 0."""
-    if units % 2:
-        raise ValueError(f"units is {units}: want an even number, since each neuron has a twin")
-    half = units // 2
-    w, a = sphere(rng, half, dimension), rng.choice([-1.0, 1.0], half)
-    return np.concatenate([w, w]), np.concatenate([a, -a])
 
 
 @takes(dimension=size, units=size, teachers=size, points=size, teacher_seed=optional(seed))
@@ -110,14 +91,16 @@ def _problem(seed: int, dimension: int, units: int, teachers: int, points: int) 
     return x, relu_network(*teacher(seed, dimension, teachers), x), *balanced_student(rng, units, dimension)
 
 
-def teacher(seed: int, dimension: int, neurons: int = 3) -> tuple[NDArray, NDArray]:
-    """Return the w (neurons, dimension) on the sphere and the a = ±1 of the teacher that goes with a seed."""
-    rng = np.random.default_rng((seed, 1))
-    return sphere(rng, neurons, dimension), rng.choice([-1.0, 1.0], neurons)
-
-
 def _weights(parameters: dict[str, Tensor], outputs: Tensor, hidden: list[Tensor]) -> dict:
     return {"w": (("unit", "input"), parameters["weight1"]), "a": (("unit",), parameters["weight2"][:, 0])}
+
+
+def authors_teachers(seed: int, *, device: str = "cpu") -> xr.Dataset:
+    """Return a (neuron): the readouts ±1 of the teacher that the authors' code draws at a seed.
+
+    The CPU draws, whatever device is given.
+    """
+    return xr.Dataset({"a": ("neuron", authors_draw.problem(seed).teacher_a)})
 
 
 @takes(tau=positives)
@@ -281,6 +264,7 @@ RUNS = [
         {"steps": 100_000, "record": log_steps(100_000, 16).tolist()},
         PAPER,
         batch=17 * 17,
+        first=True,
     ),
     Run(  # all networks of figure 1(b), from the authors' own draws, up to the second of its four moments
         "piecewise_linear/authors",
@@ -289,6 +273,7 @@ RUNS = [
         {"steps": 1000, "record": [0, 10, 100, 1000], "authors": True},
         PAPER,
         batch=17 * 17,
+        first=True,
     ),
     Run(  # of these, the smallest scale to its last step
         "piecewise_linear/authors_column",
@@ -298,6 +283,7 @@ RUNS = [
         PAPER,
         batch=9,
     ),
+    Run("piecewise_linear/authors_teachers", authors_teachers, grid(seed=range(100, 116))),
     Run(
         "piecewise_linear/turns",
         turns,

@@ -1,7 +1,7 @@
 """Precomputed runs: a function over a list of cases, computed case by case, resumable, and kept as one NetCDF file per run."""
 
 from lib.runs.profile import at, find, load
-from lib.runs.results import OutdatedResult, count, describe
+from lib.runs.results import OutdatedResult, arguments, count, describe
 from lib.runs.run import Run, grid, named
 
-__all__ = ["OutdatedResult", "Run", "at", "count", "describe", "find", "grid", "load", "named"]
+__all__ = ["OutdatedResult", "Run", "arguments", "at", "count", "describe", "find", "grid", "load", "named"]

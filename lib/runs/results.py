@@ -106,7 +106,7 @@ def laid_out(run: Run, found: xr.Dataset) -> xr.Dataset:
     table = table.assign_coords(xr.Coordinates.from_pandas_multiindex(index, "case"))
     wide = table.unstack("case", fill_value={"done": False}).transpose(*names, ...)
     wide = wide.assign_coords({name: values[wide[name].values] for name, values in run.cases.coordinates.items()})
-    return wide.assign_attrs(run=run.name, cases=len(run.cases))
+    return wide.assign_attrs(run=run.name, cases=len(run.cases), settings=json.dumps(run.settings()))
 
 
 def attach(run: Run, check: Mapping[str, Any]) -> None:
@@ -121,6 +121,11 @@ def attach(run: Run, check: Mapping[str, Any]) -> None:
 def count(found: xr.Dataset) -> str:
     """Say how many cases of a result that `load` has read are finished, like "162 of 4,624"."""
     return f"{int(found.done.sum()):,} of {found.attrs['cases']:,}"
+
+
+def arguments(found: xr.Dataset) -> dict[str, dict[str, Any]]:
+    """Return by its name what varies in each case of a result that `load` has read, whose cases have names."""
+    return json.loads(found.attrs["settings"])["cases"]
 
 
 def describe(found: xr.Dataset) -> str:

@@ -94,6 +94,7 @@ class Run:
         neurons change with the last bit
     chaotic : variables that rounding changes by more, as it does single neurons on fresh samples; of these the mean and the
         standard deviation over all that is compared may differ by `MOMENTS` of the latter
+    first : whether `lib store` computes it before others, by what it decides for its cost
     """
 
     name: str
@@ -104,6 +105,7 @@ class Run:
     batch: int = 1
     tolerance: float = TOLERANCE
     chaotic: tuple[str, ...] = ()
+    first: bool = False
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"\w+/\w+", str(self.name)):

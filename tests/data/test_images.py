@@ -11,6 +11,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 from lib import data
@@ -69,6 +70,16 @@ def test_mnist_scales_and_flattens(train, part, monkeypatch):
     assert digits.dtype == np.float32 and labels.dtype == np.int64
     np.testing.assert_array_equal(labels, raw[f"{part}-labels-idx1-ubyte"])
     np.testing.assert_array_equal(digits, raw[f"{part}-images-idx3-ubyte"].reshape(6, 784) / np.float32(255))
+
+
+def test_digits_are_standardized_images(monkeypatch):
+    rng = np.random.default_rng(0)
+    raw = rng.random((50, 784), np.float32)
+    wanted = rng.integers(0, 10, 50)
+    monkeypatch.setattr("lib.data.images.mnist", lambda train: (raw, wanted))
+    inputs, labels = data.digits(5)
+    assert inputs.dtype == torch.float32 and labels.tolist() == wanted[:5].tolist()
+    np.testing.assert_allclose(inputs[2, 0, 3, 4] * 0.3081 + 0.1307, raw[2, 3 * 28 + 4], rtol=1e-5)
 
 
 @pytest.fixture

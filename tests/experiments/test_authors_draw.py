@@ -7,6 +7,7 @@ from torch import nn
 
 from lib import runs
 from lib.experiments import authors_draw, piecewise_linear
+from lib.experiments.relu import relu_network
 from lib.theory.relu import scale_initialization
 
 
@@ -56,9 +57,15 @@ def test_distances_start_from_their_draws_and_are_tested_on_theirs():
         steps = ((residual[:, None] * (hidden > 0)).T @ drawn.x) * a[:, None], residual @ hidden
         w, a = w - 0.005 / 0.09 * steps[0], a - 0.005 / 0.09 * steps[1]
     fresh = authors_draw.fresh()
-    wanted = piecewise_linear.relu_network(drawn.teacher_w, drawn.teacher_a, fresh)
-    error = np.mean((piecewise_linear.relu_network(w, a, fresh) - wanted) ** 2)
+    wanted = relu_network(drawn.teacher_w, drawn.teacher_a, fresh)
+    error = np.mean((relu_network(w, a, fresh) - wanted) ** 2)
     np.testing.assert_allclose(found.test[0, -1], error, rtol=1e-4)
+
+
+def test_the_stored_teachers_are_those_of_the_draws():
+    stored = runs.load("piecewise_linear/authors_teachers").a
+    for seed in (100, 115):
+        assert stored.sel(seed=seed).values.tolist() == authors_draw.problem(seed).teacher_a.tolist()
 
 
 def test_the_stored_networks_of_the_paper_are_trained_again():

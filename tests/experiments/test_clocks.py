@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from lib import data
-from lib.experiments import clocks, images
+from lib.experiments import clocks
 from lib.kernels import kernel_distance, ntk
 from lib.networks import LeNet
 
@@ -20,7 +20,7 @@ def tiny(monkeypatch):
         rng = np.random.default_rng(int(train))
         return rng.random((50, 784), np.float32), rng.integers(0, 10, 50)
 
-    monkeypatch.setattr(data, "mnist", mnist)
+    monkeypatch.setattr("lib.data.images.mnist", mnist)
 
 
 def test_the_parts_do_what_the_loss_falls_by():
@@ -42,7 +42,7 @@ def test_the_squared_slopes_at_the_start_follow_the_clock():
 def test_networks_descend_and_turn_as_in_a_plain_loop(name, optimizer):
     found = clocks.lenet_clocks([3.0, 0.5], [2, 7], **LENET | {"learning_rate": 1e-3, "optimizer": name, "ramp": 0.4})
     assert found.step.values[-1] == 10
-    network, (inputs, labels) = LeNet(), images.digits(40)
+    network, (inputs, labels) = LeNet(), data.digits(40)
     for m, (alpha, seed) in enumerate([(3.0, 2), (0.5, 7)]):
         now = {name: value[0].clone() for name, value in network.initialize(seed).items()}
         now |= {"weight1": now["weight1"] / alpha, "weight5": now["weight5"] * alpha}

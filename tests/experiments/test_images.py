@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 
 from book.practice.theory import LAPLACIAN
 from lib import data
@@ -15,25 +14,13 @@ FILTERS = dict(images=40, channels=2, kernel=5, epochs=6, batch_size=16, learnin
 
 @pytest.fixture(autouse=True)
 def tiny(monkeypatch):
-    """Give random digits and photographs instead of the real ones."""
-
-    def mnist(train=True):
-        rng = np.random.default_rng(int(train))
-        return rng.random((50, 784), np.float32), rng.integers(0, 10, 50)
+    """Give random photographs instead of the real ones."""
 
     def cifar10(train=True):
         rng = np.random.default_rng(2 + train)
         return data.Pictures(rng.integers(0, 256, (50, 3, 32, 32), np.uint8), rng.integers(0, 10, 50), "JPEG")
 
-    monkeypatch.setattr(data, "mnist", mnist)
     monkeypatch.setattr(data, "cifar10", cifar10)
-
-
-def test_digits_are_standardized_images():
-    inputs, labels = images.digits(5)
-    raw, wanted = data.mnist()
-    assert inputs.dtype == torch.float32 and labels.tolist() == wanted[:5].tolist()
-    np.testing.assert_allclose(inputs[2, 0, 3, 4] * 0.3081 + 0.1307, raw[2, 3 * 28 + 4], rtol=1e-5)
 
 
 def test_filters_are_looked_at_along_training():

@@ -6,6 +6,7 @@ import xarray as xr
 
 from lib import kernels, runs
 from lib.experiments import piecewise_linear as experiments
+from lib.experiments.relu import relu_network, sphere, teacher
 
 SMALL = dict(dimension=4, units=6, points=12, learning_rate=0.2, steps=30, record=[0, 10, 30])
 MEMBERS = [0.1, 1.0], [0.5, -0.2], [0, 2]  # τ, δ and seeds
@@ -34,7 +35,7 @@ def test_students_descend_as_a_plain_loop_does(precise):
         w, a = plain_loop(*first, x, y, 0.2, 30)
         np.testing.assert_allclose(student.w[-1], w, rtol=rtol, atol=rtol / 100)
         np.testing.assert_allclose(student.a[-1], a, rtol=rtol, atol=rtol / 100)
-        error = np.mean((experiments.relu_network(w, a, x) - y) ** 2)
+        error = np.mean((relu_network(w, a, x) - y) ** 2)
         np.testing.assert_allclose(student.train[-1], error, rtol=rtol)
 
 
@@ -46,7 +47,7 @@ def test_students_start_at_zero_with_their_delta():
     np.testing.assert_array_equal(found.w[:, 0, :3], found.w[:, 0, 3:])
     np.testing.assert_array_equal(found.a[:, 0, :3], -found.a[:, 0, 3:])
     np.testing.assert_allclose(np.linalg.norm(found.x, axis=-1), 1)
-    w, a = experiments.teacher(3, 4)
+    w, a = teacher(3, 4)
     np.testing.assert_allclose(found.y[0], np.maximum(found.x[0].values @ w.T, 0) @ a, rtol=1e-12)
     assert set(np.abs(a)) == {1}
 
@@ -69,9 +70,9 @@ def test_turns_are_those_of_the_states(states):
         np.testing.assert_allclose(found.hamming[m], flips, atol=0.02)
         moved = [np.sqrt(np.sum((w[k] - w[0]) ** 2) + np.sum((a[k] - a[0]) ** 2)) for k in range(3)]
         np.testing.assert_allclose(found.moved[m], moved, rtol=1e-4, atol=1e-6)
-        fresh = experiments.sphere(np.random.default_rng(123), 20_000, 100)
-        wanted = experiments.relu_network(*experiments.teacher(seed, 100), fresh)
-        error = np.mean((experiments.relu_network(w[-1], a[-1], fresh) - wanted) ** 2)
+        fresh = sphere(np.random.default_rng(123), 20_000, 100)
+        wanted = relu_network(*teacher(seed, 100), fresh)
+        error = np.mean((relu_network(w[-1], a[-1], fresh) - wanted) ** 2)
         np.testing.assert_allclose(found.test[m, -1], error, rtol=0.1)  # two samples of points
 
 

@@ -121,7 +121,7 @@ def test_digits_are_trained_as_the_authors_do(monkeypatch, name, optimizer, rate
     """The loss is a mean over outputs; with their sum Adam takes the same steps but for its ε, which matters here."""
     raw, labels = np.random.default_rng(1).random((130, 784), np.float32), np.arange(130) % 10
     labels[:4] = [5, 1, 0, 0]  # the first one comes before the first zero
-    monkeypatch.setattr(data, "mnist", lambda train=True: (raw, labels))
+    monkeypatch.setattr("lib.data.images.mnist", lambda train=True: (raw, labels))
     found = experiments.digits([3, 8], learning_rate=rate, epochs=25, optimizer=name, records=50)
     assert found.dh2.dtype == np.float32 and not np.allclose(found.dh2[0], found.dh2[1])
     network, first = TABLE_2["mnist"].network(784, 10), np.argsort(labels[:100], kind="stable")

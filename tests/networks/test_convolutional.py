@@ -110,6 +110,15 @@ def test_they_train_alone_or_together(name):
     np.testing.assert_allclose(both.loss[0], alone.loss[0], rtol=1e-5)
 
 
+@pytest.mark.parametrize(
+    "wrong, message",
+    [({"kernel": 4}, "kernel is 4: want an odd side"), ({"point": (3, 7, 32)}, "at least 8")],
+)
+def test_unfit_sizes_are_refused(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        SmallResNet(**wrong)
+
+
 def test_sizes_of_the_source():
     assert sum(np.prod(shape) for shape in LeNet().shapes().values()) == 61_706
     assert SmallResNet().shapes()["weight1"] == (64, 3, 15, 15) and SmallResNet().shapes()["readout"] == (10, 512)

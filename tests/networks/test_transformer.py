@@ -64,6 +64,22 @@ def test_training_is_torchs(own, decay):
             adam.step()
 
 
+def test_heads_that_do_not_divide_the_width_are_refused():
+    message = "width 10 and heads 4: want heads that divide the width"
+    with pytest.raises(ValueError, match=message):
+        Transformer(3, width=10, heads=4)
+
+
+def test_what_a_member_draws_depends_on_seed_and_member():
+    network = Transformer(5, 2, 4, 2)
+    few = network.initialize(5, 1)
+    many = network.initialize(5, 3)
+    for name, value in few.items():
+        assert torch.equal(value[0], many[name][0])
+    assert not torch.equal(many["embedding"][0], many["embedding"][1])
+    assert not torch.equal(network.initialize(6, 1)["embedding"], few["embedding"])
+
+
 def test_initial_weights_are_distributed_as_torchs():
     network = Transformer(99)
     parameters = network.initialize(0, 4, dtype=torch.float64)

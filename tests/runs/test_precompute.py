@@ -17,7 +17,6 @@ import small_runs as small
 import torch
 from threadpoolctl import threadpool_limits
 
-from lib import experiments
 from lib.__main__ import main
 from lib.experiments.piecewise_linear import distances
 from lib.runs import Run, count, grid, load, named
@@ -255,10 +254,9 @@ def test_a_budget_ends_in_time_and_keeps_what_is_finished(tmp_path, listed, caps
     assert main(["store", "--device", "cpu", "--budget", "1h"]) == 0 and load(run).value.values.tolist() == [0, 1, 2]
 
 
-def test_store_begins_with_what_decides_most(listed, capsys, monkeypatch):
-    runs = [Run(name, small.wave, grid(**small.GRID)) for name in ("a/x", "a/y", "b/x")]
+def test_store_begins_with_what_decides_most(listed, capsys):
+    runs = [Run(name, small.wave, grid(**small.GRID), first=name == "b/x") for name in ("a/x", "a/y", "b/x")]
     listed(*runs)
-    monkeypatch.setattr(experiments, "FIRST", ("b/x",))
     for names, made in ((["a/y"], ["a/y"]), (["a"], ["a/x", "a/y"]), ([], ["b/x", "a/x", "a/y"]), (["a/y", "b"], ["b/x", "a/y"])):
         assert main(["store", *names, "--device", "cpu"]) == 0
         assert [

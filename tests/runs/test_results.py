@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.io import netcdf_file
 
 from lib import runs
-from lib.runs import OutdatedResult, Run, count, describe, freshness, grid, load, named
+from lib.runs import OutdatedResult, Run, arguments, count, describe, freshness, grid, load, named
 from lib.runs.again import compare, recompute
 from lib.runs.precompute import Progress, precompute
 
@@ -32,6 +32,12 @@ def test_a_result_is_what_a_loop_finds():
     assert [found[name].dtype.str for name in ("height", "short", "number", "high")] == ["<f8", "<f4", "<i4", "|b1"]
     assert found.done.all() and count(found) == "12 of 12"
     assert describe(found).startswith("CPU (") and describe(found).endswith("again: python -m lib store --again topic/plane")
+
+
+def test_a_result_says_what_its_named_cases_were_given():
+    run = Run("topic/given", small.ragged, named("row", {"b": {"size": 3}, "a": {"size": 2}}))
+    precompute(run)
+    assert arguments(load(run)) == {"b": {"size": 3}, "a": {"size": 2}}
 
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=32) | st.integers(-(2**31), 2**31 - 1)

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from lib import data
-from lib.experiments import hierarchies, localization, piecewise_linear
+from lib.experiments import hierarchies, relu
+from lib.experiments.signal_batches import signals
 from lib.experiments.two_point import TABLE_1, TABLE_2, Setting
 from lib.kernels import ntk
 from lib.networks import Committee, Dense, LeNet, Network, Transformer
@@ -166,9 +167,9 @@ def teacher_student(members: int, width: int, points: int, device: str = "cpu") 
 
     def drawn(m: int) -> tuple[np.ndarray, ...]:
         rng = np.random.default_rng((m, 0))
-        x = piecewise_linear.sphere(rng, points, d)
-        w, a = piecewise_linear.balanced_student(rng, width, d)
-        return x, piecewise_linear.relu_network(*piecewise_linear.teacher(m, d), x)[:, None], w, a[None]
+        x = relu.sphere(rng, points, d)
+        w, a = relu.balanced_student(rng, width, d)
+        return x, relu.relu_network(*relu.teacher(m, d), x)[:, None], w, a[None]
 
     stacked = map(np.stack, zip(*map(drawn, range(members)), strict=True))
     x, y, w, a = (torch.tensor(values, dtype=torch.float32, device=device) for values in stacked)
@@ -204,7 +205,7 @@ def teacher_student(members: int, width: int, points: int, device: str = "cpu") 
 def receptive_fields(members: int, width: int, points: int, device: str = "cpu") -> Case:
     """Train neurons on a ring of 40 sites on a fresh batch at each step: the localization notes, with biases."""
     process = 40, (2.0, 1.0), 3.0
-    network, draw = Committee(40, width, "relu", bias=True), localization.signals("nlgp", *process, points, 0, dtype="float32")
+    network, draw = Committee(40, width, "relu", bias=True), signals("nlgp", *process, points, 0, dtype="float32")
     parameters = network.initialize(0, members, device=device)
     nothing = Data(torch.zeros(1, 40, device=device), torch.zeros(1, 1, device=device), False)
     rates, doubled = (dict.fromkeys(parameters, rate) for rate in (10.0, 20.0))  # our loss is half of torch's
