@@ -242,17 +242,17 @@ def run_seeds(options: argparse.Namespace) -> None:
 
 def store_runs(options: argparse.Namespace) -> None:
     """Precompute the runs that are named, by topic or in full; no names means all."""
-    from lib.experiments import RUNS
     from lib.processes import processes
     from lib.progress import limit
     from lib.provenance import resolve_device
-    from lib.runs import OutdatedResult
+    from lib.runs import OutdatedResult, chapters
     from lib.runs.again import again
     from lib.runs.precompute import plan, precompute, refuse_batch
     from lib.runs.workers import ComputationFailed
 
-    names, known = options.experiments, {run.name: run for run in RUNS}
-    chosen = [run for run in RUNS if not names or {run.name, run.name.split("/")[0]} & set(names)]
+    listed = chapters.listed()
+    names, known = options.experiments, {run.name: run for run in listed}
+    chosen = [run for run in listed if not names or {run.name, run.name.split("/")[0]} & set(names)]
     chosen.sort(key=lambda run: not run.first)
     unknown = sorted(set(names) - set(known) - {name.split("/")[0] for name in known})
     if unknown:

@@ -19,7 +19,6 @@ import pytest
 from nbclient import NotebookClient
 
 from lib import claims, provenance, runs
-from lib.experiments import RUNS
 from lib.fingerprint import from_outside
 from lib.site import coverage, execute, handouts, myst, pages, slices
 from lib.site.book import EVIDENCE, Book
@@ -199,7 +198,7 @@ def test_a_page_loads_runs_by_names_that_can_be_read(chapter):
     assert len(mentions) == len(calls)
     names = [node.value for call in calls for node in call.args if isinstance(node, ast.Constant)]
     assert len(names) == len(calls)
-    assert set(names) == set(slices.loaded(page.notebook)) <= {run.name for run in RUNS}
+    assert set(names) == set(slices.loaded(page.notebook)) <= {run.name for run in runs.listed()}
 
 
 def given_device(page, call):
@@ -266,7 +265,7 @@ def test_what_a_table_of_coverage_names_is_there(document):
     known = {record["id"] for record in records(BOOK)}
     stored = {path.relative_to(ROOT / "book" / "results").with_suffix("").as_posix() for path in ROOT.glob("book/results/*/*.nc")}
     for item in document.items:
-        assert set(item.claims) <= known and set(item.runs) <= stored & {run.name for run in RUNS}, item.item
+        assert set(item.claims) <= known and set(item.runs) <= stored & {run.name for run in runs.listed()}, item.item
         assert not item.where or item.where in labels(), item.item
         assert bool(item.missing) != bool(item.claims or item.where), item.item
         assert bool(item.missing) != bool(item.follows), item.item

@@ -13,8 +13,12 @@ import torch
 from elsewhere import There, elsewhere
 from sample_networks import Normalized, Words
 
+from book.piecewise_linear import tangent_kernels
+from book.practice import measures as practice_measures
+from book.practice import pictures
+from book.two_point import measures as two_point_measures
+from book.two_point.experiments import Setting
 from lib import data, kernels, measures
-from lib.experiments.two_point import Setting
 from lib.networks import Committee, Convolutional, Dense, LeNet
 from lib.training import cross_entropy, half_squared_error, loop, train
 from lib.training.schedules import warm_up
@@ -66,8 +70,8 @@ def observe(parameters, outputs, hidden):
     """Observe with all observers of `lib.measures`, and look at what they are given."""
     assert all(isinstance(value, There) for value in (*parameters.values(), outputs, *hidden)) or outputs.device.type == "cpu"
     first = next(iter(parameters.values())).flatten(1)
-    seen = measures.geometry(parameters, outputs, hidden) if hidden[0].shape == hidden[-1].shape else {}
-    seen |= measures.two_points(np.eye(outputs.shape[-1])[[0, 0]])(parameters, outputs, hidden)
+    seen = two_point_measures.geometry(parameters, outputs, hidden) if hidden[0].shape == hidden[-1].shape else {}
+    seen |= two_point_measures.two_points(np.eye(outputs.shape[-1])[[0, 0]])(parameters, outputs, hidden)
     return seen | {"ipr": ((), measures.inverse_participation_ratio(first)), "first": (("parameter",), first)}
 
 
@@ -75,7 +79,7 @@ def options(name, method):
     classify = name in CLASSIFY
     given = {"steps": 6, "record": [0, 2, 4, 6], "observe": observe, "layers": None, "loss": half_squared_error} | METHODS[method]
     if classify:
-        given |= {"loss": cross_entropy, "metrics": {"accuracy": measures.accuracy}}
+        given |= {"loss": cross_entropy, "metrics": {"accuracy": practice_measures.accuracy}}
     return given
 
 
@@ -113,27 +117,27 @@ def test_tangent_kernels(name, there):
         assert isinstance(found, There)
         np.testing.assert_allclose(found.cpu().numpy(), kernels.ntk(network, here, inputs[:2], full=full).numpy(), rtol=1e-9)
     w, a, x = (torch.randn(*shape).double() for shape in ((2, 4, 3), (2, 4), (5, 3)))
-    found = kernels.two_layer_ntk(w.to(there), a.to(there), x.to(there), 0.1)
-    np.testing.assert_allclose(found.cpu().numpy(), kernels.two_layer_ntk(w, a, x, 0.1).numpy(), rtol=1e-12)
+    found = tangent_kernels.two_layer_ntk(w.to(there), a.to(there), x.to(there), 0.1)
+    np.testing.assert_allclose(found.cpu().numpy(), tangent_kernels.two_layer_ntk(w, a, x, 0.1).numpy(), rtol=1e-12)
 
 
 SMALL = {"setting": Setting(units=3, hidden_layers=2, epochs=2), "trials": 1}
 EXPERIMENTS = {  # one of each module, with arguments that take no time
-    "clocks.lenet_clocks": dict(
+    "book.practice.clocks.lenet_clocks": dict(
         alpha=[1.0], seed=[0], images=2, batch_size=1, learning_rate=0.1, epochs=1, records=1, probe=1, looked_at=1
     ),
-    "gated_linear.gates_to_rest": dict(neurons=1, steps=400, cooling=1, batch=2, sites=4, trials=1, pairs=2),
-    "grokking.transformer_clocks": dict(alpha=[1.0], tau=[1.0], seed=[0], steps=1, looks=1, p=3),
-    "hierarchies.learning_curves": dict(points=[4], alpha=[1.0], seeds=[0], features=2, epochs=5, test=3),
-    "images.photographs": dict(
+    "book.gated_linear.experiments.gates_to_rest": dict(neurons=1, steps=400, cooling=1, batch=2, sites=4, trials=1, pairs=2),
+    "book.practice.grokking.transformer_clocks": dict(alpha=[1.0], tau=[1.0], seed=[0], steps=1, looks=1, p=3),
+    "book.practice.hierarchies.learning_curves": dict(points=[4], alpha=[1.0], seeds=[0], features=2, epochs=5, test=3),
+    "book.practice.images.photographs": dict(
         alpha=[1.0], seed=[0], images=64, channels=2, kernel=3, epochs=1, batch_size=32, looked_at=2, looks=2
     ),
-    "ring.receptive_fields": dict(
+    "lib.experiments.ring.receptive_fields": dict(
         kind="nlgp", neurons=1, xi=(2, 1), gain=3.0, learning_rate=0.1, steps=1, batch=2, sites=4, trials=1
     ),
-    "piecewise_linear.distances": dict(tau=0.5, delta=0.1, seed=0, steps=1, record=[0, 1]),
-    "two_point.dynamics": SMALL | {"every": 1},
-    "two_point_maps.assumption": SMALL | {"records": 1},
+    "book.piecewise_linear.experiments.distances": dict(tau=0.5, delta=0.1, seed=0, steps=1, record=[0, 1]),
+    "book.two_point.experiments.dynamics": SMALL | {"every": 1},
+    "book.two_point.maps.assumption": SMALL | {"records": 1},
 }
 
 
@@ -144,13 +148,13 @@ def few_digits(train=True):
 
 def few_photographs(train=True):
     pixels = np.random.default_rng(train).integers(0, 256, (64, 3, 32, 32), np.uint8)
-    return data.Pictures(pixels, np.arange(64) % 10, "standard")
+    return pictures.Pictures(pixels, np.arange(64) % 10, "standard")
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_experiments_there_are_experiments_here(name, there, monkeypatch):
     monkeypatch.setattr("lib.data.images.mnist", few_digits)
-    monkeypatch.setattr(data, "cifar10", few_photographs)
-    module, function = name.split(".")
-    experiment = getattr(importlib.import_module(f"lib.experiments.{module}"), function)
+    monkeypatch.setattr("book.practice.pictures.cifar10", few_photographs)
+    module, _, function = name.rpartition(".")
+    experiment = getattr(importlib.import_module(module), function)
     assert_close(*(experiment(**EXPERIMENTS[name], device=device) for device in ("cpu", there)), rtol=1e-3)

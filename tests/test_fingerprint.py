@@ -107,7 +107,12 @@ def test_a_function_that_is_no_more_is_refused(code):
 
 
 def test_an_experiment_of_the_book_reaches_training_networks_and_data():
-    found = fingerprint.reach("lib.experiments.two_point.dynamics")
-    wanted = {"experiments.two_point.Setting", "training.loop.train", "networks.dense.Dense", "data.toys.two_points"}
-    assert {f"lib.{name}" for name in wanted} <= {*found}
+    found = fingerprint.reach("book.two_point.experiments.dynamics")
+    wanted = {
+        "book.two_point.experiments.Setting",
+        "book.two_point.toys.two_points",
+        "lib.networks.dense.Dense",
+        "lib.training.loop.train",
+    }
+    assert wanted <= {*found}
     assert not [name for name in found if name.startswith(fingerprint.ASIDE) or name.endswith("RUNS")]

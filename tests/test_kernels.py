@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 from sample_networks import Normalized
 
-from lib.kernels import kernel_distance, kernel_turn, ntk, tangent, two_layer_ntk
+from book.piecewise_linear.tangent_kernels import kernel_turn, two_layer_ntk
+from lib.kernels import kernel_distance, ntk, tangent
 from lib.networks import Committee, Convolutional, Dense, LeNet
 from lib.theory import neuron
 

@@ -5,9 +5,11 @@ import pytest
 import torch
 from sample_networks import Words
 
+from book.piecewise_linear.tangent_kernels import two_layer_ntk
+from book.practice import arithmetic
+from book.practice.random_hierarchy import RandomHierarchy
 from lib import data
-from lib.data import RandomHierarchy
-from lib.kernels import kernel_distance, ntk, two_layer_ntk
+from lib.kernels import kernel_distance, ntk
 from lib.networks import Convolutional, Dense, LeNet
 from lib.training import cross_entropy, train
 from lib.training.schedules import piecewise
@@ -63,8 +65,8 @@ CALLS = [
     (lambda: data.gaussian_clone(0, 3, np.eye(2), np.eye(3)), "do not fit"),
     (lambda: data.single_pulse(0, 3, 30, ((0.2, 0.1), (0, 0.1))), "0 <= low < high <= 1"),
     (lambda: data.single_pulse(0, 3, 5, ((0.1, 0.15), (0.5, 1))), "no whole number of sites"),
-    (lambda: data.modular(9), "p is 9: want a prime"),
-    (lambda: data.split(0, 5, 5), "first is 5: want"),
+    (lambda: arithmetic.modular(9), "p is 9: want a prime"),
+    (lambda: arithmetic.split(0, 5, 5), "first is 5: want"),
     (lambda: RandomHierarchy(features=9), "features for each of .* too few for all to differ"),
     (lambda: PAPER.derive(PAPER.rules(0), [131_072]), "want integers from 0 to 131071, in one dimension"),
     (lambda: PAPER.draw(0, PAPER.rules(0), 131_072, 1), "together at most the 131072 strings"),

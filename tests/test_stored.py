@@ -6,10 +6,10 @@ import shutil
 import pytest
 import xarray as xr
 
-from lib.experiments import RUNS
-from lib.runs import freshness
+from lib.runs import freshness, listed
 from lib.runs.again import AGAIN, compare, recompute
 
+RUNS = listed()
 CHEAP = 60  # seconds of a case
 # These do not call the training loop, or only after long preparations.
 OWN_LOOP = (

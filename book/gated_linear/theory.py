@@ -6,6 +6,7 @@ its loss :math:`\tfrac12 E(\hat y - y)^2`. With :math:`\tilde x = g \otimes x`, 
 Classes are balanced and y is 0 or 1. The stacked w (Kn,) holds w₁ first, then w₂, and so on.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -181,3 +182,25 @@ def gdln_best_loss(a: ArrayLike, b: ArrayLike, square: float = 0.5) -> float:
     Source: localization notes, Eqs. 96–97, which have no ½ before the square.
     """
     return float(square - gdln_modes(a, b).gain.sum())
+
+
+@takes(path=partial(numbers, ndim=3), inputs=matrix)
+def gate_agreement(path: ArrayLike, inputs: ArrayLike) -> tuple[NDArray, NDArray]:
+    """Return how many gates 1{⟨w, x⟩ ≥ 0} keep their value from one recorded time to the next, and throughout.
+
+    Parameters
+    ----------
+    path : (T, K, n) the weights of K neurons at T times, at least 2
+    inputs : (samples, n)
+
+    Returns
+    -------
+    p (T - 1, K) and p_unif (K,), fractions of the inputs
+
+    Source: localization notes, Eqs. 77–79.
+    """
+    if path.shape[-1] != inputs.shape[-1] or len(path) < 2:
+        raise ValueError(f"path {path.shape} and inputs {inputs.shape} do not fit: want (T, K, n) with T > 1, and (samples, n)")
+    gates = path @ inputs.T >= 0  # (T, K, samples)
+    same = gates[1:] == gates[:-1]
+    return same.mean(axis=-1), same.all(axis=0).mean(axis=-1)

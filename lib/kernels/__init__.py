@@ -1,6 +1,5 @@
 """Tangent kernels and the distance between them."""
 
-from lib.kernels.tangent import kernel_distance, ntk, two_layer_ntk
-from lib.kernels.turn import Turn, kernel_turn
+from lib.kernels.tangent import kernel_distance, ntk
 
-__all__ = ["Turn", "kernel_distance", "kernel_turn", "ntk", "two_layer_ntk"]
+__all__ = ["kernel_distance", "ntk"]

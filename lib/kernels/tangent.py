@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lib.checks import numbers, slope, squares, takes
+from lib.checks import numbers, squares, takes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 2**28  # of the Jacobian of one block of points
 
 
-def _as_given(name: str, value: "ArrayLike | Tensor") -> Any:
+def as_given(name: str, value: "ArrayLike | Tensor") -> Any:
     """Return finite numbers in their own precision: a tensor as it is, else an array."""
     if hasattr(value, "detach"):
         numbers(name, value.detach().cpu(), largest=np.inf)
@@ -28,10 +28,10 @@ def _tensors(name: str, value: Mapping[str, "Tensor"]) -> dict[str, "Tensor"]:
     """Return tensors by name, without their gradients."""
     if not isinstance(value, Mapping) or not all(hasattr(part, "detach") for part in value.values()):
         raise TypeError(f"{name} must be tensors by name, each (members, ...)")
-    return {key: _as_given(f"{name}[{key!r}]", part.detach()) for key, part in value.items()}
+    return {key: as_given(f"{name}[{key!r}]", part.detach()) for key, part in value.items()}
 
 
-@takes(parameters=_tensors, inputs=_as_given)
+@takes(parameters=_tensors, inputs=as_given)
 def ntk(network: Callable, parameters: Mapping[str, "Tensor"], inputs: "ArrayLike | Tensor", full: bool = False) -> "Tensor":
     r"""Return each member's tangent kernel, :math:`K_{ij} = \sum_o \nabla_\theta f_o(x_i)^\top\,\nabla_\theta f_o(x_j)`.
 
@@ -113,40 +113,6 @@ def _kernel(factors: Callable, points: "Tensor", block: int, full: bool) -> "Ten
             tiles[i][j] = sum(u.tile(v, full) for u, v in zip(left, right, strict=True))
             tiles[j][i] = tiles[i][j].mT  # ty: ignore[missing-union-attribute] it is there by now
     return torch.cat([torch.cat(row, dim=1) for row in tiles])  # ty: ignore[invalid-argument-type] all are there
-
-
-@takes(w=_as_given, a=_as_given, inputs=_as_given, gamma=slope)
-def two_layer_ntk(
-    w: "ArrayLike | Tensor", a: "ArrayLike | Tensor", inputs: "ArrayLike | Tensor", gamma: float = 0.0
-) -> "NDArray | Tensor":
-    r"""Return the tangent kernel of :math:`f(x) = \sum_k a_k\,\sigma(w_k^\top x)` with :math:`\sigma(z) = \max(z, \gamma z)`:
-
-    .. math:: K_{ij} = \sum_k c_{ki}\,x_i^\top\left(a_k^2 I + w_k w_k^\top\right) x_j\,c_{kj}, \qquad
-              c_{ki} = \sigma'(w_k^\top x_i).
-
-    Parameters
-    ----------
-    w, a, inputs : (..., h, d), (..., h) and (..., n, d), whose leading axes broadcast; all NumPy arrays or all tensors
-    gamma : slope below zero, in [0, 1)
-
-    Returns
-    -------
-    (..., n, n), of the same kind
-
-    Source: Kunin et al. (2024), section 5, "Two-layer network", with unit learning rates.
-    """  # noqa: D400
-    if w.ndim < 2 or inputs.ndim < 2 or w.shape[:-1] != a.shape or w.shape[-1] != inputs.shape[-1]:
-        shapes = tuple(w.shape), tuple(a.shape), tuple(inputs.shape)
-        raise ValueError("w {}, a {} and inputs {} do not fit: want (..., h, d), (..., h), (..., n, d)".format(*shapes))
-    with np.errstate(over="ignore", invalid="ignore"):
-        z = inputs @ w.mT  # (..., n, h)
-        active = z > 0
-        first = active * a[..., None, :] + gamma * (~active * a[..., None, :])  # a_k c_ki
-        second = active * z + gamma * (~active * z)  # σ(z)
-        kernel = first @ first.mT * (inputs @ inputs.mT) + second @ second.mT
-    if not bool((abs(kernel) < np.inf).all()):
-        raise ValueError("the kernel is not finite, or leaves the range of floats: bring the parameters nearer to 1")
-    return kernel
 
 
 @takes(k0=partial(squares, largest=np.inf), kt=partial(squares, largest=np.inf))

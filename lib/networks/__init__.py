@@ -1,8 +1,7 @@
 """Architectures: frozen descriptions that draw parameters for many members and map inputs to outputs."""
 
 from lib.networks.base import ACTIVATIONS, Network, Observe
-from lib.networks.convolutional import Convolutional, LeNet, SmallResNet
+from lib.networks.convolutional import Convolutional, LeNet
 from lib.networks.dense import Committee, Dense
-from lib.networks.transformer import Transformer
 
-__all__ = ["ACTIVATIONS", "Committee", "Convolutional", "Dense", "LeNet", "Network", "Observe", "SmallResNet", "Transformer"]
+__all__ = ["ACTIVATIONS", "Committee", "Convolutional", "Dense", "LeNet", "Network", "Observe"]

@@ -5,7 +5,6 @@ where networks train, and `here.choose(quick=…, paper=…)` is the scale of wh
 """
 
 from functools import partial
-from importlib import import_module
 from typing import NamedTuple, TypeVar
 
 import xarray as xr
@@ -14,6 +13,7 @@ from lib import claims
 from lib.checks import one_of, takes
 from lib.provenance import PROFILES, resolve_device
 from lib.runs import results
+from lib.runs.chapters import find
 from lib.runs.precompute import Progress
 from lib.runs.run import Run
 
@@ -57,7 +57,7 @@ def at(profile: str, device: str) -> Here:
 
 
 def load(run: Run | str) -> xr.Dataset:
-    """Return the result of a run, or of the one that `lib.experiments` has under a name like "two_point/digits".
+    """Return the result of a run, or of the one that a chapter lists under a name like "two_point/digits".
 
     With the quick profile the stored result is read. With the paper profile nothing stored is read: the cases are computed on the
     device of `at`, all of them, those apart that were finished there before.
@@ -79,11 +79,3 @@ def load(run: Run | str) -> xr.Dataset:
     progress = Progress(run, _here.device, stored=False)
     progress.compute(progress.collect(range(len(run.cases))))
     return results.laid_out(run, progress.joined())
-
-
-def find(name: str) -> Run:
-    """Return the run of this name; a ValueError says which there are."""
-    runs = {run.name: run for run in import_module("lib.experiments").RUNS}  # imported late, since it builds on this module
-    if name not in runs:
-        raise ValueError(f"no run is called {name!r}; there are {', '.join(runs)}")
-    return runs[name]

@@ -32,7 +32,7 @@ def known(book: Book, chapter: str, notebooks: dict[str, dict]) -> list[Known]:
     for folder in ("labs", "problems"):
         for code in CODE.finditer(book.beside(folder).get(chapter, "")):
             found += _settings(code[0], f"{folder}/{chapter}")
-    for path in sorted(book.root.glob("lib/experiments/*.py")):
+    for path in sorted(book.folder.glob(f"{chapter}/*.py")):
         found += _settings(path.read_text(encoding="utf-8"), "")
     return found
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib import data
-from lib.data.arithmetic import modular, split
+from book.practice import arithmetic
+from book.practice.arithmetic import modular, split
 
 PRIMES = [2, 3, 5, 13, 31, 97]
 
@@ -14,7 +14,7 @@ PRIMES = [2, 3, 5, 13, 31, 97]
 @pytest.mark.parametrize("p", PRIMES)
 def test_quotients_and_products(p):
     tokens, quotients = modular(p)
-    same, products = data.modular(p, "multiplication")
+    same, products = arithmetic.modular(p, "multiplication")
     x, operation, y, equals = tokens.T
     np.testing.assert_array_equal(tokens, same)
     np.testing.assert_array_equal(quotients * y % p, x)  # z is x / y if z · y is x

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lib.data import RandomHierarchy
+from book.practice.random_hierarchy import RandomHierarchy
 
 PAPER = RandomHierarchy()
 

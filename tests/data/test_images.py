@@ -14,6 +14,7 @@ import pytest
 import torch
 from PIL import Image
 
+from book.practice import pictures as practice
 from lib import data
 from lib.data import fetch, images
 from lib.data.fetch import DataUnavailable, Source, place
@@ -133,7 +134,8 @@ def batch(number):
 
 
 BATCHES = {
-    f"cifar-10-batches-bin/{name}": batch(number) for number, name in enumerate([*images.BATCHES[True], *images.BATCHES[False]])
+    f"cifar-10-batches-bin/{name}": batch(number)
+    for number, name in enumerate([*practice.BATCHES[True], *practice.BATCHES[False]])
 }
 
 
@@ -144,7 +146,7 @@ def archive():
 
 @pytest.mark.parametrize("train, numbers", [(True, range(5)), (False, [5])])
 def test_batches_come_in_their_order(train, numbers):
-    pictures, labels = images.read_batches(archive(), train)
+    pictures, labels = practice.read_batches(archive(), train)
     assert pictures.dtype == np.uint8 and pictures.shape == (3 * len(numbers), 3, 32, 32) and labels.dtype == np.int64
     np.testing.assert_array_equal(pictures, np.concatenate([pixels(n) for n in numbers]).reshape(-1, 3, 32, 32))
     assert labels.tolist() == [label for n in numbers for label in (n, 9, 0)]
@@ -153,7 +155,7 @@ def test_batches_come_in_their_order(train, numbers):
 @pytest.mark.parametrize("batches", [[*BATCHES.items()][:4], [(name, None) for name in BATCHES]], ids=["short", "links"])
 def test_an_archive_that_lacks_a_file_is_refused(batches):
     with pytest.raises(ValueError, match=r"lacks cifar-10-batches-bin/test_batch\.bin"):
-        images.read_batches(packed(batches), False)
+        practice.read_batches(packed(batches), False)
 
 
 # --- the JPEG copy
@@ -179,19 +181,19 @@ def test_a_folder_with_jpegs_is_read(tmp_path, monkeypatch):
     known(monkeypatch, "CIFAR10_JPEG", files)
     known(monkeypatch, "CIFAR10", {STANDARD: archive()}, route=never)
     monkeypatch.setenv("CIFAR10_DIR", str(lay(tmp_path / "mine", files)))
-    found = data.cifar10()
+    found = practice.cifar10()
     assert found.copy == "JPEG" and found.labels.tolist() == LABELS["train"] and found.images.dtype == np.uint8
     expected = 10 * np.arange(1, 6)[:, None] + np.array([0, 40, 80])
     np.testing.assert_allclose(found.images.mean(axis=(2, 3)), expected, atol=2)
-    assert data.cifar10(False).labels.tolist() == LABELS["test"]
+    assert practice.cifar10(False).labels.tolist() == LABELS["test"]
     lay(tmp_path / "mine", {STANDARD: archive()})
-    assert data.cifar10().copy == "standard"  # the better one, where both are
+    assert practice.cifar10().copy == "standard"  # the better one, where both are
 
 
 @pytest.mark.skipif(not [*AT_HAND.glob("*")], reason="CIFAR-10 is not at hand")
 def test_the_real_images(monkeypatch):
     monkeypatch.setenv("CIFAR10_DIR", str(AT_HAND))
-    images, labels, copy = data.cifar10(train=False)
+    images, labels, copy = practice.cifar10(train=False)
     assert images.shape == (10000, 3, 32, 32) and labels[:10].tolist() == [3, 8, 8, 0, 6, 6, 1, 6, 3, 1]
     assert np.bincount(labels).tolist() == [1000] * 10 and copy in ("standard", "JPEG")
     np.testing.assert_allclose(images.mean(axis=(0, 2, 3)) / 255, [0.494, 0.485, 0.450], atol=5e-3)

@@ -3,20 +3,20 @@
 import numpy as np
 import pytest
 
-from lib import data
+from book.two_point import toys
 
 
 def test_two_points_lie_at_the_given_distances():
-    inputs, targets = data.two_points(0.5, 1)
+    inputs, targets = toys.two_points(0.5, 1)
     np.testing.assert_array_equal(inputs, [[-1], [-0.5]])
     np.testing.assert_array_equal(targets, [[0.6], [1.6]])
-    for array, start in zip(data.two_points(0, 0), (-1, 0.6), strict=True):
+    for array, start in zip(toys.two_points(0, 0), (-1, 0.6), strict=True):
         np.testing.assert_array_equal(array, [[start], [start]])
 
 
 @pytest.mark.parametrize("side, pixels", [(2, 2), (3, 5), (4, 2)])
 def test_blobs_are_the_plain_loop(side, pixels):
-    inputs, targets, features = data.blobs(side, pixels)
+    inputs, targets, features = toys.blobs(side, pixels)
     point = 0
     for context in (0, 1):
         for x in np.linspace(-1, 1, side):

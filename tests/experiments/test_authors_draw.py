@@ -5,9 +5,10 @@ import pytest
 import torch
 from torch import nn
 
+from book.piecewise_linear import authors_draw, experiments
+from book.piecewise_linear import runs as listed
 from lib import runs
-from lib.experiments import authors_draw, piecewise_linear
-from lib.experiments.relu import relu_network
+from lib.experiments.teachers import relu_network
 from lib.theory.relu import scale_initialization
 
 
@@ -48,7 +49,7 @@ def test_layers_that_are_made_and_overwritten_count(seed, dimension, units, poin
 
 
 def test_distances_start_from_their_draws_and_are_tested_on_theirs():
-    found = piecewise_linear.distances([0.3], [0.5], [101], steps=3, record=[0, 3], authors=True)
+    found = experiments.distances([0.3], [0.5], [101], steps=3, record=[0, 3], authors=True)
     drawn = authors_draw.problem(101)
     w, a = scale_initialization(drawn.w, drawn.a, 0.3, 0.5)
     for _ in range(3):
@@ -69,7 +70,7 @@ def test_the_stored_teachers_are_those_of_the_draws():
 
 
 def test_the_stored_networks_of_the_paper_are_trained_again():
-    run = piecewise_linear.RUNS[1]
+    run = listed.RUNS[1]
     stored = runs.load(run)
     assert runs.count(stored) == "4,624 of 4,624" and stored.seed.values.tolist() == list(range(100, 116))
     one = stored.isel(tau=10, delta=4).sel(seed=107)

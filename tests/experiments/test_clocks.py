@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from book.practice import clocks
 from lib import data
-from lib.experiments import clocks
 from lib.kernels import kernel_distance, ntk
 from lib.networks import LeNet
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from book.gated_linear import experiments
 from book.gated_linear.theory import flip_probability, gdln_best_loss, gdln_moments
-from lib import data
-from lib.experiments import gated_linear as experiments
+from lib import data, runs
 from lib.theory.gaussian_classes import nlgp_covariance, relu_flow
 
 SIGMA = [nlgp_covariance(4, xi, 3.0) for xi in (2.0, 1.0)]
@@ -92,7 +92,7 @@ def test_flip_shares_are_means_over_neurons_and_inputs():
 
 def test_trembling_measures_beside_what_it_predicts(monkeypatch):
     """With a tenth of the steps and samples that the book takes, and with some of the neurons."""
-    load, nlgp = experiments.load, data.nlgp
+    load, nlgp = runs.load, data.nlgp
     monkeypatch.setattr(experiments, "LAGS", (10, 50, 250))
     monkeypatch.setattr(experiments, "load", lambda run: load(run).isel(neuron=slice(4)))
     monkeypatch.setattr(data, "nlgp", lambda seed, samples, *rest: nlgp(seed, min(samples, 20_000), *rest))

@@ -5,9 +5,9 @@ import torch
 import xarray as xr
 from torch.nn import functional
 
-from lib.data.arithmetic import modular, split
-from lib.experiments import grokking
-from lib.networks.transformer import Transformer
+from book.practice import grokking
+from book.practice.arithmetic import modular, split
+from book.practice.transformer import Transformer
 
 
 def test_transformers_learn_as_a_plain_loop_does():

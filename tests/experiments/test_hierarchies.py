@@ -7,8 +7,8 @@ import torch
 import xarray as xr
 from torch.nn import functional
 
-from lib.data.hierarchy import RandomHierarchy
-from lib.experiments import hierarchies as experiments
+from book.practice import hierarchies
+from book.practice.random_hierarchy import RandomHierarchy
 from lib.networks import Dense
 
 
@@ -48,7 +48,7 @@ def authors_loop(alpha, member, points, features, epochs, test, seed, rate):
 
 def test_networks_learn_as_the_authors_do():
     alpha, seeds = [0.5, 2.0], [3, 4]
-    found = experiments.learning_curves([100, 300], alpha, seeds, features=2, epochs=10, test=200, rate=0.7)
+    found = hierarchies.learning_curves([100, 300], alpha, seeds, features=2, epochs=10, test=200, rate=0.7)
     assert found.test.dims == ("points", "alpha", "seed") and set(found) == {"train_loss", "train", "test", "epochs"}
     for points in (100, 300):
         for i, a in enumerate(alpha):
@@ -61,7 +61,7 @@ def test_networks_learn_as_the_authors_do():
 
 def test_rates_of_two_layers_do_what_alpha_does():
     """By the clock (α², 1, 1/α²), from a start that is not divided; either half alone does something else."""
-    run = partial(experiments.learning_curves, [150], seeds=[3], features=2, epochs=20, test=100)
+    run = partial(hierarchies.learning_curves, [150], seeds=[3], features=2, epochs=20, test=100)
     divided, same = run([0.5]), run([1.0], first=0.25, readout=4.0)
     halves = run([1.0], first=0.25), run([1.0], readout=4.0)
     np.testing.assert_allclose(same.train_loss.values, divided.train_loss.values, rtol=1e-5)
@@ -70,7 +70,7 @@ def test_rates_of_two_layers_do_what_alpha_does():
 
 def test_alpha_moves_weight_from_the_first_layer_to_the_readout():
     network = Dense((64, 64, 64, 64, 8), "relu", bias=False)
-    weights = experiments.initial_weights(np.array([0.1, 1.0, 10.0]), [5, 6], network)
+    weights = hierarchies.initial_weights(np.array([0.1, 1.0, 10.0]), [5, 6], network)
     inputs = torch.rand(7, 64)
     outputs, (first,) = network(weights, inputs, (0,))
     for i, a in ((0, 0.1), (4, 10.0)):
@@ -79,7 +79,7 @@ def test_alpha_moves_weight_from_the_first_layer_to_the_readout():
         torch.testing.assert_close(weights["weight4"][i : i + 2] / a, weights["weight4"][2:4])
     for name, spread in (("weight1", 1 / 8), ("weight3", 1 / 8), ("weight4", 1 / 64)):
         np.testing.assert_allclose(weights[name][2:4].std(), spread, rtol=0.1)
-    alone = experiments.initial_weights(np.array([1.0]), [6], network)
+    alone = hierarchies.initial_weights(np.array([1.0]), [6], network)
     assert all(torch.equal(alone[name][0], weights[name][3]) for name in weights)
 
 
@@ -89,6 +89,6 @@ def test_strings_needed_are_read_off_where_the_error_falls_below():
         dims=("seed", "points"),
         coords={"points": [1, 10, 100, 1000]},
     )
-    np.testing.assert_allclose(experiments.strings_needed(errors, 0.3), [10**1.5, np.inf, 1])
-    np.testing.assert_allclose(experiments.strings_needed(errors, 0.4), [10, np.inf, 1])
-    np.testing.assert_allclose(experiments.strings_needed(errors.T, 0.65)[1], 10**1.5)
+    np.testing.assert_allclose(hierarchies.strings_needed(errors, 0.3), [10**1.5, np.inf, 1])
+    np.testing.assert_allclose(hierarchies.strings_needed(errors, 0.4), [10, np.inf, 1])
+    np.testing.assert_allclose(hierarchies.strings_needed(errors.T, 0.65)[1], 10**1.5)

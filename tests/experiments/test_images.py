@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
+from book.practice import images, pictures
+from book.practice.measures import filter_laplacian
+from book.practice.resnet import SmallResNet
 from book.practice.theory import LAPLACIAN
 from lib import data
-from lib.experiments import images
-from lib.measures import filter_laplacian
-from lib.networks.convolutional import SmallResNet
+from lib.training import loop
 
 FILTERS = dict(images=40, channels=2, kernel=5, epochs=6, batch_size=16, learning_rate=0.1, looked_at=12, doublings=2)
 
@@ -18,7 +19,7 @@ def tiny(monkeypatch):
 
     def cifar10(train=True):
         rng = np.random.default_rng(2 + train)
-        return data.Pictures(rng.integers(0, 256, (50, 3, 32, 32), np.uint8), rng.integers(0, 10, 50), "JPEG")
+        return pictures.Pictures(rng.integers(0, 256, (50, 3, 32, 32), np.uint8), rng.integers(0, 10, 50), "JPEG")
 
     monkeypatch.setattr(data, "cifar10", cifar10)
 
@@ -39,7 +40,7 @@ def test_filters_are_looked_at_along_training():
 
 def test_under_normalization_alpha_is_a_learning_rate(monkeypatch):
     """Filters divided by α that learn at η follow, up to α, filters that learn at η α²."""
-    train, rates = images.train, []
+    train, rates = loop.train, []
 
     def faster(network, parameters, *args, learning_rate, **options):
         by_name = {name: learning_rate * (rates[0] if name == "weight1" else 1) for name in parameters}
@@ -62,7 +63,7 @@ def test_pictures_are_standardized_by_colour():
     )
     np.testing.assert_allclose(train.mean(axis=(0, 2, 3)), 0, atol=1e-5)
     np.testing.assert_allclose(train.std(axis=(0, 2, 3)), 1, rtol=1e-5)
-    raw_train, raw = data.cifar10().images[:30], data.cifar10(train=False).images
+    raw_train, raw = pictures.cifar10().images[:30], pictures.cifar10(train=False).images
     expected = (raw[3, 1, 2, 5] - raw_train[:, 1].mean()) / raw_train[:, 1].std()
     np.testing.assert_allclose(test[3, 1, 2, 5], expected, rtol=1e-4)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from lib.experiments import localization as experiments
+from book.localization import experiments
 from lib.experiments.ring import receptive_fields
 from lib.experiments.signal_batches import signals
 from lib.measures import inverse_participation_ratio

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from book.piecewise_linear import experiments, tangent_kernels
+from book.piecewise_linear import runs as listed
 from lib import kernels, runs
-from lib.experiments import piecewise_linear as experiments
-from lib.experiments.relu import relu_network, sphere, teacher
+from lib.experiments.teachers import relu_network, sphere, teacher
 
 SMALL = dict(dimension=4, units=6, points=12, learning_rate=0.2, steps=30, record=[0, 10, 30])
 MEMBERS = [0.1, 1.0], [0.5, -0.2], [0, 2]  # τ, δ and seeds
@@ -62,9 +63,9 @@ def test_turns_are_those_of_the_states(states):
     found = experiments.turns(*MEMBERS, **COURSE)
     for m, seed in enumerate(MEMBERS[2]):
         w, a, x = (states[name].values[m] for name in "wax")
-        kernel = [kernels.two_layer_ntk(w[k], a[k], x) for k in range(3)]
+        kernel = [tangent_kernels.two_layer_ntk(w[k], a[k], x) for k in range(3)]
         np.testing.assert_allclose(found.kernel[m], kernels.kernel_distance(kernel[0], np.stack(kernel)), rtol=1e-3, atol=1e-9)
-        turn = kernels.kernel_turn(w[0], a[0], w[-1], a[-1], x)
+        turn = tangent_kernels.kernel_turn(w[0], a[0], w[-1], a[-1], x)
         np.testing.assert_allclose([found.gates[m, -1], found.weights[m, -1]], turn[:2], rtol=1e-6, atol=1e-12)
         flips = [np.sum((w[k] @ x.T > 0) != (w[0] @ x.T > 0)) / len(x) for k in range(3)]
         np.testing.assert_allclose(found.hamming[m], flips, atol=0.02)
@@ -99,5 +100,5 @@ def test_the_stored_plane_is_part_of_the_papers():
     found = runs.load("piecewise_linear/plane")
     assert found.kernel.dims == ("tau", "delta", "seed", "step")
     assert set(np.logspace(-1, 0.3, 17)[::2]) <= set(found.tau.values) and set(np.linspace(-1, 1, 9)) <= set(found.delta.values)
-    assert found.done.sum() >= 162 and found.attrs["cases"] == 4624 == experiments.RUNS[0].source["networks"]
+    assert found.done.sum() >= 162 and found.attrs["cases"] == 4624 == listed.RUNS[0].source["networks"]
     assert np.isfinite(found.kernel.where(found.done, 0)).all()

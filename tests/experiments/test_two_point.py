@@ -7,9 +7,8 @@ import pytest
 import torch
 import xarray as xr
 
-from lib import data, measures
-from lib.experiments import two_point as experiments
-from lib.experiments.two_point import TABLE_1, TABLE_2, Setting
+from book.two_point import experiments, measures, toys
+from book.two_point.experiments import TABLE_1, TABLE_2, Setting
 from lib.training import train
 
 SMALL = Setting(units=6, hidden_layers=4, epochs=40, learning_rate=0.02)
@@ -53,7 +52,7 @@ def test_final_distance_has_each_pair_in_its_place(monkeypatch, speed, epochs):
     network, member, steps = setting.network(), 0, int(epochs / speed)
     for dx in grid["input_distances"]:
         for dy in grid["target_distances"]:
-            inputs, targets = data.two_points(dx, dy)
+            inputs, targets = toys.two_points(dx, dy)
             parameters = {name: value[member : member + 1] for name, value in network.initialize(3, 6).items()}
             apart = train(
                 network,
@@ -98,7 +97,7 @@ def test_blobs():
     xr.testing.assert_allclose(found.isel(trial=[0]), experiments.blobs(setting, side=6), rtol=1e-3, atol=1e-5)
     assert not found.equals(experiments.blobs(setting, side=6, trials=2, seed=1))
 
-    inputs, _, features = data.blobs(6)
+    inputs, _, features = toys.blobs(6)
     network = setting.network(inputs=27)
     hidden = network(network.initialize(0, 2), torch.from_numpy(inputs).float(), 2)[1][0].double().numpy()
     for trial in range(2):

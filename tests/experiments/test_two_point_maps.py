@@ -7,9 +7,8 @@ import pytest
 import torch
 import xarray as xr
 
-from lib import data, measures
-from lib.experiments import two_point_maps as experiments
-from lib.experiments.two_point import TABLE_1, Setting
+from book.two_point import maps, measures, toys
+from book.two_point.experiments import TABLE_1, Setting
 from lib.networks import Dense
 
 SMALL = Setting(units=6, hidden_layers=4, epochs=40, learning_rate=0.02)
@@ -17,7 +16,7 @@ SMALL = Setting(units=6, hidden_layers=4, epochs=40, learning_rate=0.02)
 
 def seen(network, parameters, inputs, targets, layers):
     outputs, hidden = network(parameters, torch.as_tensor(inputs), layers)
-    observed = experiments.maps(network, targets, layers)(parameters, outputs, hidden)
+    observed = maps.maps(network, targets, layers)(parameters, outputs, hidden)
     return {name: value.numpy() for name, (_, value) in observed.items()}
 
 
@@ -71,7 +70,7 @@ def test_maps_and_motion_are_those_of_plain_loops(activation):
         {name: (("step", "trial", *those), np.stack([frame[name] for frame in frames])) for name, those in dims.items()},
         {"step": [0, 10, 30]},
     )
-    moved = experiments.motion(found)
+    moved = maps.motion(found)
     for member in range(2):
         for k, layer in enumerate(layers):
             plain = []
@@ -88,9 +87,9 @@ def test_a_network_that_obeys_eq_6_is_explained_in_full():
     """Two linear layers and two points balanced about 0: this network is Eq. 6, with τ_h = τ_y = 2/η."""
     inputs, targets = np.array([[-0.4], [0.4]]), np.array([[-0.3], [0.3]])
     setting = Setting(activation="linear", units=5, hidden_layers=1, gain=0.8, epochs=1500, learning_rate=0.02)
-    options = {"record": np.arange(0, 1501, 10), "observe": experiments.maps(setting.network(), targets, (0,)), "layers": (0,)}
-    found = experiments.motion(setting.train(inputs, targets, 2, 0, "cpu", **options)).isel(layer=0)
-    assessed = experiments.assessed(found.isel(between=slice(10, 100)), input_distance=0.8)
+    options = {"record": np.arange(0, 1501, 10), "observe": maps.maps(setting.network(), targets, (0,)), "layers": (0,)}
+    found = maps.motion(setting.train(inputs, targets, 2, 0, "cpu", **options)).isel(layer=0)
+    assessed = maps.assessed(found.isel(between=slice(10, 100)), input_distance=0.8)
     for name in ("share_h", "share_y"):
         np.testing.assert_allclose(assessed[name], 1, rtol=1e-3)
     for name in ("tau_h", "tau_y"):
@@ -100,15 +99,15 @@ def test_a_network_that_obeys_eq_6_is_explained_in_full():
 
 
 def test_assumption_watches_what_dynamics_watches():
-    found = experiments.assumption(SMALL, trials=2, records=4)
+    found = maps.assumption(SMALL, trials=2, records=4)
     assert found.sizes == {"trial": 2, "step": 5, "between": 4} and found.step.values.tolist() == [0, 10, 20, 30, 40]
-    inputs, targets = data.two_points(1.0, 0.5**0.5)
+    inputs, targets = toys.two_points(1.0, 0.5**0.5)
     bare = SMALL.train(inputs, targets, 2, 0, "cpu", record=found.step.values, observe=measures.two_points(targets))
     np.testing.assert_allclose(found.dh2, bare.dh2.isel(layer=0), rtol=1e-5)
     np.testing.assert_allclose(found.loss, bare.loss, rtol=1e-6)
-    deep = experiments.assumption(SMALL, trials=1, records=4, all_layers=True)
+    deep = maps.assumption(SMALL, trials=1, records=4, all_layers=True)
     np.testing.assert_allclose(deep.speed_h.sel(layer=2)[0], found.speed_h[0], rtol=1e-3, atol=1e-7)
-    centred = experiments.assumption(SMALL, trials=1, records=4, centred=True)
+    centred = maps.assumption(SMALL, trials=1, records=4, centred=True)
     assert float(centred.loss[0, 0]) < float(found.loss[0, 0])
 
 
@@ -116,10 +115,10 @@ def test_exponents_of_the_factors_of_dy_sum_to_one(monkeypatch):
     """‖dy‖ = ‖dh‖ ‖D_y‖ cos, in a linear network, whose D_y is a product of its last weights."""
     setting = replace(SMALL, activation="linear", gain=0.7, hidden_layers=2, epochs=1500)
     monkeypatch.setitem(TABLE_1, "small", setting)
-    found = experiments.path("small", records=60, seed=1)
+    found = maps.path("small", records=60, seed=1)
     assert found.layer.values.tolist() == [1, 2] and found.squared.shape == (3,)
-    inputs, targets = data.two_points(1.0, 0.5**0.5)
-    options = {"record": np.arange(0, 1501), "observe": experiments.maps(setting.network(), targets, range(2)), "layers": None}
+    inputs, targets = toys.two_points(1.0, 0.5**0.5)
+    options = {"record": np.arange(0, 1501), "observe": maps.maps(setting.network(), targets, range(2)), "layers": None}
     seen = setting.train(inputs, targets, 1, 1, "cpu", **options).isel(trial=0)
     dy2 = (seen.dy**2).sum("output").values
     rising = (dy2 > 0.05) & (dy2 < 0.45)
@@ -137,4 +136,4 @@ def test_exponents_of_the_factors_of_dy_sum_to_one(monkeypatch):
 def test_skip_connections_are_refused():
     network = TABLE_1["skip"].network()
     with pytest.raises(ValueError, match="no single layer determines its output"):
-        experiments.maps(network, np.ones((2, 1)), (3,))
+        maps.maps(network, np.ones((2, 1)), (3,))

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from book.two_point import experiments, scores
 from lib import data
-from lib.experiments import two_point_scores as scores
 from lib.theory import two_points
 from lib.theory.two_points import CURVES, Pair
 
@@ -49,7 +49,7 @@ def test_quality_is_one_for_curves_of_its_kind(found, name, right):
 def test_the_ratio_is_that_of_mean_rates(monkeypatch):
     found = xr.concat([course(tau_y).assign_coords(trial=[n]) for n, tau_y in enumerate((1.0, 3.0))], "trial")
     found = found.assign(loss=found.dy2)
-    monkeypatch.setattr(scores, "fit", partial(scores.fit, input_distance=1.0, target_distance=0.7))
+    monkeypatch.setattr(scores, "fit", partial(experiments.fit, input_distance=1.0, target_distance=0.7))
     assert scores.ratio(found) == pytest.approx((1 + 1) / (1 + 1 / 3), rel=1e-3)
 
 

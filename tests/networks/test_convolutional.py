@@ -7,7 +7,8 @@ import pytest
 import torch
 from torch import nn
 
-from lib.networks.convolutional import LeNet, SmallResNet
+from book.practice.resnet import SmallResNet
+from lib.networks.convolutional import LeNet
 from lib.training import cross_entropy, train
 
 SMALL = dict(channels=3, kernel=5, point=(2, 8, 8), outputs=4)

@@ -5,9 +5,9 @@ import pytest
 import torch
 from torch import nn
 
-from lib.data.arithmetic import modular
-from lib.measures import accuracy
-from lib.networks.transformer import Transformer
+from book.practice.arithmetic import modular
+from book.practice.measures import accuracy
+from book.practice.transformer import Transformer
 from lib.training import cross_entropy, train
 from tests.tools.plain import Decoder, start
 

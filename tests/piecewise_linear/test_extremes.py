@@ -9,7 +9,7 @@ import references
 from references import same
 
 from book.piecewise_linear import theory
-from lib.kernels import two_layer_ntk
+from book.piecewise_linear.tangent_kernels import two_layer_ntk
 
 
 @pytest.mark.parametrize(

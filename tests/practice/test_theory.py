@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from book.practice import theory
-from lib.measures import filter_laplacian
+from book.practice.measures import filter_laplacian
 
 KERNELS = {"printed": theory.PRINTED_LAPLACIAN, "laplacian": theory.LAPLACIAN}
 

@@ -17,8 +17,8 @@ import small_runs as small
 import torch
 from threadpoolctl import threadpool_limits
 
+from book.piecewise_linear.experiments import distances
 from lib.__main__ import main
-from lib.experiments.piecewise_linear import distances
 from lib.runs import Run, count, grid, load, named
 from lib.runs.precompute import plan, precompute
 from lib.runs.workers import ComputationFailed
@@ -153,14 +153,14 @@ REAL = {"tau": [0.5, 1.0], "delta": [-0.5, 0.5], "seed": [0, 1, 2]}
 SCRIPT = f"""
 import sys
 from pathlib import Path
-from lib import experiments
+from book.piecewise_linear.experiments import distances
 from lib.__main__ import main
-from lib.experiments.piecewise_linear import distances
-from lib.runs import Run, grid, run
+from lib.runs import Run, chapters, grid, run
 
 if __name__ == "__main__":
     run.ROOT = Path(sys.argv[1])
-    experiments.RUNS = [Run("real/plane", distances, grid(**{REAL!r}), {{"steps": 200, "record": [0, 200]}})]
+    runs = [Run("real/plane", distances, grid(**{REAL!r}), {{"steps": 200, "record": [0, 200]}})]
+    chapters.listed = lambda: runs
     sys.exit(main(["store", "--device", "cpu", *sys.argv[2:]]))
 """
 
@@ -275,7 +275,7 @@ def test_wrong_options_are_said(capsys, options):
 
 def test_a_bare_gpu_machine_suffices():
     absent = ["jupytext", "papermill", "matplotlib", "nbclient", "IPython", "ipykernel", "pooch", "requests", "PIL"]
-    modules = "lib.experiments, lib.runs.precompute, lib.__main__, lib.data.__main__"
+    modules = "book.piecewise_linear.runs, lib.runs.precompute, lib.__main__, lib.data.__main__"
     code = f"import sys; sys.modules.update(dict.fromkeys({absent})); import {modules}; print('fine')"
     found = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, timeout=60)
     assert found.stdout == "fine\n", found.stderr

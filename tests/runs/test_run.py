@@ -8,8 +8,7 @@ import small_runs as small
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib import experiments
-from lib.runs import Run, grid, named
+from lib.runs import Run, grid, listed, named
 
 
 @dataclass(frozen=True)
@@ -66,11 +65,11 @@ def test_settings_are_plain_values():
         Run("topic/x", small.wave, grid(seed=[0]), {"thing": object()}).settings()
 
 
-@pytest.mark.parametrize("run", experiments.RUNS, ids=lambda run: run.name)
+@pytest.mark.parametrize("run", listed(), ids=lambda run: run.name)
 def test_every_run_has_a_scale_beside_its_source_s(run):
     assert run.scale(len(run.cases)).count("%") == len(run.source) and run.settings()
 
 
 def test_runs_have_names_of_their_own():
-    names = [run.name for run in experiments.RUNS]
+    names = [run.name for run in listed()]
     assert len({*names}) == len(names)

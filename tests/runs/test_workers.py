@@ -3,7 +3,7 @@
 import pytest
 import small_runs as small
 
-from lib.experiments.piecewise_linear import distances
+from book.piecewise_linear.experiments import distances
 from lib.processes import processes
 from lib.runs import Run, count, grid, load
 from lib.runs.precompute import precompute

@@ -9,9 +9,9 @@ import small_book
 import small_runs
 import xarray as xr
 
-from lib import claims, experiments, runs
+from lib import claims, runs
 from lib.__main__ import main
-from lib.runs import Run, grid, profile, run
+from lib.runs import Run, chapters, grid, profile, run
 from lib.runs.precompute import precompute
 from lib.site import paper
 
@@ -19,10 +19,9 @@ TESTS = Path(__file__).parents[1]
 SETUP = """\
 from pathlib import Path
 import small_runs
-from lib import experiments
-from lib.runs import Run, grid, run
+from lib.runs import Run, chapters, grid, run
 run.ROOT = Path(__file__).parent
-experiments.RUNS = [Run("one/rests", small_runs.rests, grid(seed=range(6)), {"seconds": SECONDS})]
+chapters.listed = lambda: [Run("one/rests", small_runs.rests, grid(seed=range(6)), {"seconds": SECONDS})]
 """
 CELLS = (
     """\
@@ -51,7 +50,7 @@ def book(tmp_path, monkeypatch):
         monkeypatch.setenv("PYTHONPATH", f"{root}:{TESTS}")
         monkeypatch.setattr(run, "ROOT", root)
         listed = Run("one/rests", small_runs.rests, grid(seed=range(6)), {"seconds": seconds})
-        monkeypatch.setattr(experiments, "RUNS", [listed], raising=False)
+        monkeypatch.setattr(chapters, "listed", lambda: [listed])
         precompute(Run("one/rests", small_runs.rests, grid(seed=range(6)), {"seconds": 0.0}))
         found = xr.load_dataset(listed.path)
         found["value"] = found.value * 0 + 1
@@ -110,7 +109,7 @@ def test_a_run_whose_first_case_fails_leaves_the_others(tmp_path, monkeypatch, c
     monkeypatch.setattr(run, "ROOT", tmp_path)
     bad = Run("one/bad", small_runs.spoils, grid(seed=[1, 0]), {"how": "no dataset"})
     good = Run("one/good", small_runs.rests, grid(seed=range(2)), {"seconds": 0.0})
-    monkeypatch.setattr(experiments, "RUNS", [bad, good], raising=False)
+    monkeypatch.setattr(chapters, "listed", lambda: [bad, good])
     assert paper.compute([bad.name, good.name], "cpu", 1, None) == {"one/bad": f"1 of 2 cases{paper.FAILED}"}
     assert "one/bad, seed=1" in capsys.readouterr().out
 

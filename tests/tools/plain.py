@@ -9,7 +9,8 @@ from scipy.special import erf
 from torch import Tensor, nn
 from torch.optim.lr_scheduler import LambdaLR
 
-from lib.networks import Dense, Transformer
+from book.practice.transformer import Transformer
+from lib.networks import Dense
 from lib.theory.gaussian_classes import ring_correlation
 
 MODULES = {"relu": nn.ReLU, "leaky_relu": nn.LeakyReLU}

@@ -10,12 +10,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from lib import data
-from lib.experiments import hierarchies, relu
+from book.practice import arithmetic, hierarchies, random_hierarchy
+from book.practice.transformer import Transformer
+from book.two_point import toys
+from book.two_point.experiments import TABLE_1, TABLE_2, Setting
+from lib.experiments import teachers
 from lib.experiments.signal_batches import signals
-from lib.experiments.two_point import TABLE_1, TABLE_2, Setting
 from lib.kernels import ntk
-from lib.networks import Committee, Dense, LeNet, Network, Transformer
+from lib.networks import Committee, Dense, LeNet, Network
 from lib.training import fused, two_layer
 from lib.training.descent import Data, Method, Stack
 from lib.training.losses import cross_entropy, half_squared_error
@@ -150,7 +152,7 @@ def two_point(members: int, width: int, depth: int, points: int, device: str = "
 @workload("XOR", "a step of gradient descent on the four points", members=5, width=500, depth=20)
 def xor(members: int, width: int, depth: int, device: str = "cpu") -> Case:
     """Descend on four points of two classes: Table 2, "low"."""
-    inputs, targets = (torch.tensor(values, dtype=torch.float32) for values in data.xor())
+    inputs, targets = (torch.tensor(values, dtype=torch.float32) for values in toys.xor())
     return _few_points(TABLE_2["xor low"], members, (2, *[width] * depth, 1), inputs, targets, device)
 
 
@@ -167,9 +169,9 @@ def teacher_student(members: int, width: int, points: int, device: str = "cpu") 
 
     def drawn(m: int) -> tuple[np.ndarray, ...]:
         rng = np.random.default_rng((m, 0))
-        x = relu.sphere(rng, points, d)
-        w, a = relu.balanced_student(rng, width, d)
-        return x, relu.relu_network(*relu.teacher(m, d), x)[:, None], w, a[None]
+        x = teachers.sphere(rng, points, d)
+        w, a = teachers.balanced_student(rng, width, d)
+        return x, teachers.relu_network(*teachers.teacher(m, d), x)[:, None], w, a[None]
 
     stacked = map(np.stack, zip(*map(drawn, range(members)), strict=True))
     x, y, w, a = (torch.tensor(values, dtype=torch.float32, device=device) for values in stacked)
@@ -224,7 +226,7 @@ def receptive_fields(members: int, width: int, points: int, device: str = "cpu")
 @workload("random hierarchy", "a step of descent with momentum on a batch of strings", members=12, width=64, depth=3, points=128)
 def hierarchy(members: int, width: int, depth: int, points: int, device: str = "cpu") -> Case:
     """Train dense networks on strings of the random hierarchy model: "Get rich quick", Figure 5(c)."""
-    model = data.RandomHierarchy(features=3)
+    model = random_hierarchy.RandomHierarchy(features=3)
     drawn = [model.draw((m, 1), model.rules((m, 0)), 4096, 1)[0] for m in range(members)]
     strings, labels = (torch.from_numpy(np.stack(part)).to(device) for part in zip(*drawn, strict=True))
     widths = (strings.shape[-1], *[width] * depth, 8)
@@ -254,8 +256,8 @@ def hierarchy(members: int, width: int, depth: int, points: int, device: str = "
 @workload("transformer", "a step of Adam on a batch of strings", members=6, width=128, points=512)
 def grokking(members: int, width: int, points: int, device: str = "cpu") -> Case:
     """Train transformers of one layer on division modulo 97: "Get rich quick", Figure 5(d)."""
-    network, (tokens, labels) = Transformer(99, width=width), data.modular(97)
-    halves = np.stack([data.split((m, 0), len(tokens), len(tokens) // 2)[0] for m in range(members)])
+    network, (tokens, labels) = Transformer(99, width=width), arithmetic.modular(97)
+    halves = np.stack([arithmetic.split((m, 0), len(tokens), len(tokens) // 2)[0] for m in range(members)])
     tokens, labels = (torch.from_numpy(part[halves]).to(device) for part in (tokens, labels))
     parameters, adam = network.initialize(0, members, device=device), {"betas": (0.9, 0.98), "schedule": warm_up(10)}
     rates, batches = dict.fromkeys(parameters, 1e-3), plain.batches(tokens[0], labels[0], points)

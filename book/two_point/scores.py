@@ -15,9 +15,9 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
+from book.two_point.experiments import INPUT_DISTANCE, TARGET_DISTANCE, fit
 from lib import data
 from lib.checks import one_of
-from lib.experiments.two_point import INPUT_DISTANCE, TARGET_DISTANCE, fit
 from lib.theory import two_points
 from lib.theory.two_points import CURVES, Pair
 
@@ -47,6 +47,8 @@ def _step(
 
 
 _MIDDLES = (0.01, 0.1, 0.3, 0.5, 0.7, 0.9)
+
+
 COURSES: dict[str, tuple[Callable[..., NDArray], list[tuple]]] = {  # and where their fits begin
     "Eq. 7": (_eq_7, [(log_tau, log_tau) for log_tau in (-3, -1, 1)]),
     "one clock": (_one_clock, [(log_tau,) for log_tau in range(-9, 2, 2)]),

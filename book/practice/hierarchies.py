@@ -13,11 +13,10 @@ import xarray as xr
 from numpy.typing import ArrayLike
 from tqdm import tqdm
 
+from book.practice.measures import accuracy
+from book.practice.random_hierarchy import RandomHierarchy
 from lib.checks import positives, size, takes, wholes
-from lib.data.hierarchy import RandomHierarchy
-from lib.measures import accuracy
 from lib.networks import Dense
-from lib.runs import Run, named
 from lib.training import cross_entropy, train
 from lib.training.schedules import cosine
 
@@ -150,65 +149,6 @@ def _trained(
 
 
 SCALE = {"alpha": [0.03, 0.1, 0.3, 1.0, 3.0, 10.0], "seeds": list(range(6)), "test": 20_000}
-ALL = RandomHierarchy().strings - SCALE["test"]
-# Rounding alone changes the epoch at which a network stops, and so what it is measured on.
-CURVES = ("train_loss", "epochs", "test")
 
-RUNS = [
-    Run(
-        "practice/hierarchies",
-        learning_curves,
-        named("points", {str(count): {"points": [count], **SCALE} for count in (*(512 * 2**k for k in range(8)), ALL)}),
-        source={"alpha": 6, "seeds": 6, "test": 20_000},
-        chaotic=CURVES,
-    ),
-    Run(  # α beside a learning rate for all layers; the rate 1 with smaller α is in the first run
-        "practice/hierarchy_dials",
-        learning_curves,
-        named(
-            "rate",
-            {
-                str(rate): {"points": [1024, 2048, 4096, 8192], **SCALE, "alpha": alpha, "rate": rate}
-                for rate, alpha in {
-                    1.0: [30.0, 100.0, 300.0, 1000.0],
-                    2.0: [0.1, 1.0, 10.0, 30.0, 100.0, 300.0],
-                    **{rate: [0.1, 1.0, 10.0, 30.0, 100.0] for rate in (3.0, 4.0, 5.0, 6.0, 7.0, 10.0)},
-                }.items()
-            },
-        ),
-        source={"seeds": 6, "test": 20_000},
-        tolerance=0.05,  # where a network stops before it has fitted all
-        chaotic=CURVES,
-    ),
-    Run(  # some of these networks again, beside others, so that products round differently: how far do numbers move by luck?
-        "practice/hierarchy_again",
-        learning_curves,
-        named(
-            "rate",
-            {
-                str(rate): {"points": [1024, 2048, 4096, 8192], **SCALE, "alpha": [1.0, 10.0, 30.0], "rate": rate}
-                for rate in (2.0, 3.0, 5.0)
-            },
-        ),
-        source={"seeds": 6, "test": 20_000},
-        chaotic=CURVES,
-    ),
-    Run(  # the two halves of the clock of α = .1 and of α = 10, one at a time
-        "practice/hierarchy_halves",
-        learning_curves,
-        named(
-            "half",
-            {
-                name: {"points": [2048, 4096, 8192], **SCALE, "alpha": [1.0], **half}
-                for name, half in {
-                    "first slow, longer": {"first": 0.01, "epochs": 1000},
-                    "readout slow, longer": {"readout": 0.01, "epochs": 1000},
-                    "readout fast": {"readout": 100.0},
-                    "first fast": {"first": 100.0},
-                }.items()
-            },
-        ),
-        source={"seeds": 6, "test": 20_000},
-        chaotic=CURVES,
-    ),
-]
+
+ALL = RandomHierarchy().strings - SCALE["test"]

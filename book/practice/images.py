@@ -13,17 +13,19 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from book.practice import pictures
+from book.practice.measures import accuracy, filter_laplacian
+from book.practice.resnet import SmallResNet
 from book.practice.theory import LAPLACIAN
-from lib import data
 from lib.checks import one_of, positive, takes
 from lib.experiments.precision import single_precision
-from lib.measures import accuracy, filter_laplacian
-from lib.networks import Network, SmallResNet
-from lib.runs import Run, grid
+from lib.networks import Network
 from lib.training import Draw, cross_entropy, log_steps, train
 from lib.training.schedules import piecewise
 
 FILTER = ("channel", "colour", "row", "column")
+
+
 KEPT = 16  # channels whose filters are kept
 
 
@@ -120,7 +122,7 @@ def photographs(
 
 def _pictures(images: int | None, tested: int) -> tuple[tuple[NDArray, NDArray], tuple[NDArray, NDArray], str]:
     """Return training and test photographs (n, 3, 32, 32), standardized by colour, with labels, and where they are from."""
-    (train, labels, copy), (test, test_labels, _) = data.cifar10(), data.cifar10(train=False)
+    (train, labels, copy), (test, test_labels, _) = pictures.cifar10(), pictures.cifar10(train=False)
     train, test = (np.float32(v[:count]) for v, count in ((train, images), (test, tested)))
     mean, spread = (f(train, axis=(0, 2, 3), keepdims=True) for f in (np.mean, np.std))
     origin = "CIFAR-10" if copy == "standard" else f"CIFAR-10, {copy} copy"
@@ -156,16 +158,3 @@ def _changed(rng: np.random.Generator, images: NDArray) -> NDArray:
         changed[i] = shifted[:, :, ::-1] if mirrored[i] else shifted
         changed[i, :, row : row + 8, column : column + 8] = 0
     return changed
-
-
-RUNS = [
-    Run(  # the source's network and schedule: two to four minutes a network on a GPU, twelve hours on a core
-        "practice/photographs",
-        photographs,
-        grid(alpha=np.logspace(-1, 1, 5).tolist(), seed=range(2)),
-        {"looks": 24},
-        {"networks": 10, "epochs": 24, "channels": 64, "learning_rate": 0.4},
-        batch=2,
-        first=True,
-    ),
-]

@@ -3,7 +3,6 @@
 Where the text and the authors' code (loekvanrossem/universality) disagree, the tables keep both or say which one they follow.
 """
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
@@ -16,12 +15,12 @@ import torch
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from book.two_point import measures, toys
 from book.two_point import theory as two_point
-from lib import data, measures, training
+from lib import data, training
 from lib.checks import instance, one_of, size, takes
 from lib.experiments.precision import single_precision
 from lib.networks import Convolutional, Dense, Network
-from lib.runs import Run, grid, named
 
 INPUT_DISTANCE, TARGET_DISTANCE = 1.0, 0.5**0.5  # of the authors' code; the text has .5 and 1
 
@@ -100,11 +99,13 @@ TABLE_1 = {
     "very high": Setting(gain=1.4, learning_rate=0.00025),
 }
 
+
 # Kinds of network that the authors' notebook for figure 5 loops over, the two-layer one from their settings file. With
 # convolutions or dropout one network takes up to 250 s, 25 networks 100 minutes.
 FIGURE_5 = {name: row for name, row in TABLE_1.items() if row.architecture in ("dense", "skip")} | {
     "two layers": Setting(activation="linear", gain=0.1, hidden_layers=1)
 }
+
 
 TABLE_2 = {
     "xor low, text": Setting(gain=0.7, learning_rate=0.015, epochs=1000),
@@ -150,7 +151,7 @@ def dynamics(
 
     Source: Section 3.1, Appendix B.1.
     """
-    inputs, targets = data.two_points(input_distance, target_distance)
+    inputs, targets = toys.two_points(input_distance, target_distance)
     layers = None if all_layers else setting.hidden_layers // 2
     record, observe = np.arange(0, setting.epochs + 1, every), measures.two_points(targets)
     found = setting.train(inputs, targets, trials, seed, device, record=record, observe=observe, layers=layers)
@@ -245,7 +246,7 @@ def final_distance(
     rate = 0.4 * speed * FIGURE_5[row].learning_rate
     setting = replace(FIGURE_5[row], learning_rate=rate, epochs=round(epochs / speed))
     pairs = pd.MultiIndex.from_product([input_distances, target_distances], names=["input_distance", "target_distance"])
-    inputs, targets = (np.stack(arrays) for arrays in zip(*(data.two_points(*pair) for pair in pairs), strict=True))
+    inputs, targets = (np.stack(arrays) for arrays in zip(*(toys.two_points(*pair) for pair in pairs), strict=True))
     record = np.unique([*range(0, setting.epochs, 50), setting.epochs])
     options = {"record": record, "observe": measures.two_points(targets[0]), "stop_below": 1e-4}
     found = setting.train(inputs, targets, len(pairs), seed, device, **options)
@@ -265,7 +266,7 @@ def xor(setting: Setting, *, trials: int = 1, seed: int = 0, device: str = "cpu"
 
     Source: Section 4.4, Appendix B.2.
     """
-    found = setting.train(*data.xor(), trials, seed, device, record=[0, setting.epochs], observe=measures.geometry)
+    found = setting.train(*toys.xor(), trials, seed, device, record=[0, setting.epochs], observe=measures.geometry)
     return _moments(found.isel(layer=0))
 
 
@@ -290,7 +291,7 @@ def blobs(setting: Setting, *, side: int = 30, trials: int = 1, seed: int = 0, d
 
     Source: Sections 4.5 and C.2, Appendix B.3; the batch size is the authors' code's.
     """
-    inputs, targets, _ = data.blobs(side)
+    inputs, targets, _ = toys.blobs(side)
 
     def observe(parameters: dict, outputs: torch.Tensor, hidden: list) -> dict:
         return {"hidden": (("point", "unit"), hidden[0])}
@@ -360,82 +361,5 @@ def digits(
     )
 
 
-_FEW = ("default", "shallow", "narrow", "two layers")
-_DEEP = ["default", "tanh"]
-_FOUR = {"input_distances": (0.75, 1.25), "target_distances": (0.5, 1.0)}
-_XOR = {name.removeprefix("xor "): setting for name, setting in TABLE_2.items() if name.startswith("xor")} | {
-    "low, text, code's loss": replace(TABLE_2["xor low, text"], learning_rate=0.03),
-    "adam low": TABLE_2["xor low"].with_adam(2e-5, 1000),
-    "adam intermediate": TABLE_2["xor intermediate"].with_adam(2e-5, 1000),
-    "adam high": TABLE_2["xor high"].with_adam(2e-6, 1000),
-    "adam two layers": TABLE_2["xor two layers"].with_adam(1e-3, 4000),
-}
-_BLOBS = {name.removeprefix("blobs "): setting for name, setting in TABLE_2.items() if name.startswith("blobs")} | {
-    "tanh low": replace(TABLE_2["blobs low"], activation="tanh"),
-    "tanh high": replace(TABLE_2["blobs high"], activation="tanh"),
-    "tanh very low": replace(TABLE_2["blobs very low"], activation="tanh"),
-    "adam low": TABLE_2["blobs low"].with_adam(1e-4, 200),
-    "adam high": TABLE_2["blobs high"].with_adam(1e-4, 200),
-    "adam tanh low": replace(TABLE_2["blobs low"], activation="tanh").with_adam(1e-3, 600),
-    "adam tanh low, slow": replace(TABLE_2["blobs low"], activation="tanh").with_adam(3e-4, 1500),
-    "adam tanh high": replace(TABLE_2["blobs high"], activation="tanh").with_adam(1e-4, 200),
-}
-_LARGE_SMOOTH = {
-    "linear": replace(TABLE_1["linear"], gain=1.05, learning_rate=0.00025),
-    "tanh": replace(TABLE_1["tanh"], gain=1.15, learning_rate=0.00025),
-}
-_TEXT: dict[str, Any] = {"input_distance": 0.5, "target_distance": 1.0}
-_NEARER = {"very high": replace(TABLE_1["very high"], epochs=1500)}
-_ADAM = {"setting": TABLE_1["default"].with_adam(2e-6, 2000), "trials": 3, "every": 5}
-_TWICE, _ONCE = {"epochs": 12_000}, {"networks": 1, "epochs": 6000}
-_DIGITS = {"learning_rate": 0.002, "epochs": 500}
-_ADAM_DIGITS = {"learning_rate": 2e-6, "epochs": 50, "optimizer": "adam", "records": 50}
-
-
-def _rows(names: Iterable[str], table: Mapping[str, Setting] = TABLE_1, dimension: str = "row", **options: Any) -> Any:
-    """Return rows of a table as cases."""
-    return named(dimension, {name: {"setting": table[name], **options} for name in names})
-
-
 # When the initial weights change by one part in ten million, these curves of twenty layers move by 2 % as they leave the plateau.
 CURVES = ("dh2", "dy2", "w")
-
-RUNS = [
-    Run("two_point/dynamics", dynamics, _rows(TABLE_1, trials=3), chaotic=CURVES),
-    Run("two_point/large", dynamics, _rows(["high", "very high"], trials=32, every=50, seed=1)),
-    Run("two_point/large_smooth", dynamics, _rows(_LARGE_SMOOTH, _LARGE_SMOOTH, trials=8, every=50, seed=1)),
-    Run("two_point/depth", dynamics, _rows(["default"], trials=3, all_layers=True)),
-    Run("two_point/text_distances", dynamics, _rows(["default", "relu", "narrow", "shallow"], **_TEXT)),
-    # At the distances that the text prints, where very large weights do grow: the first and the last step.
-    Run("two_point/large_text_distances", dynamics, _rows(_NEARER, _NEARER, trials=2, every=1500, seed=5, **_TEXT)),
-    Run("two_point/adam", dynamics, named("row", {"default": _ADAM})),
-    Run("two_point/fits", dynamics, _rows(_FEW, FIGURE_5, trials=50, every=50, seed=1)),
-    # The authors' rates and epochs; in deep networks twice the rate for half the epochs, which is checked for two of them.
-    Run("two_point/final_distance", final_distance, grid(row=["shallow", "narrow", "two layers"], seed=range(8))),
-    Run("two_point/final_distance_deep", final_distance, grid(row=_DEEP, seed=range(3)), {"speed": 2.0}),
-    Run("two_point/final_distance_check", final_distance, grid(row=_DEEP, speed=[1.0, 2.0]), _FOUR),
-    Run("two_point/xor", xor, _rows(_XOR, _XOR, "task", trials=10), chaotic=("distance2",)),
-    Run("two_point/blobs", blobs, _rows(_BLOBS, _BLOBS, "task", trials=10), chaotic=("apart", "spread")),
-    # The row of Table 1 that is slowest to leave its plateau, with twice the time.
-    Run("two_point/convolutional", convolutional, grid(seed=range(10)), _TWICE, _ONCE, batch=10, chaotic=(*CURVES, "loss")),
-    # The paper's figures 9 and 16 in full. It gives no rate for Adam. A progress bar that was left in the published notebook on
-    # structure shows 50 epochs, and a mean loss of .01351 in the nineteenth; Adam has .0136 there at the rate 2e-6.
-    Run(
-        "two_point/digits",
-        digits,
-        grid(seed=range(50)),
-        _DIGITS,
-        {"networks": 50, "epochs": 500},
-        batch=50,
-        first=True,
-    ),
-    Run(
-        "two_point/digits_adam",
-        digits,
-        grid(seed=range(50)),
-        _ADAM_DIGITS,
-        {"networks": 50, "epochs": 50},
-        batch=50,
-        first=True,
-    ),
-]

@@ -4,7 +4,6 @@ Eq. 6 is not fitted here but looked at, from record to record of a training netw
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -13,12 +12,10 @@ import xarray as xr
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from book.two_point import theory
-from lib import data
+from book.two_point import theory, toys
+from book.two_point.experiments import INPUT_DISTANCE, TABLE_1, TARGET_DISTANCE, Setting
 from lib.checks import instance, one_of, takes
-from lib.experiments.two_point import INPUT_DISTANCE, TABLE_1, TARGET_DISTANCE, Setting
 from lib.networks import ACTIVATIONS, Dense, Network, Observe
-from lib.runs import Run, grid, named
 
 
 @takes(network=instance(Dense))
@@ -149,7 +146,7 @@ def assumption(
 
     Source: the setting is that of Appendix B.1, the question ours.
     """
-    inputs, targets = data.two_points(input_distance, target_distance)
+    inputs, targets = toys.two_points(input_distance, target_distance)
     targets = targets - targets.mean() if centred else targets
     layers = tuple(range(setting.hidden_layers)) if all_layers else (setting.hidden_layers // 2,)
     record = np.unique(np.linspace(0, setting.epochs, records + 1).astype(int))
@@ -228,15 +225,6 @@ def _exponent(dy2: np.ndarray, log_factor: np.ndarray) -> float:
 
 
 DENSE = [name for name, row in TABLE_1.items() if row.architecture == "dense"]  # those whose decoder `maps` can cut off
+
+
 SOME = ["default", "shallow", "narrow", "linear"]  # of which the learning rate and the records are varied
-_SLOW = {name: replace(TABLE_1[name], learning_rate=TABLE_1[name].learning_rate / 5, epochs=30_000) for name in SOME}
-RUNS = [
-    Run("two_point/assumption", assumption, named("row", {name: {"setting": TABLE_1[name], "trials": 3} for name in DENSE})),
-    Run("two_point/path", path, grid(row=["linear", "tanh", "default"], seed=range(8))),
-    Run("two_point/assumption_slow", assumption, named("row", {name: {"setting": _SLOW[name], "trials": 1} for name in SOME})),
-    Run(
-        "two_point/assumption_fine",
-        assumption,
-        named("row", {name: {"setting": TABLE_1[name], "trials": 1, "records": 1200} for name in SOME}),
-    ),
-]

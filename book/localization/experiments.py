@@ -19,10 +19,10 @@ from lib.experiments.ring import _fields, receptive_fields
 from lib.experiments.signal_batches import signals
 from lib.measures import inverse_participation_ratio
 from lib.networks import Committee
-from lib.runs import Run, named
 from lib.training import train
 
 WIDTHS = np.geomspace(0.3, 8, 40)  # of bumps, in sites
+
 
 GOALS = ("y = 1, 0", "y = ±1", "cross-entropy")
 
@@ -91,6 +91,8 @@ def goals(
 
 
 SIZES = (8, 20, 40, 100)
+
+
 SHARES = np.array([0, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 5 / 8, 3 / 4, 7 / 8, 1])  # of a run: when `tiles` looks
 
 
@@ -239,9 +241,6 @@ def to_rest(
     )
 
 
-# --- what is stored -------------------------------------------------------------------------------------------------------
-
-
 def _fields_of(kinds: tuple[str, ...], *others: tuple[str, tuple]) -> dict[str, tuple]:
     cases = [*((kind, (2.0, 1.0)) for kind in kinds), *others]
     return {f"{kind} ({xi[0]:g}, {xi[1]:g})": (kind, xi) for kind, xi in cases}
@@ -254,6 +253,8 @@ SEEN = _fields_of(  # looked at while the criterion was made
     ("telegraph", (3.0, 1.0)),
     ("telegraph", (8.0, 1.0)),
 )
+
+
 FRESH = _fields_of(  # never run before the chapter's bounds were written down
     ("ternary", "root", "laplace", "wave"),
     ("sign, any volume", (3.0, 1.0)),
@@ -263,8 +264,13 @@ FRESH = _fields_of(  # never run before the chapter's bounds were written down
     ("arcsine", (3.0, 2.0)),
     ("telegraph", (4.0, 2.0)),
 )
+
+
 WIDE, NARROW = (0.2, 0.25), (0.05, 0.1)  # pulses of the authors' stored runs, as fractions of the ring
+
+
 SMOOTH, ROUGH = (2.0, 1.0), (1.0, 2.0)
+
 
 TILED = {  # lengths, gain, steps
     "(2, 1), g = 3": ((2.0, 1.0), 3.0, 6000),
@@ -275,111 +281,14 @@ TILED = {  # lengths, gain, steps
     "(2, 1), g = 10": ((2.0, 1.0), 10.0, 5000),
     "(3, 1), g = 10": ((3.0, 1.0), 10.0, 5000),
 }
+
+
 REVERSED = {  # the notes' case of oscillations, followed far beyond the authors' stop
     "(1, 2), g = 1": (ROUGH, 1.0, 30_000),
     "(1, 2), g = 3": (ROUGH, 3.0, 30_000),
     "(1, 2), g = 10": (ROUGH, 10.0, 20_000),
     "(1, 2), g = 100": (ROUGH, 100.0, 20_000),
 }
+
+
 CLONED = {label: TILED[label] for label in ("(2, 1), g = 3", "(1, 3), g = 3")}  # the Gaussian control, for as long
-
-
-def _tiled(settings: dict[str, tuple]) -> dict[str, dict]:
-    return {label: {"xi": xi, "gain": gain, "steps": steps} for label, (xi, gain, steps) in settings.items()}
-
-
-def _reversed(seeds: dict[str, dict]) -> dict[str, dict]:
-    return {
-        f"{label}, {'biases' if bias else 'no biases'}{words}": {"bias": bias, **case, **more}
-        for bias in (False, True)
-        for label, case in _tiled(REVERSED).items()
-        for words, more in seeds.items()
-    }
-
-
-# Single neurons, trained on fresh samples, part company when their weights differ by one part in ten million.
-NEURONS = ("w", "b", "ipr")
-_AUTHORS = {"neurons": 100, "learning_rate": 10.0, "records": 8, "bias": True, "steps": 10_000}
-
-RUNS = [
-    Run(
-        "localization/authors",
-        receptive_fields,
-        named(
-            "setting",
-            {
-                "bias, seed 1": _AUTHORS | {"seed": 1},
-                "bias, seed 2": _AUTHORS | {"seed": 2},
-                "reversed, seed 1": _AUTHORS | {"xi": ROUGH, "seed": 1},
-                "reversed, seed 2": _AUTHORS | {"xi": ROUGH, "seed": 2},
-                "bias": _AUTHORS,
-                "no bias": {"neurons": 100, "learning_rate": 10.0, "records": 8, "steps": 1000},
-                "reversed": _AUTHORS | {"xi": ROUGH},
-            },
-        ),
-        chaotic=NEURONS,
-    ),
-    Run(
-        "localization/pulses",
-        receptive_fields,
-        named(
-            "setting",
-            {
-                f"{kind}, {first} first": {"kind": kind, "xi": xi}
-                for kind in ("pulse", "pulse on 0, 1")
-                for first, xi in {"wide": (WIDE, NARROW), "narrow": (NARROW, WIDE)}.items()
-            },
-        ),
-        {"bias": True, "neurons": 100, "learning_rate": 2.0, "steps": 5000, "records": 5, "trials": 3},
-        chaotic=NEURONS,
-    ),
-    Run(
-        "localization/nonlinearities",
-        goals,
-        named(
-            "setting",
-            {
-                f"{activation}, ξ = {xi[0]:g}, {xi[1]:g}": {
-                    "activation": activation,
-                    "xi": xi,
-                    "steps": 6000,
-                    "record": [3000, 6000],
-                }
-                for activation in ("erf", "sigmoid")
-                for xi in (SMOOTH, ROUGH)
-            },
-        ),
-    ),
-    Run(
-        "localization/distributions",
-        receptive_fields,
-        named(
-            "setting",
-            {
-                label: {"kind": kind, "xi": xi, "neurons": 1, "learning_rate": 0.1, "steps": 2000, "trials": 5, "records": 2}
-                for label, (kind, xi) in (SEEN | FRESH).items()
-            },
-        ),
-    ),
-    Run(
-        "localization/tiles",
-        tiles,
-        named(
-            "setting",
-            _tiled(TILED) | {f"clone {label}": {"kind": "clone", **piece} for label, piece in _tiled(CLONED).items()},
-        ),
-        chaotic=NEURONS,
-    ),
-    Run(
-        "localization/predicted",
-        predicted_tiles,
-        named("setting", _tiled(TILED) | {label: case | {"steps": 4000} for label, case in _tiled(REVERSED).items()}),
-    ),
-    Run("localization/reversed", to_rest, named("setting", _reversed({"": {}})), chaotic=NEURONS),
-    Run(
-        "localization/reversed_seeds",
-        to_rest,
-        named("setting", _reversed({f", seed {seed}": {"seed": seed} for seed in range(1, 8)})),
-        chaotic=NEURONS,
-    ),
-]

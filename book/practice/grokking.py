@@ -11,10 +11,9 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from lib.data.arithmetic import modular, split
-from lib.measures import accuracy
-from lib.networks import Transformer
-from lib.runs import Run, grid
+from book.practice.arithmetic import modular, split
+from book.practice.measures import accuracy
+from book.practice.transformer import Transformer
 from lib.training import cross_entropy, log_steps, train
 from lib.training.schedules import warm_up
 
@@ -127,25 +126,3 @@ def steps_until(accuracies: xr.DataArray, threshold: float = REACHED) -> xr.Data
     """Return the first recorded `step` at which an accuracy is at least the threshold; infinity where there is none."""
     reached = accuracies >= threshold
     return xr.where(reached.any("step"), accuracies.step[reached.argmax("step")], np.inf).drop_vars("step", errors="ignore")
-
-
-GRID = {"alpha": [0.1, 0.3, 1.0, 3.0, 10.0], "tau": [0.5, 0.75, 1.0, 1.25, 1.5]}
-RUNS = [
-    Run(  # the paper's grid and half of its equations, but with decoupled decay and an end at `REACHED`: a minute a network
-        "practice/grokking_decaying",
-        transformer_clocks,
-        grid(**GRID, seed=range(5)),
-        {"steps": 10_000, "weight_decay": 1.0},
-        {"networks": 125, "steps": 30_000},
-        batch=25,
-        first=True,
-    ),
-    Run(  # the public code's operation and no decay: seven minutes a network on a core, less if it groks
-        "practice/grokking_products",
-        transformer_clocks,
-        grid(**GRID, seed=range(5)),
-        {"steps": 30_000, "operation": "multiplication"},
-        {"networks": 125, "steps": 30_000},
-        batch=25,
-    ),
-]

@@ -1,12 +1,15 @@
-"""How far the tangent kernel of a two-layer network turns, split into what its gates do and what its weights do."""
+"""The tangent kernel of two layers in closed form, and what turns it: the gates or the weights."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lib.checks import matrices, shaped, slope, takes, vectors
-from lib.kernels.tangent import kernel_distance
+from lib.kernels.tangent import as_given, kernel_distance
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class Turn(NamedTuple):
@@ -49,3 +52,37 @@ def _gated(gates: NDArray, w: NDArray, a: NDArray, inputs: NDArray) -> NDArray:
     """Return the kernel of `two_layer_ntk` for any gates (..., n, h), whether or not they are those of w."""
     first, second = gates * a[..., None, :], gates * (inputs @ w.mT)
     return first @ first.mT * (inputs @ inputs.mT) + second @ second.mT
+
+
+@takes(w=as_given, a=as_given, inputs=as_given, gamma=slope)
+def two_layer_ntk(
+    w: "ArrayLike | Tensor", a: "ArrayLike | Tensor", inputs: "ArrayLike | Tensor", gamma: float = 0.0
+) -> "NDArray | Tensor":
+    r"""Return the tangent kernel of :math:`f(x) = \sum_k a_k\,\sigma(w_k^\top x)` with :math:`\sigma(z) = \max(z, \gamma z)`:
+
+    .. math:: K_{ij} = \sum_k c_{ki}\,x_i^\top\left(a_k^2 I + w_k w_k^\top\right) x_j\,c_{kj}, \qquad
+              c_{ki} = \sigma'(w_k^\top x_i).
+
+    Parameters
+    ----------
+    w, a, inputs : (..., h, d), (..., h) and (..., n, d), whose leading axes broadcast; all NumPy arrays or all tensors
+    gamma : slope below zero, in [0, 1)
+
+    Returns
+    -------
+    (..., n, n), of the same kind
+
+    Source: Kunin et al. (2024), section 5, "Two-layer network", with unit learning rates.
+    """  # noqa: D400
+    if w.ndim < 2 or inputs.ndim < 2 or w.shape[:-1] != a.shape or w.shape[-1] != inputs.shape[-1]:
+        shapes = tuple(w.shape), tuple(a.shape), tuple(inputs.shape)
+        raise ValueError("w {}, a {} and inputs {} do not fit: want (..., h, d), (..., h), (..., n, d)".format(*shapes))
+    with np.errstate(over="ignore", invalid="ignore"):
+        z = inputs @ w.mT  # (..., n, h)
+        active = z > 0
+        first = active * a[..., None, :] + gamma * (~active * a[..., None, :])  # a_k c_ki
+        second = active * z + gamma * (~active * z)  # σ(z)
+        kernel = first @ first.mT * (inputs @ inputs.mT) + second @ second.mT
+    if not bool((abs(kernel) < np.inf).all()):
+        raise ValueError("the kernel is not finite, or leaves the range of floats: bring the parameters nearer to 1")
+    return kernel

@@ -14,14 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 from torch.nn.functional import conv2d, linear
 
+from book.practice.images import batches, states, unbalance, unpack
+from book.practice.measures import accuracy
 from lib.checks import whole
 from lib.data import digits
-from lib.experiments.images import batches, states, unbalance, unpack
 from lib.kernels import kernel_distance, ntk
-from lib.measures import accuracy
 from lib.networks import LeNet, Network
 from lib.networks.base import Layer, note
-from lib.runs import Run, grid
 from lib.training import cross_entropy, log_steps, train
 
 
@@ -186,30 +185,3 @@ class Switched(Network):
         outputs = linear(h, parameters["weight5"], parameters["bias5"])
         note(passed, Layer(h, outputs))
         return outputs, []
-
-
-_SOURCE = {"networks": 24, "images": 60_000, "epochs": 500, "probe": 6000}
-# Plain descent, and the source's rate and batches with the other usual optimizer at the standard start.
-_LONG = {"images": 60_000, "epochs": 25, "records": 32, "probe": 256}
-_PASSES = _LONG | {"batch_size": 128, "learning_rate": 3e-4, "ramp": 0.012}
-_ADAM = _LONG | {"batch_size": 512, "learning_rate": 1e-4, "optimizer": "adam"}
-RUNS = [
-    Run(
-        "practice/lenet_passes",
-        lenet_clocks,
-        grid(alpha=[0.1, 1.0, 10.0], seed=range(8)),
-        _PASSES,
-        _SOURCE,
-        batch=8,
-        first=True,
-    ),
-    Run(
-        "practice/lenet_adam_passes",
-        lenet_clocks,
-        grid(alpha=[1.0], seed=range(8)),
-        _ADAM,
-        _SOURCE | {"networks": 8},
-        batch=8,
-        first=True,
-    ),
-]
