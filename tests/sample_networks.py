@@ -1,5 +1,8 @@
-"""Small networks of kinds that only chapters have: normalized over the points of a call, and of tokens."""
+"""Small networks for tests: of kinds that only chapters have, and two layers of leaky units."""
 
+from dataclasses import dataclass
+
+import torch
 from torch.nn.functional import batch_norm, conv2d
 
 from lib.networks import Network
@@ -31,3 +34,20 @@ class Words(Network):
     def __call__(self, parameters, inputs, layers=None):
         hidden = parameters["embedding"][inputs].mean(-2).tanh()
         return hidden @ parameters["readout"].mT, [hidden for _ in self.layers(layers)]
+
+
+@dataclass(frozen=True)
+class TwoLayers:
+    """Two layers of leaky units without biases."""
+
+    h: int
+    d: int
+    gamma: float = 0.0
+
+    def shapes(self):
+        return {"weight1": (self.h, self.d), "weight2": (1, self.h)}
+
+    def __call__(self, parameters, inputs, layers=None):
+        z = inputs @ parameters["weight1"].mT
+        hidden = torch.where(z > 0, z, self.gamma * z)
+        return hidden @ parameters["weight2"].mT, [hidden]

@@ -18,7 +18,7 @@ from book.practice import measures as practice_measures
 from book.practice import pictures
 from book.two_point import measures as two_point_measures
 from book.two_point.experiments import Setting
-from lib import data, kernels, measures
+from lib import kernels, measures
 from lib.networks import Committee, Convolutional, Dense, LeNet
 from lib.training import cross_entropy, half_squared_error, loop, train
 from lib.training.schedules import warm_up

@@ -255,3 +255,33 @@ GOOD = np.array([[2.0, 0.5], [0.5, 1.0]])
 def test_bad_input_gets_a_clear_error(call, says):
     with pytest.raises(ValueError, match=says):
         call()
+
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+@given(seed=seeds, times=st.integers(2, 4), k=st.integers(1, 3))
+def test_gate_agreement_is_eqs_78_and_79(seed, times, k):
+    rng = np.random.default_rng(seed)
+    path, inputs = rng.normal(size=(times, k, 3)), rng.normal(size=(20, 3))
+    p, unif = theory.gate_agreement(path, inputs)
+    assert p.shape == (times - 1, k) and unif.shape == (k,)
+    for i in range(k):
+        gates = [[bool(w @ x >= 0) for x in inputs] for w in path[:, i]]
+        for t in range(times - 1):
+            assert np.isclose(p[t, i], np.mean([a == b for a, b in zip(gates[t], gates[t + 1], strict=True)]))
+        assert np.isclose(unif[i], np.mean([len(set(gate)) == 1 for gate in zip(*gates, strict=True)]))
+    alone = theory.gate_agreement(path, inputs[:1])
+    np.testing.assert_array_equal(alone[0].min(axis=0), alone[1])  # of one input: kept throughout if kept at each step
+
+
+@pytest.mark.parametrize(
+    "call, says",
+    [
+        (lambda: theory.gate_agreement(np.ones((1, 2, 3)), np.ones((4, 3))), "do not fit"),
+        (lambda: theory.gate_agreement(np.ones((2, 2, 3)), np.ones((4, 2))), "do not fit"),
+    ],
+)
+def test_weights_that_do_not_fit_have_no_agreement(call, says):
+    with pytest.raises(ValueError, match=says):
+        call()

@@ -1,27 +1,18 @@
-"""LeNet-5 and the small residual network against torch.nn models that are built layer by layer, and what they draw."""
-
-from itertools import pairwise
+"""LeNet-5 against a torch.nn model that is built layer by layer, and what it draws."""
 
 import numpy as np
-import pytest
 import torch
 from torch import nn
 
-from book.practice.resnet import SmallResNet
-from lib.networks.convolutional import LeNet
+from lib.networks import LeNet
 from lib.training import cross_entropy, train
 
-SMALL = dict(channels=3, kernel=5, point=(2, 8, 8), outputs=4)
-NETWORKS = {
-    "lenet": LeNet(outputs=4),
-    "resnet": SmallResNet(**SMALL),
-}
-every = pytest.mark.parametrize("name", NETWORKS)
+NETWORK = LeNet(outputs=4)
 
 
-def drawn(network, members=2):
+def drawn(members=2):
     """Draw float64 parameters, biases and gains, too: where they are zero they hide mistakes."""
-    parameters = network.initialize(1, members, dtype=torch.float64)
+    parameters = NETWORK.initialize(1, members, dtype=torch.float64)
     rng = torch.Generator().manual_seed(0)
     return {n: v if v.ndim > 2 else 0.3 * torch.randn(v.shape, generator=rng, dtype=v.dtype) for n, v in parameters.items()}
 
@@ -30,11 +21,11 @@ def member(parameters, m):
     return {name: value[m] for name, value in parameters.items()}
 
 
-def images(network, count=5):
-    return torch.from_numpy(np.random.default_rng(0).normal(size=(count, *network.point)))
+def images(count=5):
+    return torch.from_numpy(np.random.default_rng(0).normal(size=(count, *NETWORK.point)))
 
 
-def lenet_model(network, parameters):
+def model(parameters):
     """Return a function of the images that gives outputs and activations."""
     sizes = (nn.Conv2d(1, 6, 5, padding=2), nn.Conv2d(6, 16, 5), nn.Linear(400, 120), nn.Linear(120, 84), nn.Linear(84, 4))
     for i, layer in enumerate(sizes, start=1):
@@ -51,87 +42,34 @@ def lenet_model(network, parameters):
     return forward
 
 
-class Block(nn.Module):
-    def __init__(self, into, out, kernel):
-        super().__init__()
-        self.conv = nn.Conv2d(into, out, kernel, padding=kernel // 2, bias=False)
-        self.norm = nn.BatchNorm2d(out, dtype=torch.float64)
-
-    def forward(self, x):
-        return torch.relu(self.norm(self.conv(x)))
-
-
-def resnet_model(network, parameters):
-    """Return a function of the images that gives outputs and activations."""
-    widths = [2, *(network.channels * np.array([1, 2, 2, 2, 4, 8, 8, 8])).tolist()]
-    blocks = [Block(into, out, 5 if i == 0 else 3) for i, (into, out) in enumerate(pairwise(widths))]
-    for i, block in enumerate(blocks, start=1):
-        block.train()
-        block.conv.weight.data = parameters[f"weight{i}"]
-        block.norm.weight.data, block.norm.bias.data = 1 + parameters[f"gain{i}"], parameters[f"bias{i}"]
-
-    def forward(x):
-        first = blocks[0](x)
-        second = blocks[1](first)
-        small = nn.functional.max_pool2d(second, 2)
-        third = blocks[2](small)
-        fourth = blocks[3](third)
-        fifth = blocks[4](small + fourth)
-        sixth = blocks[5](nn.functional.max_pool2d(fifth, 2))
-        smallest = nn.functional.max_pool2d(sixth, 2)
-        seventh = blocks[6](smallest)
-        eighth = blocks[7](seventh)
-        features = nn.functional.adaptive_max_pool2d(smallest + eighth, 1).flatten(1)
-        seen = (first, second, third, fourth, fifth, sixth, seventh, eighth)
-        return 0.125 * features @ parameters["readout"].T, [h.flatten(1) for h in seen]
-
-    return forward
-
-
-@pytest.mark.parametrize(("name", "model"), [("lenet", lenet_model), ("resnet", resnet_model)])
-def test_a_network_is_layer_by_layer_that_of_torch(name, model):
-    network, parameters = NETWORKS[name], drawn(NETWORKS[name])
-    x = images(network)
+def test_lenet_is_layer_by_layer_that_of_torch():
+    parameters, x = drawn(), images()
     for m in range(2):
-        outputs, hidden = network(member(parameters, m), x)
-        expected, seen = model(network, member(parameters, m))(x)
+        outputs, hidden = NETWORK(member(parameters, m), x)
+        expected, seen = model(member(parameters, m))(x)
         torch.testing.assert_close([outputs, *hidden], [expected, *seen])
-        assert len(hidden) == network.depth
-        torch.testing.assert_close(network(member(parameters, m), x, (2, 0))[1], [seen[2], seen[0]])
+        assert len(hidden) == NETWORK.depth
+        torch.testing.assert_close(NETWORK(member(parameters, m), x, (2, 0))[1], [seen[2], seen[0]])
 
 
-@every
-def test_they_train_alone_or_together(name):
-    network = NETWORKS[name]
-    x, labels = images(network, 12).float(), torch.arange(12) % 4
+def test_lenet_trains_alone_or_together():
+    x, labels = images(12).float(), torch.arange(12) % 4
     options = dict(learning_rate=0.02, steps=8, batch_size=6, loss=cross_entropy, record=[0, 8])
-    both = train(network, network.initialize(0, 2), x, labels, **options)
-    alone = train(network, network.initialize(0, 1), x, labels, **options)
+    both = train(NETWORK, NETWORK.initialize(0, 2), x, labels, **options)
+    alone = train(NETWORK, NETWORK.initialize(0, 1), x, labels, **options)
     assert np.all(both.loss[:, 1] < both.loss[:, 0])
     np.testing.assert_allclose(both.loss[0], alone.loss[0], rtol=1e-5)
 
 
-@pytest.mark.parametrize(
-    "wrong, message",
-    [({"kernel": 4}, "kernel is 4: want an odd side"), ({"point": (3, 7, 32)}, "at least 8")],
-)
-def test_unfit_sizes_are_refused(wrong, message):
-    with pytest.raises(ValueError, match=message):
-        SmallResNet(**wrong)
-
-
-def test_sizes_of_the_source():
+def test_lenet_has_the_size_of_the_source():
     assert sum(np.prod(shape) for shape in LeNet().shapes().values()) == 61_706
-    assert SmallResNet().shapes()["weight1"] == (64, 3, 15, 15) and SmallResNet().shapes()["readout"] == (10, 512)
-    assert SmallResNet(doublings=2).depth == 5 and SmallResNet(doublings=2).shapes()["readout"] == (10, 256)
 
 
-@pytest.mark.parametrize("network, factor", [(LeNet(), 2.0), (SmallResNet(), 1 / 3)])
-def test_weights_have_the_variance_of_their_fan_in(network, factor):
-    for name, value in network.initialize(3, 1).items():
+def test_weights_of_lenet_have_the_variance_of_their_fan_in():
+    for name, value in LeNet().initialize(3, 1).items():
         if value.ndim == 2:
             assert not name.startswith("weight") and not value.any()
         else:
             fan_in = np.prod(value.shape[2:])
             spread = 5 * np.sqrt(2 / value.numel())
-            np.testing.assert_allclose(value.var().item() * fan_in, factor, rtol=spread)
+            np.testing.assert_allclose(value.var().item() * fan_in, 2.0, rtol=spread)

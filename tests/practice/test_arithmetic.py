@@ -30,3 +30,15 @@ def test_split_parts_everything(seed, count, share):
     one, other = split(seed, count, first)
     assert len(one) == first and sorted([*one, *other]) == list(range(count))
     np.testing.assert_array_equal(split(seed, count, first)[0], one)
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: arithmetic.modular(9), "p is 9: want a prime"),
+        (lambda: arithmetic.split(0, 5, 5), "first is 5: want"),
+    ],
+)
+def test_other_moduli_and_parts_are_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

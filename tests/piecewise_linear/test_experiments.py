@@ -10,7 +10,11 @@ from lib import kernels, runs
 from lib.experiments.teachers import relu_network, sphere, teacher
 
 SMALL = dict(dimension=4, units=6, points=12, learning_rate=0.2, steps=30, record=[0, 10, 30])
+
+
 MEMBERS = [0.1, 1.0], [0.5, -0.2], [0, 2]  # τ, δ and seeds
+
+
 COURSE = dict(steps=20, record=[0, 3, 20])
 
 
