@@ -144,6 +144,13 @@ def test_two_layer_ntk_broadcasts_in_numpy_and_torch():
     np.testing.assert_allclose(stack, kernel, rtol=1e-4, atol=1e-4)
 
 
+def test_two_layers_that_do_not_fit_are_refused():
+    eye = np.eye(2)
+    message = r"w \(2, 2\), a \(3,\) and inputs \(2, 2\) do not fit"
+    with pytest.raises(ValueError, match=message):
+        two_layer_ntk(eye, np.ones(3), eye)
+
+
 def test_an_overflow_is_an_error_without_a_warning():
     huge = np.full((2, 2), 1e200)
     with warnings.catch_warnings(), pytest.raises(ValueError, match="not finite"):

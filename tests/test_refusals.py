@@ -6,8 +6,7 @@ import torch
 from sample_networks import Words
 
 from lib import data
-from lib.data import RandomHierarchy
-from lib.kernels import kernel_distance, ntk, two_layer_ntk
+from lib.kernels import kernel_distance, ntk
 from lib.networks import Convolutional, Dense, LeNet
 from lib.training import cross_entropy, train
 from lib.training.schedules import piecewise
@@ -46,7 +45,6 @@ def on_tokens(tokens):
     train(network, network.initialize(), np.array([tokens]), np.array([0]), loss=cross_entropy, learning_rate=0.1, steps=1)
 
 
-PAPER = RandomHierarchy()
 EYE = np.eye(2)
 CALLS = [
     (lambda: on_tokens([0, 1, 5]), "inputs are tokens: want whole numbers from 0 to 4"),
@@ -63,16 +61,10 @@ CALLS = [
     (lambda: data.gaussian_clone(0, 3, np.eye(2), np.eye(3)), "do not fit"),
     (lambda: data.single_pulse(0, 3, 30, ((0.2, 0.1), (0, 0.1))), "0 <= low < high <= 1"),
     (lambda: data.single_pulse(0, 3, 5, ((0.1, 0.15), (0.5, 1))), "no whole number of sites"),
-    (lambda: data.modular(9), "p is 9: want a prime"),
-    (lambda: data.split(0, 5, 5), "first is 5: want"),
-    (lambda: RandomHierarchy(features=9), "features for each of .* too few for all to differ"),
-    (lambda: PAPER.derive(PAPER.rules(0), [131_072]), "want integers from 0 to 131071, in one dimension"),
-    (lambda: PAPER.draw(0, PAPER.rules(0), 131_072, 1), "together at most the 131072 strings"),
     (lambda: kernel_distance(EYE, np.ones((1, 1))), r"k0 is \(2, 2\) and kt is \(1, 1\): want .* same points"),
     (lambda: kernel_distance(EYE, np.stack([EYE, 0 * EYE])), "kt is zero, so it has no direction"),
     (lambda: ntk(NETWORK, PARAMETERS, np.ones(2)), r"inputs \(2,\) do not fit: want \(n, 3\), or \(2, n, 3\)"),
     (lambda: ntk(LeNet(), {"w": torch.ones(2, 1), "b": torch.ones(3)}, EYE), "one and the same member axis"),
-    (lambda: two_layer_ntk(EYE, np.ones(3), EYE), r"w \(2, 2\), a \(3,\) and inputs \(2, 2\) do not fit"),
 ]
 
 

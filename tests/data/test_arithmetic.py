@@ -30,3 +30,10 @@ def test_split_parts_everything(seed, count, share):
     one, other = split(seed, count, first)
     assert len(one) == first and sorted([*one, *other]) == list(range(count))
     np.testing.assert_array_equal(split(seed, count, first)[0], one)
+
+
+def test_what_is_not_prime_or_leaves_nothing_is_refused():
+    with pytest.raises(ValueError, match="p is 9: want a prime"):
+        modular(9)
+    with pytest.raises(ValueError, match="first is 5: want"):
+        split(0, 5, 5)

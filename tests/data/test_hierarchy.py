@@ -1,6 +1,7 @@
 """The random hierarchy model against its definition: counts, no collisions, derivations that can be parsed back, frequencies."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -94,3 +95,16 @@ def test_every_string_is_drawn_as_often():
             counts[index[tuple(string)]] += 1
     mean = 1000 * 10 / 48
     assert np.all(np.abs(counts - mean) < 5 * np.sqrt(mean * (1 - 10 / 48)))
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: RandomHierarchy(features=9), "features for each of .* too few for all to differ"),
+        (lambda: PAPER.derive(PAPER.rules(0), [131_072]), "want integers from 0 to 131071, in one dimension"),
+        (lambda: PAPER.draw(0, PAPER.rules(0), 131_072, 1), "together at most the 131072 strings"),
+    ],
+)
+def test_strings_that_do_not_exist_are_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
