@@ -8,7 +8,7 @@ from lib import data
 from lib.experiments.ring import receptive_fields
 from lib.experiments.signal_batches import signals
 from lib.measures import inverse_participation_ratio
-from lib.theory.localization import nlgp_covariance
+from lib.theory.gaussian_classes import nlgp_covariance
 
 
 @pytest.mark.parametrize("kind", ["nlgp", "clone", "pulse", "telegraph"])
