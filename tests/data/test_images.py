@@ -1,4 +1,4 @@
-"""MNIST and CIFAR-10 from tiny files: good ones, and many that are not what they should be."""
+"""MNIST from tiny files, and the real one."""
 
 import hashlib
 import os
@@ -13,13 +13,22 @@ from lib.data import fetch, images
 from lib.data.fetch import DataUnavailable, Source
 
 
-def known(monkeypatch, name, files, route=None):
-    """Make the hashes of MNIST, CIFAR10 or CIFAR10_JPEG those of `files`, and its only route `route`: a name -> its bytes."""
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch, request):
+    """Keep the tests out of the user's cache; return where this test's cache of CIFAR-10 will be."""
+    monkeypatch.setattr(fetch, "RETRIES", 0)
+    if "real_mnist" not in request.fixturenames:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+        monkeypatch.delenv("MNIST_DIR", raising=False)
+        monkeypatch.delenv("CIFAR10_DIR", raising=False)
+    return tmp_path / "cache" / "executable-learning-dynamics" / "cifar10"
+
+
+def known(monkeypatch, files, route):
+    """Make the hashes of MNIST those of `files`, and its only route `route`: a name -> its bytes."""
     digests = {file: hashlib.sha256(content).hexdigest() for file, content in files.items()}
-    folder, variable = ("mnist", "MNIST_DIR") if name == "MNIST" else ("cifar10", "CIFAR10_DIR")
     monkeypatch.setattr(fetch, "_content", lambda address, name: route(name))
-    monkeypatch.setattr(images, name, Source(folder, variable, "some kB", digests, ("one",) if route else ()))
-    return files
+    monkeypatch.setattr(images, "MNIST", Source("mnist", "MNIST_DIR", "some kB", digests, ("one",)))
 
 
 def idx(array):
@@ -32,7 +41,7 @@ def test_mnist_scales_and_flattens(train, part, monkeypatch):
     draw = np.random.default_rng(1).integers
     shapes = {"images-idx3-ubyte": (6, 28, 28), "labels-idx1-ubyte": (6,)}
     raw = {f"{part}-{what}": draw(0, 256, shape, dtype=np.uint8) for what, shape in shapes.items()}
-    known(monkeypatch, "MNIST", {name: idx(array) for name, array in raw.items()}, route=lambda name: idx(raw[name]))
+    known(monkeypatch, {name: idx(array) for name, array in raw.items()}, route=lambda name: idx(raw[name]))
     digits, labels = data.mnist(train)
     assert digits.dtype == np.float32 and labels.dtype == np.int64
     np.testing.assert_array_equal(labels, raw[f"{part}-labels-idx1-ubyte"])

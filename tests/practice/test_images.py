@@ -7,7 +7,6 @@ from book.practice import images, pictures
 from book.practice.measures import filter_laplacian
 from book.practice.resnet import SmallResNet
 from book.practice.theory import LAPLACIAN
-from lib import data
 from lib.training import loop
 
 FILTERS = dict(images=40, channels=2, kernel=5, epochs=6, batch_size=16, learning_rate=0.1, looked_at=12, doublings=2)
@@ -21,7 +20,7 @@ def tiny(monkeypatch):
         rng = np.random.default_rng(2 + train)
         return pictures.Pictures(rng.integers(0, 256, (50, 3, 32, 32), np.uint8), rng.integers(0, 10, 50), "JPEG")
 
-    monkeypatch.setattr(data, "cifar10", cifar10)
+    monkeypatch.setattr(pictures, "cifar10", cifar10)
 
 
 def test_filters_are_looked_at_along_training():

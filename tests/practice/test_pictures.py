@@ -12,18 +12,28 @@ import pytest
 from PIL import Image
 
 from book.practice import pictures as practice
-from lib.data import fetch, images
+from lib.data import fetch
 from lib.data.fetch import Source, place
 
 AT_HAND = place(fetch.CIFAR10)  # before the tests move the cache
 
 
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch, request):
+    """Keep the tests out of the user's cache; return where this test's cache of CIFAR-10 will be."""
+    monkeypatch.setattr(fetch, "RETRIES", 0)
+    if "real_mnist" not in request.fixturenames:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+        monkeypatch.delenv("MNIST_DIR", raising=False)
+        monkeypatch.delenv("CIFAR10_DIR", raising=False)
+    return tmp_path / "cache" / "executable-learning-dynamics" / "cifar10"
+
+
 def known(monkeypatch, name, files, route=None):
-    """Make the hashes of MNIST, CIFAR10 or CIFAR10_JPEG those of `files`, and its only route `route`: a name -> its bytes."""
+    """Make the hashes of CIFAR10 or CIFAR10_JPEG those of `files`, and its only route `route`: a name -> its bytes."""
     digests = {file: hashlib.sha256(content).hexdigest() for file, content in files.items()}
-    folder, variable = ("mnist", "MNIST_DIR") if name == "MNIST" else ("cifar10", "CIFAR10_DIR")
     monkeypatch.setattr(fetch, "_content", lambda address, name: route(name))
-    monkeypatch.setattr(images, name, Source(folder, variable, "some kB", digests, ("one",) if route else ()))
+    monkeypatch.setattr(practice, name, Source("cifar10", "CIFAR10_DIR", "some kB", digests, ("one",) if route else ()))
     return files
 
 
