@@ -114,7 +114,7 @@ class Run:
     @property
     def path(self) -> Path:
         """Where the result is kept."""
-        return ROOT / "book" / "results" / f"{self.name}.nc"
+        return result_file(ROOT / "book", self.name)
 
     def settings(self) -> dict[str, Any]:
         """Return what results depend on, as plain values: the function's name, fixed arguments, and those of named cases."""
@@ -144,6 +144,18 @@ class Run:
             shares = "–".join(f"{float(f'{100 * value / source:.3g}'):,g}" for value in ends)
             said.append(f"{name} {'–'.join(f'{value:,g}' for value in ends)} / {source:,g} ({shares} %)")
         return "; ".join(said)
+
+
+def result_file(folder: Path, name: str) -> Path:
+    """Return where the result of a run is kept in the folder `book`: CHAPTER/results/EXPERIMENT.nc."""
+    chapter, experiment = name.split("/")
+    return folder / chapter / "results" / f"{experiment}.nc"
+
+
+def stored(folder: Path) -> dict[str, Path]:
+    """Return the results that are kept in the folder `book`, by the names of their runs."""
+    files = sorted(folder.glob("*/results/*.nc"))
+    return {f"{file.parts[-3]}/{file.stem}": file for file in files}
 
 
 def _json(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Execute the chapters with papermill: the lesson `book/NAME.md` and `book/evidence/NAME.md`.
+"""Execute the chapters with papermill: the lesson `book/NAME.md` and `book/NAME/evidence.md`.
 
 Papermill executes each source into its pair, `NAME.ipynb` beside it, which is committed and
 published.

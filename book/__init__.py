@@ -1,0 +1,1 @@
+"""The chapters: a lesson each, with a folder of its code, materials and stored results."""

@@ -1,0 +1,1 @@
+"""The chapter on unbalanced initializations in practice: its theory, its experiments and its materials."""

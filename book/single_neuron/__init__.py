@@ -1,0 +1,1 @@
+"""The chapter on a single neuron: its theory, its experiments and its materials."""

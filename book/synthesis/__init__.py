@@ -1,0 +1,1 @@
+"""The chapter on one equation for two-layer models: its theory, its experiments and its materials."""

@@ -1,0 +1,1 @@
+"""The chapter on two points: its theory, its experiments and its materials."""
