@@ -123,7 +123,7 @@ def parser() -> argparse.ArgumentParser:
         epilog="example: python -m lib store --plan; python -m lib store piecewise_linear --budget 2h --workers 2;"
         " python -m lib store --again localization/pulses --cases 1",
     )
-    store.add_argument("experiments", nargs="*", metavar="EXPERIMENT", help="topic or topic/experiment (default: all)")
+    store.add_argument("experiments", nargs="*", metavar="EXPERIMENT", help="chapter or chapter/experiment (default: all)")
     store.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="auto uses a GPU if there is one")
     store.add_argument("--workers", type=integer, metavar="N", help="compute on N processes (default: in this one)")
     store.add_argument("--plan", action="store_true", help="compute nothing; say what is done, what is missing, and how long")
@@ -241,7 +241,7 @@ def run_seeds(options: argparse.Namespace) -> None:
 
 
 def store_runs(options: argparse.Namespace) -> None:
-    """Precompute the runs that are named, by topic or in full; no names means all."""
+    """Precompute the runs that are named, by chapter or in full; no names means all."""
     from lib.experiments import FIRST, RUNS
     from lib.processes import processes
     from lib.progress import limit

@@ -262,7 +262,7 @@ def test_a_lesson_leads_to_every_section_of_its_evidence_page(chapter):
 
 
 def test_each_chapter_has_an_evidence_page():
-    assert LESSONS == BOOK.chapters
+    assert BOOK.chapters == LESSONS
     written = {f"{path.parent.name}/evidence" for path in ROOT.glob("book/*/evidence.md")}
     assert written == set(NOTEBOOKS) - set(BOOK.chapters)
 

@@ -19,7 +19,7 @@ OLDEST, BEYOND = map(int, re.findall(r"3\.(\d+)", SETTINGS["project"]["requires-
 PYTHON = f"Python 3.{OLDEST} to 3.{BEYOND - 1}"
 SEEDS = parser().parse_args(["seeds"]).count
 BOOK = Book(ROOT)
-CHAPTERS = {9: "Nine"}[len(BOOK.chapters)]
+CHAPTERS = {9: "Nine", 10: "Ten"}[len(BOOK.chapters)]
 
 STATED = [
     ("README.md", PYTHON),

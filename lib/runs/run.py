@@ -83,7 +83,7 @@ class Run:
 
     Attributes
     ----------
-    name : "topic/experiment"
+    name : "chapter/experiment"
     function : from the top level of a module; takes `device`, "cpu" or "cuda", beside the other arguments, and returns a Dataset
     cases : what `grid` or `named` returns
     fixed : the arguments that are the same for all cases
@@ -107,7 +107,7 @@ class Run:
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"\w+/\w+", str(self.name)):
-            raise ValueError(f"name is {self.name!r}: want topic/experiment")
+            raise ValueError(f"name is {self.name!r}: want chapter/experiment")
         if "<" in getattr(self.function, "__qualname__", "<none>"):
             raise ValueError(f"{self.name}: {self.function!r} is not from the top level of a module, so no worker could find it")
 

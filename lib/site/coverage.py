@@ -12,7 +12,7 @@ its `kind`, the `chapters` that treat it, with the minutes that `lib run` takes 
     follows   `text`, or the public code that our experiment follows: NAME/FILE, with a NAME from `book/repositories.yml`
     differs   where our experiment differs from that code, apart from its scale
     claims    the claims that judge it, by their names in the chapter or as chapter/name
-    runs      the precomputed runs behind it, as topic/name
+    runs      the precomputed runs behind it, as chapter/name
     missing   why it is not in the book
 
 The verdicts come from the claims, the price of a run from its file. `{coverage} DOCUMENT` shows the table: on a page of a
