@@ -111,6 +111,18 @@ def test_a_failure_keeps_the_last_good_notebook(executed, tmp_path_factory):
     assert notebook(root, "two")["cells"][0]["source"] == ["# New two"]
 
 
+def test_a_chapter_that_was_copied_badly_says_why(executed, tmp_path_factory):
+    root = copy(executed.root, tmp_path_factory)
+    changes = {"one": ("language: python}\n---", "language: python}"), "two": ("two/sum", "one/sum")}
+    for name, change in changes.items():
+        path = root / "book" / f"{name}.md"
+        path.write_text(path.read_text().replace(*change))
+    failing = lib(root, "run", "--lesson", *SETTINGS)
+    header, claim = [line for line in failing.stdout.splitlines() if line.startswith("failed:")]
+    assert header.endswith("the header of book/one.md is not whole: copy the lines from `---` to `---` of another chapter")
+    assert claim.endswith("the claim one/sum stands in two: call it two/NAME")
+
+
 @pytest.mark.parametrize(
     "arguments, message",
     [
