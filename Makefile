@@ -4,12 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= $(or $(wildcard $(BIN)/python),python3)
 PORT ?= 8000
-# What the environment is made of: the pins, by what they say and not by their date, and the Python.
-WANTED = $(shell cksum < requirements.txt) $(shell $(PYTHON) -V 2>&1)
+# What the environment is made of: the pins and the names of our packages, by what they say and not by their date, and the Python.
+WANTED = $(shell grep -A 1 packages.find pyproject.toml | cat requirements.txt - | cksum) $(shell $(PYTHON) -V 2>&1)
 .DEFAULT_GOAL := book
 .PHONY: setup environment book test chapter named pdf course bench seeds mutate audit serve clean
 
-setup:  ## the environment, where it is not there or was made of other pins or another Python; needs the network
+setup:  ## the environment, where it is not there or was made of other pins or packages or another Python; needs the network
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; ok = (3, 11) <= v <= (3, 14); \
 	  ok or sys.exit("the book needs Python 3.11 to 3.14, not %d.%d: make setup PYTHON=python3.13" % v)'
 	@test "$(WANTED)" = "$$(cat $(VENV)/.ready 2>/dev/null)" || $(MAKE) --no-print-directory environment
@@ -78,4 +78,4 @@ serve: setup  ## read the book at http://localhost:8000
 
 clean:
 	rm -rf _build $(VENV)
-	find lib -name "*.nb[ci]" -delete
+	find book lib -name "*.nb[ci]" -delete

@@ -33,5 +33,5 @@ nbval.plugin.IPyNbCell.compare_outputs = compare_outputs
 def pytest_collection_modifyitems(items: list) -> None:
     """Leave the evidence pages to CI."""
     for item in items:
-        if item.path.parent == ROOT / "book" / "evidence":
+        if item.path.name == "evidence.ipynb":
             item.add_marker("slow")

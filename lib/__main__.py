@@ -63,7 +63,7 @@ def parser() -> argparse.ArgumentParser:
     run = commands.add_parser(
         "run",
         help="execute chapters with papermill",
-        description="Execute chapters with papermill: the lesson book/NAME.md and the evidence page book/evidence/NAME.md. By"
+        description="Execute chapters with papermill: the lesson book/NAME.md and the evidence page book/NAME/evidence.md. By"
         " default NAME.ipynb is replaced once the whole notebook has succeeded; if it fails, the last good notebook is kept, and"
         " the exit status is 1. With --profile paper no stored result is read: each run that a page loads is computed,"
         " resumable, under _build/runs/; the notebooks go to _build/paper/ and book/ stays as it is; a table compares each claim"
@@ -116,14 +116,14 @@ def parser() -> argparse.ArgumentParser:
 
     store = commands.add_parser(
         "store",
-        help="precompute what is too heavy for a laptop, into book/results/",
-        description="Precompute the experiments that are too heavy for a laptop and keep their results in book/results/. Finished"
-        " cases are not computed again, and an interrupted run resumes. With --again, stored cases are computed anew with today's"
-        " code and compared with the result.",
+        help="precompute what is too heavy for a laptop, into book/NAME/results/",
+        description="Precompute the experiments that are too heavy for a laptop and keep their results in book/NAME/results/."
+        " Finished cases are not computed again, and an interrupted run resumes. With --again, stored cases are computed anew"
+        " with today's code and compared with the result.",
         epilog="example: python -m lib store --plan; python -m lib store piecewise_linear --budget 2h --workers 2;"
         " python -m lib store --again localization/pulses --cases 1",
     )
-    store.add_argument("experiments", nargs="*", metavar="EXPERIMENT", help="topic or topic/experiment (default: all)")
+    store.add_argument("experiments", nargs="*", metavar="EXPERIMENT", help="chapter or chapter/experiment (default: all)")
     store.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="auto uses a GPU if there is one")
     store.add_argument("--workers", type=integer, metavar="N", help="compute on N processes (default: in this one)")
     store.add_argument("--plan", action="store_true", help="compute nothing; say what is done, what is missing, and how long")
@@ -241,7 +241,7 @@ def run_seeds(options: argparse.Namespace) -> None:
 
 
 def store_runs(options: argparse.Namespace) -> None:
-    """Precompute the runs that are named, by topic or in full; no names means all."""
+    """Precompute the runs that are named, by chapter or in full; no names means all."""
     from lib.processes import processes
     from lib.progress import limit
     from lib.provenance import resolve_device

@@ -22,10 +22,10 @@ def contents(*pages):
 
 def add_evidence(root, chapter, *cells):
     """Give a chapter an evidence page with these code cells."""
-    (root / "book" / "evidence").mkdir()
-    (root / "book" / "evidence" / f"{chapter}.md").write_text(text(f"Evidence for {chapter}", *cells), encoding="utf-8")
+    (root / "book" / chapter).mkdir()
+    (root / "book" / chapter / "evidence.md").write_text(text(f"Evidence for {chapter}", *cells), encoding="utf-8")
     with (root / "_toc.yml").open("a") as toc:
-        toc.write(f"  - file: book/evidence/{chapter}.ipynb\n")
+        toc.write(f"  - file: book/{chapter}/evidence.ipynb\n")
     return root
 
 

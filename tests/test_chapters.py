@@ -20,8 +20,9 @@ from nbclient import NotebookClient
 
 from lib import claims, provenance, runs
 from lib.fingerprint import from_outside
+from lib.runs.run import stored
 from lib.site import coverage, execute, handouts, myst, pages, slices
-from lib.site.book import EVIDENCE, Book
+from lib.site.book import MATERIALS, Book
 from lib.site.ledger import records
 from lib.site.pages import course, margins
 
@@ -39,7 +40,8 @@ NOTEBOOKS = BOOK.notebooks
 
 each_chapter = pytest.mark.parametrize("chapter", BOOK.chapters)
 each_notebook = pytest.mark.parametrize("chapter", NOTEBOOKS)
-each_lesson = pytest.mark.parametrize("chapter", [name for name in BOOK.chapters if EVIDENCE + name in NOTEBOOKS])
+LESSONS = [name for name in BOOK.chapters if f"{name}/evidence" in NOTEBOOKS]
+each_lesson = pytest.mark.parametrize("chapter", LESSONS)
 
 
 source = BOOK.text
@@ -81,7 +83,10 @@ def moving_figures(cell):
     return [page for page in pages if page.startswith('<div class="moving">')]
 
 
-@pytest.mark.parametrize("path", sorted([*ROOT.glob("book/*.md"), *ROOT.glob("book/evidence/*.md")]), ids=lambda path: path.stem)
+PAGES = sorted([*ROOT.glob("book/*.md"), *ROOT.glob("book/*/evidence.md")])
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT / "book").as_posix())
 def test_no_comment_is_left_in_the_text(path):
     code = r"^```(?:\{code-cell\}|\w).*\n[\s\S]*?^```$|`[^`\n]+`"
     text = re.sub(code, "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
@@ -247,7 +252,7 @@ def test_a_lesson_is_short_with_few_checks(chapter):
 
 @each_lesson
 def test_a_lesson_leads_to_every_section_of_its_evidence_page(chapter):
-    evidence = source(EVIDENCE + chapter)
+    evidence = source(f"{chapter}/evidence")
     assert "```{coverage}" in evidence.split("\n## ")[0] or chapter == "synthesis"  # which replicates no document
     for place, heading in re.findall(r"^(?:\(([\w-]+)\)=\n)?## (.+)$", evidence, re.MULTILINE):
         if heading == "Bounds that were set or changed after looking":
@@ -255,17 +260,31 @@ def test_a_lesson_leads_to_every_section_of_its_evidence_page(chapter):
         assert place and re.search(rf"`(?:[^`]*<)?{place}>?`|\(#{place}\)", source(chapter)), heading
 
 
-def test_every_evidence_page_is_listed_and_belongs_to_a_lesson():
-    written = {f"{EVIDENCE}{path.stem}" for path in (ROOT / "book" / "evidence").glob("*.md")}
+def test_each_chapter_has_an_evidence_page():
+    assert BOOK.chapters == LESSONS
+    written = {f"{path.parent.name}/evidence" for path in ROOT.glob("book/*/evidence.md")}
     assert written == set(NOTEBOOKS) - set(BOOK.chapters)
+
+
+@each_chapter
+def test_a_chapter_s_folder_is_a_package_of_known_materials(chapter):
+    """Without `__init__.py` import-linter does not see it, and nothing reads a text with another name."""
+    folder = ROOT / "book" / chapter
+    assert (folder / "__init__.py").is_file()
+    assert {path.stem for path in folder.glob("*.md")} <= set(MATERIALS)
+    assert {path.name for path in folder.glob("*.ipynb")} <= {"evidence.ipynb"}
+
+
+def test_only_chapters_are_packages_of_the_book():
+    assert sorted(path.parent.name for path in ROOT.glob("book/*/__init__.py")) == sorted(BOOK.chapters)
 
 
 @pytest.mark.parametrize("document", coverage.documents(BOOK), ids=lambda document: document.name)
 def test_what_a_table_of_coverage_names_is_there(document):
     known = {record["id"] for record in records(BOOK)}
-    stored = {path.relative_to(ROOT / "book" / "results").with_suffix("").as_posix() for path in ROOT.glob("book/results/*/*.nc")}
+    there = set(stored(ROOT / "book"))
     for item in document.items:
-        assert set(item.claims) <= known and set(item.runs) <= stored & {run.name for run in runs.listed()}, item.item
+        assert set(item.claims) <= known and set(item.runs) <= there & {run.name for run in runs.listed()}, item.item
         assert not item.where or item.where in labels(), item.item
         assert bool(item.missing) != bool(item.claims or item.where), item.item
         assert bool(item.missing) != bool(item.follows), item.item
@@ -317,7 +336,7 @@ def test_every_figure_has_caption_name_and_alt_text(chapter):
 @each_notebook
 def test_claims_have_the_name_of_their_chapter(chapter):
     assert ledger(chapter)
-    assert [record["id"] for record in ledger(chapter) if not record["id"].startswith(f"{Path(chapter).name}/")] == []
+    assert [record["id"] for record in ledger(chapter) if not record["id"].startswith(f"{BOOK.chapter_of(chapter)}/")] == []
 
 
 def test_names_of_claims_and_figures_are_unique():
@@ -338,7 +357,7 @@ def test_exercises_go_from_easy_to_research_with_solutions(chapter):
     grades = [course.grade(exercise) for exercise in exercises]
     assert grades == sorted(grades, key=GRADES.index) and "Hard" in grades
     assert (grades[0], grades[-1]) == ("Easy", "Research level")
-    assert re.findall(r"^## (\S+)$", source(f"problems/{chapter}"), re.MULTILINE) == unsolved
+    assert re.findall(r"^## (\S+)$", source(f"{chapter}/problems"), re.MULTILINE) == unsolved
 
 
 @cache
@@ -388,7 +407,7 @@ def test_the_rules_for_chapters_are_those_that_are_tested():
 @each_chapter
 def test_a_lab_has_blanks_and_its_solutions_pass_its_checks(chapter):
     given = nbformat.writes(handouts.lab(BOOK, chapter, solved=False))
-    secret = re.findall(LAB_SOLUTION, source(f"labs/{chapter}"), re.DOTALL)
+    secret = re.findall(LAB_SOLUTION, source(f"{chapter}/lab"), re.DOTALL)
     lines = [line.strip() for pair in secret for line in "".join(pair).split("\n") if len(line.strip()) > 25]
     assert len(secret) >= 5 and not [line for line in lines if json.dumps(line)[1:-1] in given]
     solved = handouts.lab(BOOK, chapter, solved=True)
@@ -442,4 +461,4 @@ def test_the_table_of_seeds_is_current_or_says_so(chapter):
         seen = {row["id"]: (str(claims.Bound(row["low"][0], row["high"][0])), set(row["rivals"])) for row in rows}
         assert seen == {record["id"]: (claims.bound_text(record), set(record["rivals"])) for record in ledger(chapter)}
     else:
-        assert f"`python -m lib seeds {Path(chapter).name}`" in margins.margins(BOOK)["chapters"]
+        assert f"`python -m lib seeds {BOOK.chapter_of(chapter)}`" in margins.margins(BOOK)["chapters"]

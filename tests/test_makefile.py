@@ -23,7 +23,7 @@ esac
 @pytest.fixture
 def make(tmp_path):
     """Call make in a folder with the Makefile, perhaps with a certain Python; return it and the modules that Python ran."""
-    for name in ("Makefile", "requirements.txt"):
+    for name in ("Makefile", "requirements.txt", "pyproject.toml"):
         shutil.copy(Path(__file__).parents[1] / name, tmp_path)
 
     def make(*arguments, version=None):
@@ -41,7 +41,7 @@ def make(tmp_path):
     return make
 
 
-def test_only_other_pins_or_another_python_need_the_network(make, tmp_path):
+def test_only_other_pins_packages_or_python_need_the_network(make, tmp_path):
     assert make("setup", version="3.12.1")[1] == ["venv", "pip", "lib.data"]
     (tmp_path / "requirements.txt").touch()
     (tmp_path / "pyproject.toml").touch()
@@ -49,6 +49,9 @@ def test_only_other_pins_or_another_python_need_the_network(make, tmp_path):
     with (tmp_path / "requirements.txt").open("a") as file:
         file.write("another==1.0\n")
     assert make("setup")[1] == ["pip", "lib.data"]
+    settings = (tmp_path / "pyproject.toml").read_text(encoding="utf-8")
+    (tmp_path / "pyproject.toml").write_text(settings.replace('"book", ', ""), encoding="utf-8")
+    assert make("setup")[1] == ["pip", "lib.data"]  # our packages have other names
     assert make("setup", version="3.13.0")[1] == ["venv", "pip", "lib.data"]
     assert make("setup")[1] == []
 

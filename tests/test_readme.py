@@ -19,7 +19,7 @@ OLDEST, BEYOND = map(int, re.findall(r"3\.(\d+)", SETTINGS["project"]["requires-
 PYTHON = f"Python 3.{OLDEST} to 3.{BEYOND - 1}"
 SEEDS = parser().parse_args(["seeds"]).count
 BOOK = Book(ROOT)
-CHAPTERS = {9: "Nine"}[len(BOOK.chapters)]
+CHAPTERS = {9: "Nine", 10: "Ten"}[len(BOOK.chapters)]
 
 STATED = [
     ("README.md", PYTHON),
@@ -70,13 +70,13 @@ def test_theory_needs_no_other_packages_than_stated():
 
 
 def test_each_chapter_has_what_the_syllabus_offers():
-    for folder in ("course", "slides", "labs"):
+    for folder in ("plan", "slides", "lab", "quiz"):
         assert list(BOOK.beside(folder)) == BOOK.chapters
     assert problems.sets(BOOK) == BOOK.chapters
 
 
 def test_each_lecture_takes_90_minutes():
-    for chapter, text in BOOK.beside("course").items():
+    for chapter, text in BOOK.beside("plan").items():
         plan = text.split("## The 90 minutes")[1].split("\n## ")[0]
         assert sum(map(int, re.findall(r"^\| (\d+) \|", plan, re.MULTILINE))) == 90, chapter
 

@@ -1,4 +1,4 @@
-"""The results in `book/results` are of today's code: all by their fingerprints, and one case of each cheap run by its numbers."""
+"""The stored results are of today's code: all by their fingerprints, and one case of each cheap run by its numbers."""
 
 import json
 import shutil

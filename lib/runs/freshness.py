@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from scipy.io import netcdf_file
 
 from lib.fingerprint import code
+from lib.runs.run import stored
 
 CURRENT, VERIFIED, OUTDATED = "current", "verified", "outdated"
 
@@ -71,9 +72,8 @@ def numbers_of(file: netcdf_file) -> str:
 
 
 def refuse_outdated(folder: Path) -> None:
-    """Raise a ValueError if a result in a folder of results is outdated; it names the command that mends it."""
-    names = {path.relative_to(folder).with_suffix("").as_posix(): of_file(path).state for path in sorted(folder.glob("*/*.nc"))}
-    if late := [name for name, state in names.items() if state == OUTDATED]:
+    """Raise a ValueError if a result in the folder `book` is outdated; it names the command that mends it."""
+    if late := [name for name, path in stored(folder).items() if of_file(path).state == OUTDATED]:
         raise ValueError(
             f"{len(late)} stored result{'s are' * (len(late) > 1) or ' is'} not of today's code:"
             f" python -m lib store --again {' '.join(late)}"

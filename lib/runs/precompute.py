@@ -1,6 +1,7 @@
 """What `python -m lib store` does: compute the missing cases of runs, and say what is there and what is left.
 
-A finished case is kept at once, as a file of its own under `_build/runs/`. The result in `book/results/` is written at the end.
+A finished case is kept at once, as a file of its own under `_build/runs/`. The result in
+`book/NAME/results/` is written at the end.
 """
 
 import hashlib

@@ -83,7 +83,7 @@ class Run:
 
     Attributes
     ----------
-    name : "topic/experiment"
+    name : "chapter/experiment"
     function : from the top level of a module; takes `device`, "cpu" or "cuda", beside the other arguments, and returns a Dataset
     cases : what `grid` or `named` returns
     fixed : the arguments that are the same for all cases
@@ -109,14 +109,14 @@ class Run:
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"\w+/\w+", str(self.name)):
-            raise ValueError(f"name is {self.name!r}: want topic/experiment")
+            raise ValueError(f"name is {self.name!r}: want chapter/experiment")
         if "<" in getattr(self.function, "__qualname__", "<none>"):
             raise ValueError(f"{self.name}: {self.function!r} is not from the top level of a module, so no worker could find it")
 
     @property
     def path(self) -> Path:
         """Where the result is kept."""
-        return ROOT / "book" / "results" / f"{self.name}.nc"
+        return result_file(ROOT / "book", self.name)
 
     def settings(self) -> dict[str, Any]:
         """Return what results depend on, as plain values: the function's name, fixed arguments, and those of named cases."""
@@ -146,6 +146,18 @@ class Run:
             shares = "–".join(f"{float(f'{100 * value / source:.3g}'):,g}" for value in ends)
             said.append(f"{name} {'–'.join(f'{value:,g}' for value in ends)} / {source:,g} ({shares} %)")
         return "; ".join(said)
+
+
+def result_file(folder: Path, name: str) -> Path:
+    """Return where the result of a run is kept in the folder `book`: CHAPTER/results/EXPERIMENT.nc."""
+    chapter, experiment = name.split("/")
+    return folder / chapter / "results" / f"{experiment}.nc"
+
+
+def stored(folder: Path) -> dict[str, Path]:
+    """Return the results that are kept in the folder `book`, by the names of their runs."""
+    files = sorted(folder.glob("*/results/*.nc"))
+    return {f"{file.parts[-3]}/{file.stem}": file for file in files}
 
 
 def _json(value: Any) -> str:

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 FILE = re.compile(r"^[ -]*(?:root|file): *(\S+)", re.MULTILINE)
-EVIDENCE = "evidence/"  # folder of the evidence pages, in `book/`
+# The texts in a chapter's folder, `book/NAME/`; its lesson is `book/NAME.md`.
+MATERIALS = ("evidence", "slides", "plan", "lab", "problems", "quiz")
 
 
 class Book:
@@ -47,7 +48,7 @@ class Book:
     @cached_property
     def chapters(self) -> list[str]:
         """The chapters by their lessons, in the order of the table of contents."""
-        names = [name for name in self._notebooks if not name.startswith(EVIDENCE)]
+        names = [name for name in self._notebooks if "/" not in name]
         if not names:
             toc = (self.root / "_toc.yml").resolve()
             raise ValueError(f"{toc} names no chapter (`file: book/NAME.ipynb`)")
@@ -59,8 +60,8 @@ class Book:
         return self.notebooks_of(*self.chapters)
 
     def notebooks_of(self, *chapters: str) -> list[str]:
-        """Name each chapter's lesson, `NAME`, then its evidence page, `evidence/NAME`, if any."""
-        names = [name for chapter in chapters for name in (chapter, EVIDENCE + chapter)]
+        """Name each chapter's lesson, `NAME`, then its evidence page, `NAME/evidence`, if any."""
+        names = [name for chapter in chapters for name in (chapter, f"{chapter}/evidence")]
         return [name for name in names if name in self._notebooks]
 
     @cached_property
@@ -72,7 +73,7 @@ class Book:
     @cache  # noqa: B019
     def text(self, name: str) -> str:
         """Return the text of a page in `book/`; a ValueError if there is none."""
-        path = self.folder / f"{name}.md"
+        path = self._source(name)
         if not path.is_file():
             raise ValueError(f"chapter name {name!r}: there is no {path}")
         return path.read_text(encoding="utf-8")
@@ -82,10 +83,18 @@ class Book:
         heading = re.search(r"^# (.+)$", self.text(name), re.MULTILINE)
         return heading[1] if heading else name
 
-    def beside(self, folder: str) -> dict[str, str]:
-        """Return by chapter the texts in a folder of `book/`, like `slides`, that are written."""
-        names = [name for name in self.chapters if (self.folder / folder / f"{name}.md").is_file()]
-        return {name: self.text(f"{folder}/{name}") for name in names}
+    def chapter_of(self, page: str) -> str:
+        """Return the chapter of a page: of `products/plan`, with or without `book/`; "" if none."""
+        name = page.removeprefix("book/").split("/")[0]
+        return name if name in self.chapters else ""
+
+    def beside(self, material: str) -> dict[str, str]:
+        """Return by chapter the texts of a kind, like `slides`, that are written."""
+        names = [name for name in self.chapters if self._source(f"{name}/{material}").is_file()]
+        return {name: self.text(f"{name}/{material}") for name in names}
+
+    def _source(self, name: str) -> Path:
+        return self.folder / f"{name}.md"
 
     def path(self, notebook: str) -> Path:
         """Return the file of an executed notebook."""
@@ -107,7 +116,7 @@ class Book:
             found = json.loads(path.read_text(encoding="utf-8"))
             parts = {"metadata": dict(found["metadata"]), "cells": list(map(dict, found["cells"]))}
         except (ValueError, TypeError, LookupError) as problem:
-            remedy = f"run `python -m lib run {path.stem}`"
+            remedy = f"run `python -m lib run {self.chapter_of(name)}`"
             raise ValueError(f"{path} is not a complete notebook ({problem}): {remedy}") from problem
         return found | parts
 

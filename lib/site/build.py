@@ -30,12 +30,12 @@ def build(book: Book, output: Path | None = None) -> None:
         table of a page is not whole, a decimal of the text is not what the notebooks have, the
         output is not a folder, or if Jupyter Book reports a warning or an error.
     """
-    lacking = [Path(name).name for name in book.notebooks if not book.path(name).is_file()]
+    lacking = [book.chapter_of(name) for name in book.notebooks if not book.path(name).is_file()]
     if missing := ", ".join(dict.fromkeys(lacking)):
         command = f"python -m lib run {missing.replace(',', '')}"
         raise ValueError(f"not executed yet: {missing}; run `{command}` first")
     jupyter_kernel.refuse_another_library(book.root)
-    refuse_outdated(book.folder / "results")
+    refuse_outdated(book.folder)
     ledger.write(book)
     pages.substitutions(book)  # what a page lacks is said here, in a line
     numbers.check(book)
@@ -72,7 +72,8 @@ def _reason(book: Book, said: str) -> str:
         return exception[0].strip() if exception else "Jupyter Book failed"
     paths = [os.path.relpath(line[1], book.root) for line in found if line[1]]
     sources = list(dict.fromkeys(path.replace(".ipynb", ".md") for path in paths))
-    names = [Path(source).stem for source in sources if Path(source).stem in book.chapters]
+    chapters = [book.chapter_of(source.removesuffix(".md")) for source in sources]
+    names = list(dict.fromkeys(filter(None, chapters)))
     more = f" (and {len(found) - 1} more)" if found[1:] else ""
     todo = f", then `python -m lib run {' '.join(names)}`" if names else ""
     return f"{found[0][2]}{more}: fix {', '.join(sources) or 'that'}{todo}"

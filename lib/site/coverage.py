@@ -12,12 +12,12 @@ its `kind`, the `chapters` that treat it, with the minutes that `lib run` takes 
     follows   `text`, or the public code that our experiment follows: NAME/FILE, with a NAME from `book/repositories.yml`
     differs   where our experiment differs from that code, apart from its scale
     claims    the claims that judge it, by their names in the chapter or as chapter/name
-    runs      the precomputed runs behind it, as topic/name
+    runs      the precomputed runs behind it, as chapter/name
     missing   why it is not in the book
 
-The verdicts come from the claims, the price of a run from its file. `{coverage} DOCUMENT` shows the table: on an evidence page
-the items of its chapter, on any other page all of them. The page "Where is Figure 5?" also shows which experiments follow which
-code, and pages of chapters link words such as "the authors' code" to it.
+The verdicts come from the claims, the price of a run from its file. `{coverage} DOCUMENT` shows the table: on a page of a
+chapter the items of this chapter, on any other page all of them. The page "Where is Figure 5?" also shows which experiments
+follow which code, and pages of chapters link words such as "the authors' code" to it.
 """
 
 from dataclasses import dataclass
@@ -35,8 +35,9 @@ from lib import markdown
 from lib.claims import VERDICTS
 from lib.markdown import escape
 from lib.runs.freshness import freshness
+from lib.runs.run import result_file
 from lib.site import ledger, public_code
-from lib.site.book import EVIDENCE, Book, book_of
+from lib.site.book import Book, book_of
 
 # How a place is written, by the beginning of its label; others are sections, exercises and claims.
 ROLES = {"eq": "Eq.&nbsp;{{eq}}`{}`", "fig": "{{numref}}`{}`"}
@@ -184,7 +185,7 @@ def _commands(book: Book, document: Document, item: Item) -> str:
         return f"`python -m lib run {item.chapter}`, {_time(60 * minutes)}"
     said = []
     for run in item.runs:
-        with xr.open_dataset(book.folder / "results" / f"{run}.nc") as found:
+        with xr.open_dataset(result_file(book.folder, run)) as found:
             known = found.attrs
         cost = f"{_time(known['seconds'])}, {known['device']}; {freshness(known)}"
         said.append(f"`python -m lib store --again {run}`, {cost}")
@@ -229,9 +230,7 @@ class Coverage(SphinxDirective):
         """Return the table, as if it were written there."""
         book = book_of(self.env.app)
         name = self.arguments[0]
-        here = f"book/{EVIDENCE}"
-        page = self.env.docname
-        chapter = page.removeprefix(here) if page.startswith(here) else ""
+        chapter = book.chapter_of(self.env.docname)
         for file in (__file__, path(book, name), *map(book.path, book.notebooks)):
             self.env.note_dependency(str(file))
         try:

@@ -9,9 +9,11 @@ import re
 from functools import cache
 from pathlib import Path
 
-import xarray as xr
+from scipy.io import netcdf_file
 
 from lib.fingerprint import reach, syntax
+from lib.runs.freshness import numbers_of
+from lib.runs.run import stored
 from lib.site.book import Book
 
 CELL = re.compile(r"^```\{code-cell\}.*\n(?:---\n[\s\S]*?^---\n|(?::.*\n)*)([\s\S]*?)^```$", re.MULTILINE)  # its options left out
@@ -78,17 +80,13 @@ def _reached(name: str) -> dict[str, str]:
 
 def _results(book: Book, notebook: str, cells: list[str]) -> list[Path]:
     """List the stored results of a notebook's chapter, and of others those that its cells name."""
-    folder = book.folder / "results"
-    own = folder.glob(f"{Path(notebook).name}/*.nc")
-    named = [folder / f"{name}.nc" for cell in cells for name in re.findall(r"\w+/\w+", cell)]
-    return sorted({*own, *filter(Path.is_file, named)})
+    chapter = book.chapter_of(notebook)
+    named = {name for cell in cells for name in re.findall(r"\w+/\w+", cell)}
+    results = stored(book.folder).items()
+    return [path for name, path in results if name in named or name.split("/")[0] == chapter]
 
 
 def _result(path: Path) -> str:
     """Hash the numbers of a result, whatever its attributes."""
-    parts = []
-    with xr.open_dataset(path, engine="scipy") as found:
-        for name, one in found.variables.items():
-            digest = hashlib.sha256(one.values.tobytes()).hexdigest()
-            parts.append((str(name), one.dims, digest))
-    return repr(sorted(parts))
+    with netcdf_file(path, mmap=False) as found:
+        return numbers_of(found)

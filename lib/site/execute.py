@@ -1,4 +1,4 @@
-"""Execute the chapters with papermill: the lesson `book/NAME.md` and `book/evidence/NAME.md`.
+"""Execute the chapters with papermill: the lesson `book/NAME.md` and `book/NAME/evidence.md`.
 
 Papermill executes each source into its pair, `NAME.ipynb` beside it, which is committed and
 published.
@@ -25,6 +25,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_output
 from papermill.exceptions import PapermillExecutionError
 from PIL import Image
+from yaml import YAMLError
 
 from lib import claims, files
 from lib.processes import at_once, processes, submit
@@ -73,8 +74,18 @@ def select(book: Book, names: list[str], lesson: bool = False) -> list[str]:
 
 
 def draft(book: Book, chapter: str) -> NotebookNode:
-    """Read a chapter's source as a notebook without outputs, with cell ids that do not change."""
-    notebook = jupytext.reads(book.text(chapter), fmt="md:myst")
+    """Read a chapter's source as a notebook without outputs, with cell ids that do not change.
+
+    Raises
+    ------
+    ValueError
+        If its header is not whole.
+    """
+    try:
+        notebook = jupytext.reads(book.text(chapter), fmt="md:myst")
+    except YAMLError as problem:
+        remedy = "copy the lines from `---` to `---` of another chapter"
+        raise ValueError(f"the header of book/{chapter}.md is not whole: {remedy}") from problem
     for number, cell in enumerate(notebook.cells):
         cell["id"] = f"cell-{number:03}"
     notebook.metadata.pop("jupytext", None)
@@ -115,6 +126,7 @@ def execute(
         if incomplete:
             _leave_undecided(notebook, book.notebook(chapter))
         _refuse(notebook)
+        _refuse_others_claims(notebook, book.chapter_of(chapter))
         for number, cell in enumerate(notebook.cells):
             if seconds := cell.metadata.get("papermill", {}).get("duration"):
                 result.cells.append((seconds, f"{chapter}, {_cell(number, cell)}"))
@@ -172,6 +184,13 @@ def _refuse(notebook: NotebookNode) -> None:
         drawn = "figure" in cell.metadata.get("mystnb", {}) and "incomplete" not in cell.metadata
         if drawn and not kinds & {"image/png", "image/svg+xml", "text/html"}:
             raise RuntimeError(f"{place} has a caption but drew no figure")
+
+
+def _refuse_others_claims(notebook: NotebookNode, chapter: str) -> None:
+    """Raise if a claim has the name of another chapter, as after a chapter was copied."""
+    for record in claims.collect(notebook):
+        if not record["id"].startswith(f"{chapter}/"):
+            raise ValueError(f"the claim {record['id']} stands in {chapter}: call it {chapter}/NAME")
 
 
 def _tidy(notebook: NotebookNode, settings: Settings) -> None:

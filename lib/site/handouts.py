@@ -1,8 +1,8 @@
 """What is handed out: labs, problem sets, answers to quizzes, and the chapters for Jupyter.
 
-A lab, `book/labs/NAME.md`, has a training loop to complete, and what to measure with it. Students
+A lab, `book/NAME/lab.md`, has a training loop to complete, and what to measure with it. Students
 get neither the cells of text tagged `answer` nor the code between `### BEGIN SOLUTION` and
-`### END SOLUTION`. The answers to the quizzes of the teaching plans, `book/quiz/NAME.md`, are for
+`### END SOLUTION`. The answers to the quizzes of the teaching plans, `book/NAME/quiz.md`, are for
 lecturers only.
 """
 
@@ -21,7 +21,7 @@ from lib.site.myst import References
 
 def lab(book: Book, name: str, solved: bool) -> NotebookNode:
     """Return a lab with its solutions or with blanks."""
-    written = jupytext.reads(book.text(f"labs/{name}"))
+    written = jupytext.reads(book.text(f"{name}/lab"))
     for number, cell in enumerate(written.cells):
         cell.id = f"{name}-{number}"
         if solved:
@@ -38,7 +38,7 @@ def write(references: References, folder: Path, solved: bool) -> list[Path]:
     """Write labs and problem sets into a folder; with solutions, also the answers to quizzes."""
     book = references.book
     written = {}
-    for name in book.beside("labs"):
+    for name in book.beside("lab"):
         written[f"labs/{name}.ipynb"] = nbformat.writes(lab(book, name, solved))
     for name in problems.sets(book):
         notebook = problems.notebook(references, name, solved)

@@ -29,9 +29,9 @@ def known(book: Book, chapter: str, notebooks: dict[str, dict]) -> list[Known]:
         for cell in notebook["cells"]:
             if cell["cell_type"] == "code":
                 found += _of_cell(cell, page)
-    for folder in ("labs", "problems"):
-        for code in CODE.finditer(book.beside(folder).get(chapter, "")):
-            found += _settings(code[0], f"{folder}/{chapter}")
+    for material in ("lab", "problems"):
+        for code in CODE.finditer(book.beside(material).get(chapter, "")):
+            found += _settings(code[0], f"{chapter}/{material}")
     for path in sorted(book.folder.glob(f"{chapter}/*.py")):
         found += _settings(path.read_text(encoding="utf-8"), "")
     return found

@@ -27,14 +27,15 @@ def records(book: Book) -> list[dict]:
         if notebook is None:
             continue
         path = book.path(name)
+        chapter = book.chapter_of(name)
         profile = notebook["metadata"].get("run", {}).get("profile")
         for record in claims.collect(notebook):
             try:
                 claims.judged(record)
             except ValueError as problem:
-                remedy = f"run `python -m lib run {path.stem}`"
+                remedy = f"run `python -m lib run {chapter}`"
                 raise ValueError(f"{path}: {problem}: {remedy}") from problem
-            found.append(record | {"chapter": path.stem, "profile": profile})
+            found.append(record | {"chapter": chapter, "profile": profile})
     return found
 
 

@@ -29,11 +29,10 @@ import pandas as pd
 import yaml
 
 from lib import files
-from lib.site.book import Book
+from lib.site.book import MATERIALS, Book
 from lib.site.decimals import Decimal, decimals
 from lib.site.known import Known, known
 
-FOLDERS = ("", "evidence/", "slides/", "course/", "labs/", "problems/", "quiz/")
 LABEL = re.compile(r"\w+(?:-\w+)+")
 CONSTANTS = {"e": math.e, "pi": math.pi}
 Line = tuple[str, str]  # a decimal as it is typed, and where it comes from
@@ -187,7 +186,8 @@ def chapters(book: Book) -> Iterator[Chapter]:
             continue
         pool = known(book, name, executed)
         everything += pool
-        yield _chapter(book, name, [f"{folder}{name}.md" for folder in FOLDERS], pool)
+        pages = [f"{name}.md", *(f"{name}/{material}.md" for material in MATERIALS)]
+        yield _chapter(book, name, pages, pool)
     if described:
         yield _chapter(book, "front", _front(book), everything)
 

@@ -1,6 +1,6 @@
 """Problem sets: notebooks for students, without solutions, and for teachers.
 
-They come from the problems of a chapter and from `book/problems/NAME.md`, whose section `## LABEL`
+They come from the problems of a chapter and from `book/NAME/problems.md`, whose section `## LABEL`
 solves the exercise LABEL: its words are the model answer, the list below `**Rubric.**` says what
 earns points, a code cell tagged `answer` computes, and one tagged `check` asserts that it is
 right. Points that are `(checked)` belong to the check, the others to the words. Students get
@@ -69,7 +69,7 @@ def read(references: References, chapter: str) -> tuple[str, list[Problem]]:
         If a problem lacks a part: an exercise in the chapter, a model answer, a rubric, a cell
         `answer` or a cell `check`.
     """
-    text = references.book.text(f"problems/{chapter}")
+    text = references.book.text(f"{chapter}/problems")
     setup = []
     gathered: dict[str, list[tuple[str, str]]] = {}
     for cell in jupytext.reads(text).cells:
@@ -87,7 +87,7 @@ def read(references: References, chapter: str) -> tuple[str, list[Problem]]:
 
 
 def _problem(references: References, chapter: str, label: str, found: list[tuple[str, str]]) -> Problem:
-    place = f"book/problems/{chapter}.md, {label}"
+    place = f"book/{chapter}/problems.md, {label}"
     if [kind for kind, _ in found] != ["words", "answer", "check"]:
         raise ValueError(f"{place}: want words, then one cell tagged answer and one tagged check")
     words, answer, check = (text for _, text in found)

@@ -45,14 +45,15 @@ def _marked(found: re.Match) -> str:
 
 def mark_problems(app: Sphinx, doctree: nodes.document) -> None:
     """Say under each problem where its solution is not, and which notebook checks a reader's own."""
-    chapter = app.env.docname.rpartition("/")[2]
+    page = app.env.docname
+    chapter = book_of(app).chapter_of(page)
     checked = chapter in problems.sets(book_of(app))
     for exercise in doctree.findall(nodes.Admonition):
         if {"exercise", "problem"} <= set(exercise["classes"]):
             mark = nodes.paragraph(classes=["problem-mark"])
             mark += [nodes.inline(text="Problem"), nodes.Text(": its solution is not on this site.")]
             if checked:
-                place = f"../problems/{chapter}.ipynb"
+                place = f"{'../' * page.count('/')}problems/{chapter}.ipynb"
                 notebook = nodes.reference("", "problem set", refuri=place, internal=True)
                 mark += [nodes.Text(" The "), notebook, nodes.Text(" checks yours.")]
             exercise += mark

@@ -1,4 +1,4 @@
-"""Slides: each deck `book/slides/NAME.md` as a page of its own, `slides/NAME.html`.
+"""Slides: each deck `book/NAME/slides.md` as a page of its own, `slides/NAME.html`.
 
 It needs no server and no network. A deck is Markdown with formulas between dollars. Each heading
 of the second level begins a slide; what stands before the first is on the title slide. It copies
@@ -148,8 +148,8 @@ def write(book: Book, site: Path, known: Mapping[str, Part]) -> None:
         try:
             written = slides(text, known, records)
         except ValueError as mistake:
-            raise ExtensionError(f"book/slides/{chapter}.md: {mistake}") from mistake
-        planned = chapter in book.beside("course")
+            raise ExtensionError(f"book/{chapter}/slides.md: {mistake}") from mistake
+        planned = chapter in book.beside("plan")
         facts = {"title": book.title(chapter), "chapter": chapter, "planned": planned}
         html = deck.render(facts, slides=written)
         files.write(site / "slides" / f"{chapter}.html", html + "\n")

@@ -1,11 +1,8 @@
 """What belongs to a chapter: evidence page, plan, slides, lab, problem set, and the links to them."""
 
-import re
-
 from lib.site import problems
-from lib.site.book import EVIDENCE, Book
+from lib.site.book import Book
 
-PAGE = re.compile(r"book/(?:course/|evidence/)?(\w+)")
 END = """\
 <aside class="admonition tip"><p class="admonition-title">Run this chapter</p>
 <p>In a clone of the book: <code>make chapter NAME={chapter}</code>. Then change a line of <code>book/{chapter}.md</code>, run it
@@ -15,16 +12,14 @@ again and see what happens.</p></aside>
 
 def materials(book: Book, chapter: str) -> dict[str, str]:
     """Return what was written for a chapter, as the site's files by name."""
-    if chapter not in book.chapters:
-        return {}
     found = {"Chapter": f"book/{chapter}.html"}
-    if EVIDENCE + chapter in book.notebooks:
-        found["Evidence"] = f"book/{EVIDENCE}{chapter}.html"
-    if chapter in book.beside("course"):
-        found["Teaching plan"] = f"book/course/{chapter}.html"
+    if f"{chapter}/evidence" in book.notebooks:
+        found["Evidence"] = f"book/{chapter}/evidence.html"
+    if chapter in book.beside("plan"):
+        found["Teaching plan"] = f"book/{chapter}/plan.html"
     if chapter in book.beside("slides"):
         found["Slides"] = f"slides/{chapter}.html"
-    if chapter in book.beside("labs"):
+    if chapter in book.beside("lab"):
         found["Lab"] = f"labs/{chapter}.ipynb"
     if chapter in problems.sets(book):
         found["Problem set"] = f"problems/{chapter}.ipynb"
@@ -44,10 +39,9 @@ def links(book: Book, chapter: str, here: str) -> str:
 
 def offered(book: Book, page: str, body: str) -> str:
     """Add to a page the materials of its chapter: at the end of a lesson, elsewhere at its top."""
-    found = PAGE.fullmatch(page)
-    if found is None:
+    chapter = book.chapter_of(page)
+    if not chapter:
         return body
-    chapter = found[1]
     written = links(book, chapter, page)
     if not written:
         return body

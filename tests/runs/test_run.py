@@ -36,7 +36,7 @@ def test_values_that_cannot_name_cases_are_refused(values):
 def test_what_no_worker_could_find_is_refused():
     with pytest.raises(ValueError, match="is not from the top level of a module, so no worker could find it"):
         Run("topic/x", lambda device: None, grid(seed=[0]))
-    with pytest.raises(ValueError, match="want topic/experiment"):
+    with pytest.raises(ValueError, match="want chapter/experiment"):
         Run("../x", small.wave, grid(seed=[0]))
 
 

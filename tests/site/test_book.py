@@ -15,7 +15,7 @@ parts:
       - file: book/a.ipynb
   - caption: Evidence
     chapters:
-      - file: book/evidence/d.ipynb
+      - file: book/d/evidence.ipynb
       - url: https://example.org/x.ipynb
       - file: book/notes
 """
@@ -24,10 +24,10 @@ parts:
 def test_pages_and_chapters_come_in_the_order_of_the_file(tmp_path):
     (tmp_path / "_toc.yml").write_text(PARTS)
     book = Book(tmp_path)
-    assert book.pages == ["book/index", "book/b", "book/d", "book/a", "book/evidence/d", "book/notes"]
+    assert book.pages == ["book/index", "book/b", "book/d", "book/a", "book/d/evidence", "book/notes"]
     assert book.chapters == ["b", "d", "a"]
-    assert book.notebooks == ["b", "d", "evidence/d", "a"]
-    assert book.notebooks_of("d") == ["d", "evidence/d"]
+    assert book.notebooks == ["b", "d", "d/evidence", "a"]
+    assert book.notebooks_of("d") == ["d", "d/evidence"]
 
 
 @pytest.mark.parametrize("text", ["", "root: book/index\nchapters:\n  - file: book/notes\n"])

@@ -34,7 +34,7 @@ def folded(*parts, page="book/products"):
     return document
 
 
-@pytest.mark.parametrize("page, up", [("book/products", ""), ("book/evidence/products", "../")])
+@pytest.mark.parametrize("page, up", [("book/products", ""), ("book/products/evidence", "../")])
 def test_a_claim_is_a_line_that_leads_to_the_ledger(page, up):
     (box,) = document = folded(*render(CLAIM), page=page)
     assert box["classes"] == ["claim", "claim-reproduced"] and box["ids"] == ["products-rate"]

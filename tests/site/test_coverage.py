@@ -32,7 +32,7 @@ RECORDS = [
 
 @pytest.fixture
 def book(tmp_path, monkeypatch):
-    for folder in ("coverage", "results/one"):
+    for folder in ("coverage", "one/results"):
         (tmp_path / "book" / folder).mkdir(parents=True)
     book = Book(tmp_path)
     monkeypatch.setattr(ledger, "records", lambda book: RECORDS)
@@ -41,7 +41,7 @@ def book(tmp_path, monkeypatch):
     settings = '{"function": "lib.measures.two_points"}'
     known = {"seconds": 9000.0, "device": "a GPU", "settings": settings, "code": code("lib.measures.two_points")}
     run = xr.Dataset({"x": 1.0}, attrs=known)
-    run.to_netcdf(tmp_path / "book" / "results" / "one" / "fields.nc")
+    run.to_netcdf(tmp_path / "book" / "one" / "results" / "fields.nc")
     return book
 
 

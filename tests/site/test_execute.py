@@ -18,7 +18,7 @@ from lib.site import execute
 from lib.site.book import Book
 
 REPOSITORY = Path(__file__).parents[2]
-NOTEBOOKS = ("one", "evidence/one", "two")
+NOTEBOOKS = ("one", "one/evidence", "two")
 SETTINGS = ("--profile", "quick", "--device", "cpu", "--seed", "7")
 # the cells are 0 title, 1 parameters, 2 injected parameters, 3 claim, 4 print
 CELLS = (
@@ -95,7 +95,7 @@ def test_a_failure_keeps_the_last_good_notebook(executed, tmp_path_factory):
     root = copy(executed.root, tmp_path_factory)
     changes = {
         "one": ("1 + 1", "1 + 2"),
-        "evidence/one": ("from lib", '__import__("os")._exit(1)\nfrom lib'),
+        "one/evidence": ("from lib", '__import__("os")._exit(1)\nfrom lib'),
         "two": ("# Chapter", "# New"),
     }
     for name, change in changes.items():
@@ -106,9 +106,21 @@ def test_a_failure_keeps_the_last_good_notebook(executed, tmp_path_factory):
     assert failing.returncode == 1
     claim, kernel = [line for line in failing.stdout.splitlines() if line.startswith("failed:")]
     assert claim.startswith("failed: one, cell 3 (from lib import claims): ClaimChanged: claim one/sum is 'not reproduced'")
-    assert kernel.startswith('failed: evidence/one, cell 3 (__import__("os")._exit(1)): the kernel died')
+    assert kernel.startswith('failed: one/evidence, cell 3 (__import__("os")._exit(1)): the kernel died')
     assert [notebook(root, name) for name in NOTEBOOKS[:2]] == before
     assert notebook(root, "two")["cells"][0]["source"] == ["# New two"]
+
+
+def test_a_chapter_that_was_copied_badly_says_why(executed, tmp_path_factory):
+    root = copy(executed.root, tmp_path_factory)
+    changes = {"one": ("language: python}\n---", "language: python}"), "two": ("two/sum", "one/sum")}
+    for name, change in changes.items():
+        path = root / "book" / f"{name}.md"
+        path.write_text(path.read_text().replace(*change))
+    failing = lib(root, "run", "--lesson", *SETTINGS)
+    header, claim = [line for line in failing.stdout.splitlines() if line.startswith("failed:")]
+    assert header.endswith("the header of book/one.md is not whole: copy the lines from `---` to `---` of another chapter")
+    assert claim.endswith("the claim one/sum stands in two: call it two/NAME")
 
 
 @pytest.mark.parametrize(
@@ -148,8 +160,8 @@ def one_line(capsys):
 
 
 def test_chapters_are_selected_in_the_order_of_the_contents(tmp_path):
-    files = "".join(f"  - file: book/{name}.ipynb\n" for name in ("b", "d", "a", "evidence/d"))
+    files = "".join(f"  - file: book/{name}.ipynb\n" for name in ("b", "d", "a", "d/evidence"))
     (tmp_path / "_toc.yml").write_text(f"root: book/index\nchapters:\n{files}")
     assert execute.select(Book(tmp_path), ["a", "b", "b"]) == ["b", "a"]
-    assert execute.select(Book(tmp_path), []) == ["b", "d", "evidence/d", "a"]
+    assert execute.select(Book(tmp_path), []) == ["b", "d", "d/evidence", "a"]
     assert execute.select(Book(tmp_path), [], lesson=True) == ["b", "d", "a"]

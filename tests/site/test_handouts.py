@@ -48,7 +48,7 @@ def test_a_set_asks_the_problems_of_its_chapter(chapter, references):
 @each_chapter
 def test_a_student_reads_no_solution(chapter, references):
     given = nbformat.writes(problems.notebook(references, chapter, solved=False)).replace('\\"', '"').replace("\\\\", "\\")
-    source = BOOK.text(f"problems/{chapter}")
+    source = BOOK.text(f"{chapter}/problems")
     model = re.findall(r"^## \S+\n(.*?)^```", source, re.MULTILINE | re.DOTALL)
     code = re.findall(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", source, re.DOTALL)
     secret = "".join([*model, *code, *(text for pattern in SOLUTIONS for text in pattern.findall(BOOK.text(chapter)))])
@@ -73,8 +73,8 @@ def test_the_answers_of_a_quiz_are_for_lecturers_only(references, tmp_path):
     assert not [path for path in handouts.write(references, tmp_path, solved=False) if path.parent.name == "quiz"]
     assert len(handouts.write(references, tmp_path, solved=True)) == 3 * len(BOOK.chapters)
     for chapter in BOOK.chapters:
-        plan = BOOK.text(f"course/{chapter}")
-        blocks = BOOK.text(f"quiz/{chapter}").split("\n\n")[1:]
+        plan = BOOK.text(f"{chapter}/plan")
+        blocks = BOOK.text(f"{chapter}/quiz").split("\n\n")[1:]
         questions, answers = [question.strip("*") for question in blocks[::2]], blocks[1::2]
         assert len(questions) >= 4 and all(f"\n{question}\n" in plan for question in questions)
         assert not [answer for answer in answers if answer.strip() in plan]

@@ -54,10 +54,10 @@ def references(root):
 @pytest.fixture
 def root(tmp_path):
     root = small_book.write(tmp_path)
-    (root / "book" / "problems").mkdir()
+    (root / "book" / "one").mkdir()
     with (root / "book" / "one.md").open("a", encoding="utf-8") as lesson:
         lesson.write(EXERCISE)
-    (root / "book" / "problems" / "one.md").write_text(SOLUTION)
+    (root / "book" / "one" / "problems.md").write_text(SOLUTION)
     (root / "book" / "references.bib").touch()
     return root
 
@@ -85,11 +85,11 @@ def test_the_command_keeps_solutions_in_a_folder_of_their_own(root, monkeypatch,
 @pytest.mark.parametrize(
     "place, old, new, said",
     [
-        ("problems/one", "[answer]", "[other]", "want words, then one cell tagged answer and one tagged check"),
-        ("problems/one", "- 2 points (checked)", "- two points", r"want \*\*Rubric"),
-        ("problems/one", "**Rubric.**", "Rubric", r"want \*\*Rubric"),
-        ("problems/one", "### BEGIN", "### START", "BEGIN SOLUTION in the answer"),
-        ("problems/one", "one-ex-two", "one-ex-lost", "has no problem one-ex-lost"),
+        ("one/problems", "[answer]", "[other]", "want words, then one cell tagged answer and one tagged check"),
+        ("one/problems", "- 2 points (checked)", "- two points", r"want \*\*Rubric"),
+        ("one/problems", "**Rubric.**", "Rubric", r"want \*\*Rubric"),
+        ("one/problems", "### BEGIN", "### START", "BEGIN SOLUTION in the answer"),
+        ("one/problems", "one-ex-two", "one-ex-lost", "has no problem one-ex-lost"),
         ("one", "*Medium.* Two", "See {eq}`eq-lost`. Two", "no chapter has an equation, .* named eq-lost"),
         ("one", "*Medium.* Two", "{cite:t}`nobody`. Two", "no words for {cite:t}`nobody`"),
         ("one", "*Medium.* Two", "~~~{tab-set}\n~~~\nTwo", "no words for {tab-set}"),

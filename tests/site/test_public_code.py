@@ -16,7 +16,7 @@ BOOK = Book(ROOT)
 NAMES = [one.repository for one in public_code.repositories(BOOK).values()]
 
 
-def page(*parts, name="book/evidence/products"):
+def page(*parts, name="book/products/evidence"):
     """Make a page of the book of these parts, with its links."""
     document = new_document("page")
     document.settings.env = SimpleNamespace(docname=name)
@@ -26,7 +26,7 @@ def page(*parts, name="book/evidence/products"):
 
 
 @pytest.mark.parametrize("mention", ["authors' code", "authors’ public notebook", "public code"])
-@pytest.mark.parametrize("name, up", [("book/products", ""), ("book/evidence/products", "../")])
+@pytest.mark.parametrize("name, up", [("book/products", ""), ("book/products/evidence", "../")])
 def test_a_mention_of_the_code_becomes_a_link(mention, name, up):
     document = page(nodes.paragraph("", f"We follow the {mention} here."), name=name)
     (link,) = document.findall(nodes.reference)

@@ -39,7 +39,7 @@ def test_every_claim_has_the_numbers_of_every_seed(root):
     rows = margins.table(Book(root))
     names = [f"{name}/{claim}" for name in ("one", "two") for claim in ("seed", "end", "sum")]
     assert [row["id"] for row in rows] == [*names, "two/more"]
-    assert [row["code"] for row in rows[5:]] == [digests.digest(Book(root), name) for name in ("two", "evidence/two")]
+    assert [row["code"] for row in rows[5:]] == [digests.digest(Book(root), name) for name in ("two", "two/evidence")]
     assert "more" in margins.margins(Book(root))["chapters"]
     first, end, second = rows[:3]
     assert [first[name] for name in ("measured", "low", "high")] == [[0, 1, 2], [-np.inf] * 3, [1] * 3]

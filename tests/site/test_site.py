@@ -13,7 +13,7 @@ from handed_out import words as markdown
 from pybtex.database import parse_string
 
 from lib.site import search, shown
-from lib.site.book import EVIDENCE, Book
+from lib.site.book import Book
 
 BOOK = Book(Path(__file__).parents[2])
 pytestmark = pytest.mark.slow
@@ -63,12 +63,13 @@ def test_parameters_are_hidden(site, name):
 def test_what_the_site_hands_out_has_no_markup(site):
     """Decks, plans, course guide and syllabus; labs, problem sets, and the notebooks that the pages offer."""
     course = [site / "book" / f"{name}.html" for name in ("course", "syllabus")]
-    for page in [*course, *site.glob("slides/*.html"), *site.glob("book/course/*.html")]:
+    for page in [*course, *site.glob("slides/*.html"), *site.glob("book/*/plan.html")]:
         assert not markup(article(page).get_text(), typeset=True), page
     for deck in site.glob("slides/*.html"):
         figures = BeautifulSoup(deck.read_text(encoding="utf-8"), "html.parser").select("figure")
         assert all(figure.select_one("img, svg") for figure in figures), deck
-    assert not (site / "book" / "problems").exists()  # solutions are no pages
+    pages = {path.relative_to(site).with_suffix("").as_posix() for path in site.glob("book/**/*.html")}
+    assert pages == set(BOOK.pages)  # solutions are no pages
     notebooks = [*site.glob("labs/*.ipynb"), *site.glob("problems/*.ipynb"), *site.glob("_sources/book/**/*.ipynb")]
     assert len(notebooks) == 2 * len(CHAPTERS) + len(NOTEBOOKS)
     for path in notebooks:
@@ -84,21 +85,30 @@ def test_notebooks_have_the_numbers_of_the_site(site):
         assert [caption.split("**")[1] for caption in captions] == wanted
 
 
+def test_downloads_have_different_names(site):
+    names = []
+    for page in BOOK.pages:
+        html = (site / f"{page}.html").read_text(encoding="utf-8")
+        names += re.findall(r'_sources/[^"]*" download="([^"]+)"', html)
+    assert len(set(names)) == len(names) == len(BOOK.pages)
+    assert "products-evidence.ipynb" in names
+
+
 def test_each_chapter_leads_to_its_teaching_material_and_back(site):
     names = CHAPTERS
-    more = {name: f"{EVIDENCE}{name}" in NOTEBOOKS for name in names}
+    more = {name: f"{name}/evidence" in NOTEBOOKS for name in names}
     wanted = [("book/syllabus.html", "td:nth-of-type(3) a", 5 * len(names) + sum(more.values()))]
     wanted += [(f"book/{name}.html", ".materials a, .problem-mark a", 4 + 2 + more[name]) for name in names]
-    wanted += [(f"book/course/{name}.html", ".materials a", 4 + more[name]) for name in names]
+    wanted += [(f"book/{name}/plan.html", ".materials a", 4 + more[name]) for name in names]
     for page, selector, count in wanted:
         assert len(article(site / page).select(selector)) == count, page
 
 
 def test_coverage_says_where_things_are(site):
     for name in CHAPTERS[:-1]:  # the synthesis replicates no document
-        rows = article(site / "book" / "evidence" / f"{name}.html").select("table.coverage tbody tr")
+        rows = article(site / "book" / name / "evidence.html").select("table.coverage tbody tr")
         assert len(rows) > 5 and all(row.find("td") for row in rows), name
-    assert article(site / "book" / "where.html").select("td a[href*='evidence/']")
+    assert article(site / "book" / "where.html").select("td a[href*='/evidence.html']")
 
 
 def test_book_and_chapters_have_entries_that_tex_can_typeset(site):

@@ -4,7 +4,7 @@ from collections import Counter
 
 from lib import markdown
 from lib.runs import freshness
-from lib.runs.run import MOMENTS, TOLERANCE
+from lib.runs.run import MOMENTS, TOLERANCE, stored
 from lib.site import comparison, numbers
 from lib.site.book import Book
 from lib.site.pages.tables import read
@@ -49,15 +49,13 @@ def _compared(book: Book) -> dict[str, str]:
 
 def _stored(book: Book) -> dict[str, str]:
     """Return how many stored results there are, how many in each state, and what was found of each."""
-    folder = book.folder / "results"
     rows = []
     counts = Counter()
     by_hand = 0
-    for path in sorted(folder.glob("*/*.nc")):
+    for name, path in stored(book.folder).items():
         found = freshness.of_file(path)
         counts[found.state] += 1
         by_hand += found.by_hand
-        name = path.relative_to(folder).with_suffix("").as_posix()
         rows.append([f"`{name}`", str(found)])
     return {
         "stored": str(len(rows)),
