@@ -17,9 +17,8 @@ from torch import Tensor
 from book.piecewise_linear import authors_draw
 from book.piecewise_linear.tangent_kernels import kernel_turn, two_layer_ntk
 from lib.checks import optional, positives, seed, size, takes
-from lib.experiments.teachers import balanced_student, relu_network, sphere, teacher
+from lib.experiments.teachers import balanced_student, relu_network, scale_initialization, sphere, teacher
 from lib.networks import Dense
-from lib.theory.relu import scale_initialization
 from lib.training import log_steps, train
 
 

@@ -8,8 +8,7 @@ from torch import nn
 from book.piecewise_linear import authors_draw, experiments
 from book.piecewise_linear import runs as listed
 from lib import runs
-from lib.experiments.teachers import relu_network
-from lib.theory.relu import scale_initialization
+from lib.experiments.teachers import relu_network, scale_initialization
 
 
 def test_the_means_of_figure_1a_are_those_printed():

@@ -9,7 +9,7 @@ from references import balances, seeds, signs
 from scipy.linalg import expm
 
 from book.piecewise_linear import theory
-from lib.theory import relu
+from lib.experiments import teachers
 
 rates = st.floats(0.2, 5)
 
@@ -71,7 +71,7 @@ def test_a_downstream_neuron_without_output_only_grows():
 @given(seed=seeds, d=st.integers(1, 4), delta=st.sampled_from([-30.0, -1.0, 0.0, 1.0, 30.0]), tau=st.floats(0.01, 3))
 def test_alignment_phase_is_the_matrix_exponential(seed, d, delta, tau):
     rng = np.random.default_rng(seed)
-    w, a = relu.scale_initialization(*balanced(rng, 3, d), tau, delta)
+    w, a = teachers.scale_initialization(*balanced(rng, 3, d), tau, delta)
     drive, times = rng.normal(size=(3, d)), np.array([0.0, 0.1, 1.0, 3.0])
     drive[2] = 0
     path_w, path_a = theory.alignment_phase(w, a, drive, times)
@@ -145,8 +145,8 @@ EYE, ONES = np.eye(2), np.ones(2)
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: relu.scale_initialization(EYE, 2 * ONES, 1, 0), r"not balanced: want \|a\| = \|w\|"),
-        (lambda: relu.scale_initialization(1e-10 * EYE, 2e-10 * ONES, 1, 0), "not balanced"),
+        (lambda: teachers.scale_initialization(EYE, 2 * ONES, 1, 0), r"not balanced: want \|a\| = \|w\|"),
+        (lambda: teachers.scale_initialization(1e-10 * EYE, 2e-10 * ONES, 1, 0), "not balanced"),
         (lambda: theory.direction_rate(0.0, 0.0), "mu is 0 and delta not negative: then w = 0, which has no direction"),
         (lambda: theory.aligned_directions(EYE, 0 * ONES), "at least one point with both"),
     ],
