@@ -28,6 +28,8 @@ def test_pages_and_chapters_come_in_the_order_of_the_file(tmp_path):
     assert book.chapters == ["b", "d", "a"]
     assert book.notebooks == ["b", "d", "d/evidence", "a"]
     assert book.notebooks_of("d") == ["d", "d/evidence"]
+    assert list(map(book.chapter_of, ["d", "d/evidence", "book/d/plan"])) == ["d", "d", "d"]
+    assert list(map(book.chapter_of, ["book/notes", "book/index"])) == ["", ""]
 
 
 @pytest.mark.parametrize("text", ["", "root: book/index\nchapters:\n  - file: book/notes\n"])

@@ -97,6 +97,15 @@ def test_numbers_of_stored_results_count_and_their_attributes_do_not(root):
     assert digest(root) != before
 
 
+def test_an_evidence_page_depends_on_its_chapter_s_results(root):
+    small_book.add_evidence(root, "one", "three = 3")
+    before = digests.digest(Book(root), "one/evidence")
+    path = root / "book" / "one" / "results" / "run.nc"
+    path.parent.mkdir()
+    xr.Dataset({"x": 1.0}).to_netcdf(path, engine="scipy")
+    assert digests.digest(Book(root), "one/evidence") != before
+
+
 def test_texts_in_a_stored_result_are_read_as_texts(root):
     """Not as the addresses where they lie, which differ each time."""
     path = root / "book" / "one" / "results" / "run.nc"
