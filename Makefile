@@ -31,7 +31,7 @@ test: export OMP_NUM_THREADS := 1
 test: setup  ## style, types, architecture, theory, pipeline, and the lessons' outputs against a fresh execution; CI runs more
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/ty check --python $(VENV) lib
+	$(BIN)/ty check --python $(VENV) book lib
 	$(BIN)/python $(BIN)/lint-imports  # the script's first line may name a folder that was moved
 	$(BIN)/python -m pytest -n 2 --dist loadfile --nbval -m "not slow" book tests
 
