@@ -1,6 +1,8 @@
-"""What every test starts from: no window, the same examples on every machine and day, and nbval's kernels with our settings.
+"""What every test starts from: no window, the same examples on every machine and day, and nbval's
+kernels with our settings.
 
-nbval executes the notebooks; what it finds is compared with the committed outputs number by number, by `lib.site.comparison`.
+nbval executes the notebooks; what it finds is compared with the committed outputs number by number,
+by `lib.site.comparison`.
 """
 
 from pathlib import Path
@@ -19,7 +21,9 @@ TOLERANCES = comparison.tolerances(ROOT)
 
 def compare_outputs(cell: nbval.plugin.IPyNbCell, fresh: list, committed: list) -> bool:
     """Take the place of nbval's comparison, which knows no numbers."""
-    cell.comparison_traceback = comparison.differences(cell.cell.source, committed, fresh, TOLERANCES)
+    cell.comparison_traceback = comparison.differences(
+        cell.cell.source, committed, fresh, TOLERANCES
+    )
     return not cell.comparison_traceback
 
 

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from lib.site.book import Book
 
-# A disk that is full and a folder that may not be written to: no traceback, since it is not our fault.
+# A disk that is full and a folder that may not be written
+# to: no traceback, since it is not our fault.
 DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
 
 # What Ctrl-C leaves.
@@ -55,7 +56,8 @@ def parser() -> argparse.ArgumentParser:
     """Describe the commands."""
     top = argparse.ArgumentParser(
         prog="python -m lib",
-        description="Execute the chapters, collect their claims, build the site. Run it from the folder that holds _toc.yml.",
+        description="Execute the chapters, collect their claims, build the site. Run it from "
+        "the folder that holds _toc.yml.",
         epilog="example: python -m lib run products --profile quick && python -m lib build",
     )
     commands = top.add_subparsers(dest="command", required=True)
@@ -63,39 +65,97 @@ def parser() -> argparse.ArgumentParser:
     run = commands.add_parser(
         "run",
         help="execute chapters with papermill",
-        description="Execute chapters with papermill: the lesson book/NAME.md and the evidence page book/NAME/evidence.md. By"
-        " default NAME.ipynb is replaced once the whole notebook has succeeded; if it fails, the last good notebook is kept, and"
-        " the exit status is 1. With --profile paper no stored result is read: each run that a page loads is computed,"
-        " resumable, under _build/runs/; the notebooks go to _build/paper/ and book/ stays as it is; a table compares each claim"
+        description="Execute chapters with papermill: the lesson book/NAME.md and the evidence "
+        "page book/NAME/evidence.md. By"
+        " default NAME.ipynb is replaced once the whole notebook has succeeded; if it fails, "
+        "the last good notebook is kept, and"
+        " the exit status is 1. With --profile paper no stored result is read: each run that a "
+        "page loads is computed,"
+        " resumable, under _build/runs/; the notebooks go to _build/paper/ and book/ stays as "
+        "it is; a table compares each claim"
         " with the committed one, and the exit status is 1 if a verdict has changed.",
         epilog="example: python -m lib run single_neuron --profile paper --device cuda --budget 2h",
     )
-    run.add_argument("chapters", nargs="*", metavar="CHAPTER", help="a chapter's name, as in _toc.yml (default: all)")
+    run.add_argument(
+        "chapters",
+        nargs="*",
+        metavar="CHAPTER",
+        help="a chapter's name, as in _toc.yml (default: all)",
+    )
     run.add_argument("--lesson", action="store_true", help="leave the evidence pages out")
-    run.add_argument("--profile", choices=("quick", "paper"), default="quick", help="quick: small; paper: compute every run")
-    run.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="auto uses a GPU if there is one")
-    run.add_argument("--seed", type=partial(integer, least=0), default=0, help="seed of all random numbers (default: 0)")
-    run.add_argument("--jobs", type=integer, metavar="N", help="chapters run at once (default: set by cores and memory)")
-    run.add_argument("--output", type=Path, metavar="DIR", help="write the executed notebooks here and leave book/ untouched")
-    run.add_argument("--budget", type=duration, metavar="TIME", help="with the paper profile: compute runs no longer than this")
+    run.add_argument(
+        "--profile",
+        choices=("quick", "paper"),
+        default="quick",
+        help="quick: small; paper: compute every run",
+    )
+    run.add_argument(
+        "--device",
+        choices=("auto", "cpu", "cuda"),
+        default="auto",
+        help="auto uses a GPU if there is one",
+    )
+    run.add_argument(
+        "--seed",
+        type=partial(integer, least=0),
+        default=0,
+        help="seed of all random numbers (default: 0)",
+    )
+    run.add_argument(
+        "--jobs",
+        type=integer,
+        metavar="N",
+        help="chapters run at once (default: set by cores and memory)",
+    )
+    run.add_argument(
+        "--output",
+        type=Path,
+        metavar="DIR",
+        help="write the executed notebooks here and leave book/ untouched",
+    )
+    run.add_argument(
+        "--budget",
+        type=duration,
+        metavar="TIME",
+        help="with the paper profile: compute runs no longer than this",
+    )
     run.set_defaults(call=run_chapters)
 
-    build = commands.add_parser("build", help="build the site from the executed notebooks; every warning is an error")
-    build.add_argument("--output", type=Path, metavar="DIR", help="build under DIR/_build (default: _build)")
+    build = commands.add_parser(
+        "build", help="build the site from the executed notebooks; every warning is an error"
+    )
+    build.add_argument(
+        "--output", type=Path, metavar="DIR", help="build under DIR/_build (default: _build)"
+    )
     build.set_defaults(call=build_site)
 
     pdf = commands.add_parser("pdf", help="print the built site to one PDF; needs Chromium")
-    pdf.add_argument("--site", type=Path, metavar="DIR", default=Path("_build/html"), help="default: _build/html")
-    pdf.add_argument("--output", type=Path, metavar="FILE", default=Path("_build/book.pdf"), help="default: _build/book.pdf")
-    pdf.add_argument("--slides", action="store_true", help="print the slides instead, each deck into _build/slides/NAME.pdf")
+    pdf.add_argument(
+        "--site", type=Path, metavar="DIR", default=Path("_build/html"), help="default: _build/html"
+    )
+    pdf.add_argument(
+        "--output",
+        type=Path,
+        metavar="FILE",
+        default=Path("_build/book.pdf"),
+        help="default: _build/book.pdf",
+    )
+    pdf.add_argument(
+        "--slides",
+        action="store_true",
+        help="print the slides instead, each deck into _build/slides/NAME.pdf",
+    )
     pdf.set_defaults(call=print_site)
 
     course = commands.add_parser(
         "course",
         help="write the labs and problem sets as notebooks",
-        description="Write the labs and problem sets into _build/course/, and again with their solutions, and with the answers to"
-        " the quizzes, into _build/solutions/. A problem set has nbgrader's cells: the first folder holds its"
-        " release version, the second its source version. Equations have the numbers of the built site: build it first.",
+        description="Write the labs and problem sets into _build/course/, and again with their "
+        "solutions, and with the answers to"
+        " the quizzes, into _build/solutions/. A problem set has nbgrader's cells: the first "
+        "folder holds its"
+        " release version, the second its source version. Equations have the numbers of the "
+        "built site: build it first.",
     )
     course.set_defaults(call=write_course)
 
@@ -109,49 +169,105 @@ def parser() -> argparse.ArgumentParser:
     which = report.add_mutually_exclusive_group()
     elsewhere = "read executed notebooks from DIR, and check no text"
     which.add_argument("--notebooks", type=Path, metavar="DIR", help=elsewhere)
-    propose = "first propose lines there for decimals that have none, or none that holds, and print them: judge them"
+    propose = (
+        "first propose lines there for decimals that have none, or none that holds, and "
+        "print them: judge them"
+    )
     which.add_argument("--numbers", action="store_true", help=propose)
-    report.add_argument("--freeze", action="store_true", help="list the claims' names in book/names.txt, for a release")
+    report.add_argument(
+        "--freeze",
+        action="store_true",
+        help="list the claims' names in book/names.txt, for a release",
+    )
     report.set_defaults(call=report_claims)
 
     store = commands.add_parser(
         "store",
         help="precompute what is too heavy for a laptop, into book/NAME/results/",
-        description="Precompute the experiments that are too heavy for a laptop and keep their results in book/NAME/results/."
-        " Finished cases are not computed again, and an interrupted run resumes. With --again, stored cases are computed anew"
+        description="Precompute the experiments that are too heavy for a laptop and keep their "
+        "results in book/NAME/results/."
+        " Finished cases are not computed again, and an interrupted run resumes. With --again, "
+        "stored cases are computed anew"
         " with today's code and compared with the result.",
-        epilog="example: python -m lib store --plan; python -m lib store piecewise_linear --budget 2h --workers 2;"
+        epilog="example: python -m lib store --plan; python -m lib store piecewise_linear "
+        "--budget 2h --workers 2;"
         " python -m lib store --again localization/pulses --cases 1",
     )
-    store.add_argument("experiments", nargs="*", metavar="EXPERIMENT", help="chapter or chapter/experiment (default: all)")
-    store.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="auto uses a GPU if there is one")
-    store.add_argument("--workers", type=integer, metavar="N", help="compute on N processes (default: in this one)")
-    store.add_argument("--plan", action="store_true", help="compute nothing; say what is done, what is missing, and how long")
-    store.add_argument("--budget", type=duration, metavar="TIME", help="stop after this time, e.g. 2h, 30m or 90s")
     store.add_argument(
-        "--batch", type=integer, metavar="N", help="cases in a call, where a run takes several (default: 1; more on a GPU)"
+        "experiments",
+        nargs="*",
+        metavar="EXPERIMENT",
+        help="chapter or chapter/experiment (default: all)",
     )
-    store.add_argument("--again", action="store_true", help="compute stored cases anew, compare, and record that they agree")
-    store.add_argument("--cases", type=integer, metavar="K", help="with --again: so many cases, spread over the stored ones")
-    store.add_argument("--replace", action="store_true", help="with --again: put all cases in the place of the result")
+    store.add_argument(
+        "--device",
+        choices=("auto", "cpu", "cuda"),
+        default="auto",
+        help="auto uses a GPU if there is one",
+    )
+    store.add_argument(
+        "--workers", type=integer, metavar="N", help="compute on N processes (default: in this one)"
+    )
+    store.add_argument(
+        "--plan",
+        action="store_true",
+        help="compute nothing; say what is done, what is missing, and how long",
+    )
+    store.add_argument(
+        "--budget", type=duration, metavar="TIME", help="stop after this time, e.g. 2h, 30m or 90s"
+    )
+    store.add_argument(
+        "--batch",
+        type=integer,
+        metavar="N",
+        help="cases in a call, where a run takes several (default: 1; more on a GPU)",
+    )
+    store.add_argument(
+        "--again",
+        action="store_true",
+        help="compute stored cases anew, compare, and record that they agree",
+    )
+    store.add_argument(
+        "--cases",
+        type=integer,
+        metavar="K",
+        help="with --again: so many cases, spread over the stored ones",
+    )
+    store.add_argument(
+        "--replace",
+        action="store_true",
+        help="with --again: put all cases in the place of the result",
+    )
     store.add_argument(
         "--case-range",
         type=portion,
         metavar="i/n",
-        help="compute every n-th missing case, as job i of n that share this folder; a later `store` joins the results",
+        help="compute every n-th missing case, as job i of n that share this folder; a later "
+        "`store` joins the results",
     )
     store.set_defaults(call=store_runs)
 
     seeds = commands.add_parser(
         "seeds",
         help="check every claim with many seeds",
-        description="Run chapters with the seeds 0, 1, ..., with the quick profile, and keep what each claim measured in"
-        " book/quality/seeds.jsonl. Seeds that the table has are kept until something that the claims depend on changes.",
+        description="Run chapters with the seeds 0, 1, ..., with the quick profile, and keep "
+        "what each claim measured in"
+        " book/quality/seeds.jsonl. Seeds that the table has are kept until something that the "
+        "claims depend on changes.",
         epilog="example: python -m lib seeds synthesis --count 20",
     )
-    seeds.add_argument("chapters", nargs="*", metavar="CHAPTER", help="a chapter's name, as in _toc.yml (default: all)")
-    seeds.add_argument("--count", type=integer, default=20, metavar="N", help="how many seeds (default: 20)")
-    seeds.add_argument("--jobs", type=integer, metavar="N", help="runs at once (default: set by cores and memory)")
+    seeds.add_argument(
+        "chapters",
+        nargs="*",
+        metavar="CHAPTER",
+        help="a chapter's name, as in _toc.yml (default: all)",
+    )
+    seeds.add_argument(
+        "--count", type=integer, default=20, metavar="N", help="how many seeds (default: 20)"
+    )
+    seeds.add_argument(
+        "--jobs", type=integer, metavar="N", help="runs at once (default: set by cores and memory)"
+    )
     seeds.set_defaults(call=run_seeds)
     return top
 
@@ -170,7 +286,14 @@ def run_chapters(options: argparse.Namespace) -> int:
     from lib.site import execute, paper
 
     settings = execute.Settings(options.profile, options.device, options.seed)
-    given = (Book(Path.cwd()), options.chapters, settings, options.jobs, options.output, options.lesson)
+    given = (
+        Book(Path.cwd()),
+        options.chapters,
+        settings,
+        options.jobs,
+        options.output,
+        options.lesson,
+    )
     rows = []
     if options.profile == "paper":
         finished, rows = paper.run(*given, options.budget)
@@ -199,11 +322,15 @@ def print_site(options: argparse.Namespace) -> None:
         for path in pdf.slides(options.site, Path("_build/slides")):
             print(path)
     else:
-        print(f"{pdf.write(Book(Path.cwd()), options.site, options.output)} pages in {options.output}")
+        print(
+            f"{pdf.write(Book(Path.cwd()), options.site, options.output)} pages in {options.output}"
+        )
 
 
 def write_course(options: argparse.Namespace) -> None:
-    """Write the labs and problem sets, without solutions and with them, and the quizzes' answers."""
+    """Write the labs and problem sets, without solutions and with them, and the
+    quizzes' answers.
+    """
     from lib.site import handouts, shown
     from lib.site.myst import References
 
@@ -263,15 +390,24 @@ def store_runs(options: argparse.Namespace) -> None:
     if options.plan:
         print(plan(chosen, device))
         return
-    with processes(options.workers) if options.workers else nullcontext() as pool, limit(options.budget):
+    with (
+        processes(options.workers) if options.workers else nullcontext() as pool,
+        limit(options.budget),
+    ):
         for run in chosen:
             try:
                 if options.again:
-                    print(again(run, device, pool=pool, cases=options.cases, replace=options.replace), flush=True)
+                    print(
+                        again(run, device, pool=pool, cases=options.cases, replace=options.replace),
+                        flush=True,
+                    )
                     continue
                 precompute(run, device, pool=pool, batch=options.batch, part=options.case_range)
                 print(run.path, flush=True)
-            except (ComputationFailed, OutdatedResult) as problem:  # the others may be computed all the same
+            except (
+                ComputationFailed,
+                OutdatedResult,
+            ) as problem:  # the others may be computed all the same
                 failed.append(str(problem))
     if failed:
         raise ComputationFailed("\n".join(failed))
@@ -288,7 +424,9 @@ def refuse_options(options: argparse.Namespace) -> None:
 
 
 def carry_out(options: argparse.Namespace) -> int:
-    """Run one command; return the exit status: 1 if something failed on the way, 2 for a mistake, each said in a line."""
+    """Run one command; return the exit status: 1 if something failed
+    on the way, 2 for a mistake, each said in a line.
+    """
     from lib.data import DataUnavailable
     from lib.runs import OutdatedResult
     from lib.runs.workers import ComputationFailed
@@ -303,7 +441,10 @@ def carry_out(options: argparse.Namespace) -> int:
         if problem.errno not in DISK:
             raise
         place = f"{problem.filename}: " if problem.filename else ""
-        status, said = 1, f"{place}{problem.strerror}; fix that and start again: what was finished is kept"
+        status, said = (
+            1,
+            f"{place}{problem.strerror}; fix that and start again: what was finished is kept",
+        )
     print(f"lib {options.command}: {said}", file=sys.stderr)
     return status
 
@@ -314,7 +455,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     options = parser().parse_args(arguments)
     assert isinstance(sys.stdout, TextIOWrapper)
-    sys.stdout.reconfigure(errors="backslashreplace")  # a Greek letter must not stop what was to be said
+    sys.stdout.reconfigure(
+        errors="backslashreplace"
+    )  # a Greek letter must not stop what was to be said
     try:
         status = carry_out(options)
         sys.stdout.flush()

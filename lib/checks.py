@@ -1,8 +1,9 @@
 """How arguments are checked: one vocabulary for all.
 
-A check is a function of a name and a value. It returns the value in the form that formulas want, or raises TypeError for a value
-of another kind, else ValueError, with the name, what was given and what is wanted. `takes` applies checks before a function runs,
-so that its body holds the formula alone:
+A check is a function of a name and a value. It returns the value in the form that formulas want, or
+raises TypeError for a value of another kind, else ValueError, with the name, what was given and
+what is wanted. `takes` applies checks before a function runs, so that its body holds the formula
+alone:
 
 >>> @takes(price=positives, weight=number)
 ... def cost(price, weight):
@@ -24,14 +25,18 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-LARGEST = 1e100  # in size: formulas square and cube what they are given, and a float ends at 1.8e308
+LARGEST = (
+    1e100  # in size: formulas square and cube what they are given, and a float ends at 1.8e308
+)
 
 Check = Callable[[str, Any], Any]
 Function = TypeVar("Function", bound=Callable)
 
 
 def takes(**checks: Check) -> Callable[[Function], Function]:
-    """Check the arguments of a function by name, in this order, and hand on what the checks return."""
+    """Check the arguments of a function by name, in this
+    order, and hand on what the checks return.
+    """
 
     def decorate(function: Function) -> Function:
         parameters = signature(function)
@@ -54,7 +59,7 @@ def optional(check: Check) -> Check:
     return lambda name, value: None if value is None else check(name, value)
 
 
-# --- one number -----------------------------------------------------------------------------------------------------------
+# --- one number -----------------------------------------------------------------------------------
 
 
 def number(name: str, value: float, low: float = -LARGEST, high: float = LARGEST) -> float:
@@ -85,7 +90,9 @@ def slope(name: str, value: float) -> float:
 
 def whole(name: str, value: int, least: int = 1, most: float = np.inf) -> int:
     """Return a whole number from `least` to `most` as an integer; 3.0 is one, too."""
-    wanted = "a positive integer" if (least, most) == (1, np.inf) else f"an integer of at least {least}"
+    wanted = (
+        "a positive integer" if (least, most) == (1, np.inf) else f"an integer of at least {least}"
+    )
     wanted += "" if most == np.inf else f" and at most {most}"
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} is {value!r}: want {wanted}")
@@ -126,36 +133,55 @@ def limit(name: str, value: float) -> float:
     return found
 
 
-# --- arrays ---------------------------------------------------------------------------------------------------------------
+# --- arrays ---------------------------------------------------------------------------------------
 
 
-def numbers(name: str, value: ArrayLike, ndim: int | None = None, largest: float = LARGEST) -> NDArray:
-    """Return an array of floats, on `ndim` axes if given: at least one, all finite, in size at most `largest`."""
-    if type(value) is float and not ndim and -largest <= value <= largest:  # the commonest, in a tenth of the time
+def numbers(
+    name: str, value: ArrayLike, ndim: int | None = None, largest: float = LARGEST
+) -> NDArray:
+    """Return an array of floats, on `ndim` axes if given: at
+    least one, all finite, in size at most `largest`.
+    """
+    if (
+        type(value) is float and not ndim and -largest <= value <= largest
+    ):  # the commonest, in a tenth of the time
         return np.array(value)
     try:
         array = np.asarray(value).astype(float, casting="same_kind", copy=False)
-    except (TypeError, ValueError, RuntimeError):  # text, None, lists of unequal length, a tensor with a gradient
+    except (
+        TypeError,
+        ValueError,
+        RuntimeError,
+    ):  # text, None, lists of unequal length, a tensor with a gradient
         raise TypeError(f"{name} is of type {type(value).__name__}: want real numbers") from None
     if array.size == 0:
         raise ValueError(f"{name} is empty, of shape {array.shape}: want at least one number")
     if ndim is not None and array.ndim != ndim:
-        wanted = {0: "one number", 1: "a vector (d,)", 2: "one matrix (m, n)"}.get(ndim, f"numbers on {ndim} axes")
+        wanted = {0: "one number", 1: "a vector (d,)", 2: "one matrix (m, n)"}.get(
+            ndim, f"numbers on {ndim} axes"
+        )
         raise ValueError(f"{name} has shape {array.shape}: want {wanted}")
     if not np.all(np.isfinite(array)):
         raise ValueError(f"{name} must be finite, not {array[~np.isfinite(array)].flat[0]}")
     if np.any(np.abs(array) > largest):
-        raise ValueError(f"{name} must be at most {largest:g} in size, not {np.abs(array).max():g}: measure in larger units")
+        raise ValueError(
+            f"{name} must be at most {largest:g} in size, not {np.abs(array).max():g}: measure "
+            "in larger units"
+        )
     return array
 
 
-def positives(name: str, value: ArrayLike, ndim: int | None = None, least: float = 1 / LARGEST) -> NDArray:
+def positives(
+    name: str, value: ArrayLike, ndim: int | None = None, least: float = 1 / LARGEST
+) -> NDArray:
     """Return an array of positive numbers of at least `least`: most of them divide."""
     array = numbers(name, value, ndim)
     if np.any(array <= 0):
         raise ValueError(f"{name} must be positive, not {array.min():g}")
     if np.any(array < least):
-        raise ValueError(f"{name} must be at least {least:g}, not {array.min():g}: measure in smaller units")
+        raise ValueError(
+            f"{name} must be at least {least:g}, not {array.min():g}: measure in smaller units"
+        )
     return array
 
 
@@ -179,7 +205,9 @@ def nonzero(name: str, value: ArrayLike) -> NDArray:
     return array
 
 
-def batch(name: str, value: ArrayLike, largest: float = LARGEST, *, axes: int, wanted: str) -> NDArray:
+def batch(
+    name: str, value: ArrayLike, largest: float = LARGEST, *, axes: int, wanted: str
+) -> NDArray:
     """Return an array of numbers on `axes` axes or more, which are `wanted`."""
     array = numbers(name, value, largest=largest)
     if array.ndim < axes:
@@ -205,7 +233,9 @@ def gram(name: str, value: ArrayLike) -> NDArray:
     size = np.abs(array).max()
     symmetric = array.ndim == 2 and np.allclose(array, array.T, rtol=0, atol=1e-8 * size)
     if not symmetric or np.linalg.eigvalsh(array)[0] < -1e-10 * size:
-        raise ValueError(f"{name} must be symmetric and positive semidefinite, (d, d), as X.T @ X is")
+        raise ValueError(
+            f"{name} must be symmetric and positive semidefinite, (d, d), as X.T @ X is"
+        )
     return array
 
 
@@ -260,7 +290,8 @@ def broadcastable(**values: ArrayLike) -> None:
 
 
 def shaped(wanted: str, **arrays: NDArray) -> None:
-    """Raise ValueError unless the shapes are as wanted, with one size for each name of an axis and one shape for each `...`.
+    """Raise ValueError unless the shapes are as wanted, with one size
+    for each name of an axis and one shape for each `...`.
 
     >>> shaped("(h, d), (h,)", w=np.ones((3, 2)), a=np.ones(2))
     Traceback (most recent call last):
@@ -272,13 +303,16 @@ def shaped(wanted: str, **arrays: NDArray) -> None:
         if names[0] == "...":
             rest = len(shape) - len(names) + 1
             shape = [shape[:rest], *shape[rest:]]
-        known = [sizes.setdefault(name, int(name) if name.isdigit() else size) for name, size in zip(names, shape, strict=False)]
+        known = [
+            sizes.setdefault(name, int(name) if name.isdigit() else size)
+            for name, size in zip(names, shape, strict=False)
+        ]
         if len(names) != len(shape) or known != shape:
             given = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
             raise ValueError(f"{given} do not fit: want {wanted}")
 
 
-# --- other things ---------------------------------------------------------------------------------------------------------
+# --- other things ---------------------------------------------------------------------------------
 
 
 def one_of(name: str, value: str, allowed: Collection[str]) -> str:

@@ -1,10 +1,12 @@
-"""A claim and its verdict: what a source says, what was measured, and which wrong alternatives fail.
+"""A claim and its verdict: what a source says, what was
+measured, and which wrong alternatives fail.
 
-A claim is checked where the reader reads it. The check prints one line and leaves its record in the metadata of the notebook's
-output, so that the executed notebook is the only carrier; `collect` reads the records back.
+A claim is checked where the reader reads it. The check prints one line and leaves its record in the
+metadata of the notebook's output, so that the executed notebook is the only carrier; `collect`
+reads the records back.
 
-A record's numbers are floats. JSON knows no infinity: in notebooks and in `_build/claims.json` those that are not finite are
-spelled "inf", "-inf" and "nan", which `float` reads.
+A record's numbers are floats. JSON knows no infinity: in notebooks and in `_build/claims.json`
+those that are not finite are spelled "inf", "-inf" and "nan", which `float` reads.
 """
 
 import math
@@ -17,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lib import markdown
+from lib.bounds import Bound
 from lib.checks import instance, limit, number, numbers, optional, real, takes, words
 from lib.markdown import escape, sentence
 
@@ -29,9 +32,15 @@ VERDICTS = REPRODUCED, CORRECTED, SLIP, NOT_REPRODUCED, NOT_DECIDED, NEW = (
     "new",  # beyond the source: our own statement, verified
 )
 _MARK = dict(zip(VERDICTS, "✓✎✎✗?✚", strict=True))
-_INSIDE, _MENDED, _OUTSIDE = (REPRODUCED, NEW), (CORRECTED, SLIP), (NOT_REPRODUCED, NOT_DECIDED)  # where the numbers lie
+_INSIDE, _MENDED, _OUTSIDE = (
+    (REPRODUCED, NEW),
+    (CORRECTED, SLIP),
+    (NOT_REPRODUCED, NOT_DECIDED),
+)  # where the numbers lie
 
-insist: bool = True  # whether a contradiction stops the chapter; a sweep over seeds records it instead
+insist: bool = (
+    True  # whether a contradiction stops the chapter; a sweep over seeds records it instead
+)
 
 
 class ClaimChanged(AssertionError):
@@ -46,97 +55,11 @@ class StillMoving(AssertionError):
     """A run was stopped before the quantity of a claim had settled."""
 
 
-@dataclass(frozen=True)
-class Bound:
-    """A closed interval that a measured number must lie in."""
-
-    low: float
-    high: float
-
-    def __post_init__(self) -> None:
-        if not limit("low", self.low) <= limit("high", self.high):
-            raise ValueError(f"low {self.low} and high {self.high}: want an interval")
-
-    def __str__(self) -> str:
-        """Write the interval, its centre to a hundredth of its tolerance.
-
-        >>> print(at_least(0.95), "|", at_most(1e-9), "|", near(0.12345, 0.1), "|", near(3, 0))
-        at least 0.95 | at most 1e-09 | 0.123 ± 0.1 | exactly 3
-        """
-        if self.high == np.inf:
-            return f"at least {self.low:.15g}"
-        if self.low == -np.inf:
-            return f"at most {self.high:.15g}"
-        centre, tolerance = (self.low + self.high) / 2, (self.high - self.low) / 2
-        if tolerance == 0:
-            return f"exactly {centre:.15g}"
-        return f"{round(centre, 2 - math.floor(math.log10(tolerance))):.15g} ± {tolerance:.4g}"
-
-    def holds(self, value: float) -> bool:
-        """Say whether `value` lies in the interval (NaN never does)."""
-        return bool(self.low <= real("value", value) <= self.high)
-
-    def share(self, value: float) -> float | None:
-        """Return how much of the interval `value` uses: 1 at its edge, more outside; None where a bound of zero has no scale.
-
-        Measured over bound for `at_most`, bound over measured for `at_least`, distance over tolerance for `near`.
-
-        >>> at_most(4).share(1), at_least(4).share(8), near(2, 0.5).share(3), at_most(0).share(1)
-        (0.25, 0.5, 2.0, None)
-        """
-        low, high, value = self.low, self.high, real("value", value)
-        if np.isfinite(low) and np.isfinite(high):
-            centre, tolerance = (low + high) / 2, (high - low) / 2
-            distance = abs(value - centre)
-            return distance / tolerance if tolerance else float(np.inf if distance else 0)
-        if np.isfinite(low):  # as for "at most", with the sign turned
-            low, high, value = -high, -low, -value
-        if high == 0:
-            return None
-        if high > 0:
-            return max(value, 0) / high
-        return high / value if value < 0 else np.inf
-
-    def shown(self, value: float) -> str:
-        """Write `value` with three digits, or with as many as tell it from the nearer edge of the interval.
-
-        >>> near(0.5, 0.1).shown(0.523456), near(0.5, 1e-6).shown(0.50000012345), at_least(0.9999).shown(0.99996)
-        ('0.523', '0.5000001', '0.99996')
-        """
-        value = real("value", value)
-        room = min((abs(value - edge) for edge in (self.low, self.high) if np.isfinite(edge)), default=np.inf)
-        texts = (f"{value:.{digits}g}" for digits in range(3, 18))
-        return next((text for text in texts if abs(float(text) - value) <= room / 20), f"{value:.17g}")
-
-
-@takes(low=limit)
-def at_least(low: float) -> Bound:
-    """Expect a number of at least `low`."""
-    return Bound(low, np.inf)
-
-
-@takes(high=limit)
-def at_most(high: float) -> Bound:
-    """Expect a number of at most `high`."""
-    return Bound(-np.inf, high)
-
-
-@takes(value=number, tolerance=limit)
-def near(value: float, tolerance: float) -> Bound:
-    """Expect a number within `tolerance` (absolute) of `value`.
-
-    >>> bound = near(0.5, 0.1)
-    >>> print(bound, bound.holds(0.55), bound.holds(0.7))
-    0.5 ± 0.1 True False
-    """
-    if tolerance < 0:
-        raise ValueError(f"tolerance is {tolerance}: want a number of at least 0")
-    return Bound(value - tolerance, value + tolerance)
-
-
 @dataclass(frozen=True, repr=False)
 class Claim:
-    """One row of the ledger: what `check` was given, with the ends of the bound and the verdict that was found."""
+    """One row of the ledger: what `check` was given, with the
+    ends of the bound and the verdict that was found.
+    """
 
     id: str
     statement: str
@@ -151,7 +74,10 @@ class Claim:
 
     def __repr__(self) -> str:
         record = asdict(self)
-        parts = [sentence(self.statement), f"measured {measured_text(record)}, expected {bound_text(record)}"]
+        parts = [
+            sentence(self.statement),
+            f"measured {measured_text(record)}, expected {bound_text(record)}",
+        ]
         parts += [f"rivals: {sentence(rivals_text(record))}"] if self.rivals else []
         parts += [sentence(words) for words in (self.source, self.why) if words]
         return f"{_MARK[self.verdict]} {self.verdict} | " + " | ".join(parts)
@@ -182,9 +108,13 @@ def _name(name: str, value: str) -> str:
 
 
 def _rivals(name: str, value: Mapping[str, float]) -> dict[str, float]:
-    """Return rivals with plain numbers, which may be infinite but not NaN: such a rival was not computed."""
+    """Return rivals with plain numbers, which may be infinite
+    but not NaN: such a rival was not computed.
+    """
     instance(Mapping)(name, value)
-    return {words(name, rival): limit(f"{name}[{rival!r}]", score) for rival, score in value.items()}
+    return {
+        words(name, rival): limit(f"{name}[{rival!r}]", score) for rival, score in value.items()
+    }
 
 
 @takes(
@@ -211,19 +141,27 @@ def _claim(
     printed: float | None,
     why: str,
 ) -> Claim:
-    """Return a claim whose fields are whole, of the right kind, and go with each other; its numbers are not judged yet."""
+    """Return a claim whose fields are whole, of the right kind, and
+    go with each other; its numbers are not judged yet.
+    """
     Bound(low, high)
     if verdict not in VERDICTS:
         raise ValueError(f"claim {id}: verdict {verdict!r} is none of {', '.join(VERDICTS)}")
     if (verdict in _OUTSIDE) != bool(why):
-        raise ValueError(f"claim {id}: `why` goes with the verdicts {' and '.join(_OUTSIDE)}, and only with them")
+        raise ValueError(
+            f"claim {id}: `why` goes with the verdicts {' and '.join(_OUTSIDE)}, and only with them"
+        )
     if (verdict in _MENDED) != (printed is not None):
-        raise ValueError(f"claim {id}: `printed` goes with the verdicts {' and '.join(_MENDED)}, and only with them")
+        raise ValueError(
+            f"claim {id}: `printed` goes with the verdicts {' and '.join(_MENDED)}, and only "
+            "with them"
+        )
     return Claim(id, statement, source, measured, low, high, verdict, rivals, printed, why)
 
 
 def verdict_of(claim: Claim) -> str:
-    """Return the verdict that a claim's numbers give: the declared one if they leave it to choose from.
+    """Return the verdict that a claim's numbers give: the
+    declared one if they leave it to choose from.
 
     >>> verdict_of(Claim("a/b", "it grows", "Eq. 7", 77, -np.inf, 0.001, "reproduced"))
     'not reproduced'
@@ -254,7 +192,9 @@ def judge(claim: Claim) -> None:
         measured = f"measured {expected.shown(claim.measured)}"
         if claim.printed is not None:
             measured += f", printed statement gives {expected.shown(claim.printed)}"
-        raise ClaimChanged(f"claim {claim.id} is {found!r}, not {claim.verdict!r}: {measured}, expected {expected}")
+        raise ClaimChanged(
+            f"claim {claim.id} is {found!r}, not {claim.verdict!r}: {measured}, expected {expected}"
+        )
     for name, score in claim.rivals.items():
         if expected.holds(score):
             passes = f"the rival {name!r} passes with {expected.shown(score)}, expected {expected}"
@@ -276,7 +216,9 @@ def judged(record: dict) -> Claim:
         raise ValueError(str(problem)) from problem
     except (TypeError, ValueError) as problem:
         said = str(problem)
-        raise ValueError(said if said.startswith("claim ") else f"claim {record.get('id')}: {said}") from problem
+        raise ValueError(
+            said if said.startswith("claim ") else f"claim {record.get('id')}: {said}"
+        ) from problem
     return claim
 
 
@@ -293,22 +235,26 @@ def check(
     verdict: str = REPRODUCED,
     why: str = "",
 ) -> None:
-    """Judge a claim, record it, print its line, and insist on the declared verdict and on rivals that fail.
+    """Judge a claim, record it, print its line, and insist on
+    the declared verdict and on rivals that fail.
 
-    The numbers leave two verdicts to choose from. If `measured` lies in the bound, the claim is *reproduced*, or *new* if it is
-    ours; if, besides, `printed` lies outside, it is *corrected*, or a *slip* if the source's statement stands; if `measured`
-    lies outside, it is *not reproduced*, or *not decided* if the run was too small to tell.
+    The numbers leave two verdicts to choose from. If `measured` lies in the bound, the claim is
+    *reproduced*, or *new* if it is ours; if, besides, `printed` lies outside, it is *corrected*, or
+    a *slip* if the source's statement stands; if `measured` lies outside, it is *not reproduced*,
+    or *not decided* if the run was too small to tell.
 
     Parameters
     ----------
     id : "chapter/name", lower case with hyphens, unique in the book
-    statement, source : what is claimed, in our words, and its place in the document; in all texts formulas stand between dollars
+    statement, source : what is claimed, in our words, and its place in the document; in all texts
+        formulas stand between dollars
     measured : a finite or infinite real number
     expected : the bound, chosen before looking (`at_least`, `at_most`, `near`)
     rivals : what the best of the wrong alternatives score, by the same code as `measured`
     printed : the number that the printed statement leads to, where the book mends it
     verdict : the declared verdict, one of `VERDICTS`
-    why : required where `measured` lies outside: what was seen instead, or what would decide, and its price
+    why : required where `measured` lies outside: what was seen instead, or what would decide, and
+        its price
 
     Raises
     ------
@@ -339,10 +285,13 @@ def check(
 
 
 @takes(share=number, stretch=number, times=optional(numbers))
-def settled(curve: ArrayLike, *, share: float, stretch: float = 0.2, times: ArrayLike | None = None) -> NDArray:
+def settled(
+    curve: ArrayLike, *, share: float, stretch: float = 0.2, times: ArrayLike | None = None
+) -> NDArray:
     """Return the last value of a recorded curve, and refuse one that still moves.
 
-    The curve still moves if over the last `stretch` of the run it covers more than `share` of what it covers in the whole run.
+    The curve still moves if over the last `stretch` of the run it covers more than `share` of what
+    it covers in the whole run.
 
     Parameters
     ----------
@@ -370,13 +319,17 @@ def settled(curve: ArrayLike, *, share: float, stretch: float = 0.2, times: Arra
         raise ValueError(f"curve has shape {values.shape}: want at least three records (T, ...)")
     moments = np.arange(len(values), dtype=float) if times is None else times
     if moments.shape != values.shape[:1] or np.any(np.diff(moments) <= 0):
-        raise ValueError(f"curve and times {moments.shape}: want times that ascend, one for each of the {len(values)} records")
+        raise ValueError(
+            f"curve and times {moments.shape}: want times that ascend, one for each of the "
+            f"{len(values)} records"
+        )
     late = moments >= moments[-1] - stretch * (moments[-1] - moments[0])
     late[-2] = True  # one record does not move
     moved = np.ptp(values[late], axis=0) / np.maximum(np.ptp(values, axis=0), np.finfo(float).tiny)
     if insist and np.any(moved > share):
         raise StillMoving(
-            f"over the last {stretch:.0%} of the run the curve covers {moved.max():.1%} of its whole way, more than {share:.1%}: "
+            f"over the last {stretch:.0%} of the run the curve covers {moved.max():.1%} of its "
+            f"whole way, more than {share:.1%}: "
             "let the run go on, or claim something about its course"
         )
     return np.where(moved > share, np.nan, values[-1])
@@ -404,7 +357,14 @@ def cells(record: dict) -> list[str]:
     """Write the cells of a record's row."""
     statement = f"{escape(record['statement'])} *({escape(record['source'])})*"
     rivals = escape(rivals_text(record))
-    return [record["id"].split("/")[1], statement, measured_text(record), bound_text(record), rivals, record["verdict"]]
+    return [
+        record["id"].split("/")[1],
+        statement,
+        measured_text(record),
+        bound_text(record),
+        rivals,
+        record["verdict"],
+    ]
 
 
 def bound(record: dict) -> Bound:
@@ -420,17 +380,31 @@ def bound_text(record: dict) -> str:
 def measured_text(record: dict) -> str:
     """Write what a record measured, and beside it what the printed statement leads to."""
     text = bound(record).shown(float(record["measured"]))
-    return text if record["printed"] is None else f"{text} (as printed: {bound(record).shown(float(record['printed']))})"
+    return (
+        text
+        if record["printed"] is None
+        else f"{text} (as printed: {bound(record).shown(float(record['printed']))})"
+    )
 
 
 def rivals_text(record: dict) -> str:
     """Write the rivals of a record, which fail, with their numbers."""
-    return "; ".join(f"{name}: {bound(record).shown(float(score))}" for name, score in record["rivals"].items())
+    return "; ".join(
+        f"{name}: {bound(record).shown(float(score))}" for name, score in record["rivals"].items()
+    )
 
 
 def undecided(record: dict, why: str) -> tuple[dict, dict]:
-    """Return as an output's data and metadata the claim of a record whose cell could not be executed."""
-    found = _read(record) | {"measured": math.nan, "verdict": NOT_DECIDED, "rivals": {}, "printed": None, "why": why}
+    """Return as an output's data and metadata the claim of a
+    record whose cell could not be executed.
+    """
+    found = _read(record) | {
+        "measured": math.nan,
+        "verdict": NOT_DECIDED,
+        "rivals": {},
+        "printed": None,
+        "why": why,
+    }
     return Claim(**found)._repr_mimebundle_()
 
 

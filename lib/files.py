@@ -22,19 +22,25 @@ def write(path: Path, content: str | bytes) -> None:
 
 
 def prepare(folder: Path) -> None:
-    """Make a folder and see that files can be written to it, before there is something to be written."""
+    """Make a folder and see that files can be written to it,
+    before there is something to be written.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         TemporaryFile(dir=folder).close()
     except (FileExistsError, FileNotFoundError, NotADirectoryError) as problem:
-        raise ValueError(f"{folder} is not a folder that files can be written to: {problem.strerror}") from None
+        raise ValueError(
+            f"{folder} is not a folder that files can be written to: {problem.strerror}"
+        ) from None
     except OSError as problem:
         problem.filename = str(folder)
         raise
 
 
 def kept(path: Path, decode: Callable[[bytes], Content]) -> Content | None:
-    """Return what a file holds, or None where there is none; one that cannot be decoded is removed, with a line on stderr."""
+    """Return what a file holds, or None where there is none; one that
+    cannot be decoded is removed, with a line on stderr.
+    """
     try:
         data = path.read_bytes()
     except FileNotFoundError:

@@ -1,8 +1,9 @@
 """Fingerprints of what a function of ours does, with everything of ours that it reaches.
 
-A stored result keeps the fingerprint of the code that computed it. It changes when a number can change, and with nothing else:
-comments, docstrings, annotations, imports, names of modules and the places of definitions do not count, nor do checks that refuse
-arguments. Sources are read, not imported.
+A stored result keeps the fingerprint of the code that computed it. It changes when a number can
+change, and with nothing else: comments, docstrings, annotations, imports, names of modules and the
+places of definitions do not count, nor do checks that refuse arguments. Sources are read, not
+imported.
 """
 
 import ast
@@ -19,12 +20,23 @@ from typing import NamedTuple
 
 HOME = Path(__file__).parents[1]
 STDLIB = sysconfig.get_path("stdlib")
-# What these modules do leaves every number as it is: checks, files, downloads that are compared with hashes.
-ASIDE = ("lib.checks", "lib.files", "lib.progress", "lib.provenance", "lib.fingerprint", "lib.runs", "lib.data.fetch")
+# What these modules do leaves every number as it is: checks,
+# files, downloads that are compared with hashes.
+ASIDE = (
+    "lib.checks",
+    "lib.files",
+    "lib.progress",
+    "lib.provenance",
+    "lib.fingerprint",
+    "lib.runs",
+    "lib.data.fetch",
+)
 
 
 class Module(NamedTuple):
-    """What a module defines at its top level, and the dotted names from which its other names come."""
+    """What a module defines at its top level, and the
+    dotted names from which its other names come.
+    """
 
     defined: dict[str, ast.stmt]
     imported: dict[str, str]
@@ -32,18 +44,23 @@ class Module(NamedTuple):
 
 @cache
 def code(function: FunctionType | str) -> str:
-    """Hash what a function, or the one of this dotted name, does: its definition, and all of ours that it reaches.
+    """Hash what a function, or the one of this dotted name, does:
+    its definition, and all of ours that it reaches.
 
     Of a function from a notebook only its own source is known.
     """
     if not isinstance(function, str) and _path(function.__module__) is None:
         return _hash([syntax(ast.parse(inspect.getsource(function).strip()))])
-    start = function if isinstance(function, str) else f"{function.__module__}.{function.__qualname__}"
+    start = (
+        function if isinstance(function, str) else f"{function.__module__}.{function.__qualname__}"
+    )
     return _hash(sorted(reach(start).values()))
 
 
 def reach(name: str) -> dict[str, str]:
-    """Return by its dotted name each definition that the one of this name reaches, itself included, and what it does."""
+    """Return by its dotted name each definition that the one of this
+    name reaches, itself included, and what it does.
+    """
     found: dict[str, str] = {}
     waiting = [name]
     while waiting:
@@ -55,7 +72,9 @@ def reach(name: str) -> dict[str, str]:
 
 
 def syntax(tree: ast.AST, imported: dict[str, str] | None = None) -> str:
-    """Write what parsed source does, without docstrings, annotations, imports and refusals, the same under every Python."""
+    """Write what parsed source does, without docstrings, annotations,
+    imports and refusals, the same under every Python.
+    """
     return repr(_written(_Bare(imported or {}).visit(tree)))
 
 
@@ -65,12 +84,16 @@ def _hash(texts: list[str]) -> str:
 
 @cache
 def _definition(name: str) -> tuple[str, list[str]]:
-    """Return what the definition of a dotted name does, and the dotted names of ours that it uses."""
+    """Return what the definition of a dotted name does, and
+    the dotted names of ours that it uses.
+    """
     module, _, attribute = name.rpartition(".")
     if _path(module) is None or attribute not in read(module).defined:
         raise ValueError(f"no module of the book defines {name}")
     known = read(module)
-    source = ast.unparse(_Bare(known.imported).visit(ast.parse(ast.unparse(known.defined[attribute]))))
+    source = ast.unparse(
+        _Bare(known.imported).visit(ast.parse(ast.unparse(known.defined[attribute])))
+    )
     names = _Names(module, from_outside(source))
     does = repr(_written(names.visit(ast.parse(source))))
     names.outside = _aside(known.defined[attribute])
@@ -79,16 +102,29 @@ def _definition(name: str) -> tuple[str, list[str]]:
 
 
 def _aside(node: ast.stmt) -> set[str]:
-    """Name what a definition imports itself, and its annotations: the methods of an argument may be called."""
+    """Name what a definition imports itself, and its
+    annotations: the methods of an argument may be called.
+    """
     parts = list(ast.walk(node))
-    found = {alias.asname or alias.name for part in parts if isinstance(part, ast.ImportFrom) for alias in part.names}
-    for annotation in [part.annotation for part in parts if isinstance(part, ast.arg | ast.AnnAssign)]:
-        found |= {part.id for part in ast.walk(annotation or ast.Pass()) if isinstance(part, ast.Name)}
+    found = {
+        alias.asname or alias.name
+        for part in parts
+        if isinstance(part, ast.ImportFrom)
+        for alias in part.names
+    }
+    for annotation in [
+        part.annotation for part in parts if isinstance(part, ast.arg | ast.AnnAssign)
+    ]:
+        found |= {
+            part.id for part in ast.walk(annotation or ast.Pass()) if isinstance(part, ast.Name)
+        }
     return found
 
 
 def from_outside(source: str) -> set[str]:
-    """Name what a definition takes from its module: its local variables are not what is called so there."""
+    """Name what a definition takes from its module: its local
+    variables are not what is called so there.
+    """
     top = symtable.symtable(source, "definition", "exec")
     found = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_referenced()}
     inner = top.get_children()
@@ -111,7 +147,9 @@ def read(module: str) -> Module:
         if isinstance(node, ast.Import):
             imported |= {alias.asname or alias.name: alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            imported |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+            imported |= {
+                alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names
+            }
     return Module(defined, imported)
 
 
@@ -119,14 +157,18 @@ def _bound(node: ast.stmt) -> Iterator[str]:
     """Yield the names that a top-level statement defines."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         yield node.name
-    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", ast.Pass())]
+    targets = (
+        node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", ast.Pass())]
+    )
     for target in targets:
         yield from (part.id for part in ast.walk(target) if isinstance(part, ast.Name))
 
 
 @cache
 def _path(module: str) -> Path | None:
-    """Return the file of a module of ours, or of a reader's own that is loaded; None for packages and notebooks."""
+    """Return the file of a module of ours, or of a reader's own
+    that is loaded; None for packages and notebooks.
+    """
     place = HOME.joinpath(*module.split("."))
     for path in (place.with_suffix(".py"), place / "__init__.py"):
         if module.split(".")[0] in ("lib", "book") and path.is_file():
@@ -138,7 +180,9 @@ def _path(module: str) -> Path | None:
 
 @cache
 def _find(name: str) -> str | None:
-    """Follow a dotted name through imports to where it is defined; None if that is not ours, or a module."""
+    """Follow a dotted name through imports to where it is
+    defined; None if that is not ours, or a module.
+    """
     module, _, attribute = name.rpartition(".")
     if not module or name in ASIDE or module.startswith(ASIDE) or _path(name) or not _path(module):
         return None
@@ -162,7 +206,10 @@ class _Names(ast.NodeTransformer):
         """Follow `module.name`, however long the way to the module is."""
         first, *rest = ast.unparse(node).split(".")
         imported = read(self.module).imported
-        if first in imported and (found := self._follow(node, ".".join([imported[first], *rest]))) is not node:
+        if (
+            first in imported
+            and (found := self._follow(node, ".".join([imported[first], *rest]))) is not node
+        ):
             return found
         return self.generic_visit(node)
 
@@ -224,7 +271,9 @@ class _Bare(ast.NodeTransformer):
 
 
 def _written(node: object) -> object:
-    """Write a tree as lists, without what does nothing and without empty fields, of which other Pythons show more or fewer."""
+    """Write a tree as lists, without what does nothing and without
+    empty fields, of which other Pythons show more or fewer.
+    """
     if isinstance(node, list):
         return [_written(part) for part in node if not isinstance(part, ast.Pass)]
     if not isinstance(node, ast.AST):

@@ -8,31 +8,49 @@ FORMULA = re.compile(r"\$(.+?)\$")
 
 # Formulas in plain text, for places where nothing can be typeset.
 SYMBOLS = {
-    "top": "ᵀ", "dagger": "†", "infty": "∞", "sum": "∑", "prod": "∏", "int": "∫", "partial": "∂", "nabla": "∇", "times": "×",
-    "cdot": "·", "cdots": "…", "dots": "…", "ldots": "…", "le": "≤", "leq": "≤", "ge": "≥", "geq": "≥", "ne": "≠", "neq": "≠",
-    "ll": "≪", "gg": "≫", "approx": "≈", "sim": "~", "simeq": "≃", "equiv": "≡", "propto": "∝", "pm": "±", "mp": "∓", "in": "∈",
-    "longrightarrow": "→", "parallel": "∥",
-    "to": "→", "rightarrow": "→", "mapsto": "↦", "Rightarrow": "⇒", "odot": "⊙", "otimes": "⊗", "oplus": "⊕", "perp": "⊥",
-    "langle": "⟨", "rangle": "⟩", "lVert": "‖", "rVert": "‖", "Vert": "‖", "|": "‖", "lvert": "|", "rvert": "|", "mid": "|",
-    "ell": "ℓ", "star": "*", "ast": "*", "circ": "∘", "varepsilon": "ε", "varphi": "φ", "vartheta": "θ", "sqrt": "√",
-    "%": "%", "&": "&", "_": "_", "#": "#", "$": "$",
+    "top": "ᵀ", "dagger": "†", "infty": "∞", "sum": "∑", "prod": "∏", "int": "∫", "partial": "∂",
+    "nabla": "∇", "times": "×", "cdot": "·", "cdots": "…", "dots": "…", "ldots": "…", "le": "≤",
+    "leq": "≤", "ge": "≥", "geq": "≥", "ne": "≠", "neq": "≠", "ll": "≪", "gg": "≫", "approx": "≈",
+    "sim": "~", "simeq": "≃", "equiv": "≡", "propto": "∝", "pm": "±", "mp": "∓", "in": "∈",
+    "longrightarrow": "→", "parallel": "∥", "to": "→", "rightarrow": "→", "mapsto": "↦",
+    "Rightarrow": "⇒", "odot": "⊙", "otimes": "⊗", "oplus": "⊕", "perp": "⊥", "langle": "⟨",
+    "rangle": "⟩", "lVert": "‖", "rVert": "‖", "Vert": "‖", "|": "‖", "lvert": "|", "rvert": "|",
+    "mid": "|", "ell": "ℓ", "star": "*", "ast": "*", "circ": "∘", "varepsilon": "ε", "varphi": "φ",
+    "vartheta": "θ", "sqrt": "√", "%": "%", "&": "&", "_": "_", "#": "#", "$": "$",
 }  # fmt: skip
 SPACES = {"left", "right", "middle", "big", "Big", "bigl", "bigr", "Bigl", "Bigr"}
 SPACES |= {"quad", "qquad", "displaystyle", "limits", "nonumber"}
-WRAPPERS = r"\\(?:text|textrm|textbf|operatorname\*?|math(?:rm|bf|bb|cal|sf|it|tt)|boldsymbol|underbrace|overbrace|mbox)\s*"
-MARKS = {"dot": "\u0307", "ddot": "\u0308", "hat": "\u0302", "tilde": "\u0303", "bar": "\u0304", "overline": "\u0304"}
+WRAPPERS = (
+    r"\\(?:text|textrm|textbf|operatorname\*?|math(?:rm|bf|bb|cal|sf|it|tt)"
+    r"|boldsymbol|underbrace|overbrace|mbox)\s*"
+)
+MARKS = {
+    "dot": "\u0307",
+    "ddot": "\u0308",
+    "hat": "\u0302",
+    "tilde": "\u0303",
+    "bar": "\u0304",
+    "overline": "\u0304",
+}
 MARKS |= {f"wide{name}": MARKS[name] for name in ("hat", "tilde")}
 MARKED = r"\\(" + "|".join(MARKS) + r")(?![A-Za-z])\s*"
 ONE = r"(\\[A-Za-z]+|\w|\{[^{}]*\})"  # what a fraction takes
-OPEN, CLOSE, END = "\ue000", "\ue001", "\ue002"  # braces that are to be seen, and the end of a command
+OPEN, CLOSE, END = (
+    "\ue000",
+    "\ue001",
+    "\ue002",
+)  # braces that are to be seen, and the end of a command
 RAISED = str.maketrans("0123456789+-n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ")
 
 
 def escape(text: str) -> str:
-    """Write a text so that Markdown and HTML show it as it is, but for formulas between dollars, which are typeset."""
+    """Write a text so that Markdown and HTML show it as it is, but
+    for formulas between dollars, which are typeset.
+    """
     parts = FORMULA.split(text)
     return "".join(
-        f"${part}$" if number % 2 else re.sub(r"([\\`*_~$&<\[\]])", r"\\\1", part) for number, part in enumerate(parts)
+        f"${part}$" if number % 2 else re.sub(r"([\\`*_~$&<\[\]])", r"\\\1", part)
+        for number, part in enumerate(parts)
     )
 
 
@@ -43,7 +61,9 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def _line(cells: Sequence[object]) -> str:
-    return "| " + " | ".join(" ".join(str(cell).split()).replace("|", "\\|") for cell in cells) + " |"
+    return (
+        "| " + " | ".join(" ".join(str(cell).split()).replace("|", "\\|") for cell in cells) + " |"
+    )
 
 
 def plain(tex: str) -> str:
@@ -59,12 +79,22 @@ def plain(tex: str) -> str:
     before = None
     while before != text:  # from the innermost braces outwards
         before = text
-        text = re.sub(WRAPPERS + r"\{([^{}]*)\}(?=([\w\\])?)", lambda m: f"{END} {m[1]}" + " " * bool(m[2]), text)
-        text = re.sub(rf"\\[dt]?frac\s*{ONE}\s*{ONE}", lambda m: f"{_group(m[1])}/{_group(m[2])}", text)
+        text = re.sub(
+            WRAPPERS + r"\{([^{}]*)\}(?=([\w\\])?)",
+            lambda m: f"{END} {m[1]}" + " " * bool(m[2]),
+            text,
+        )
+        text = re.sub(
+            rf"\\[dt]?frac\s*{ONE}\s*{ONE}", lambda m: f"{_group(m[1])}/{_group(m[2])}", text
+        )
         text = re.sub(r"\\sqrt\s*\{([^{}]*)\}", lambda m: f"√{_group(m[1])}", text)
         text = re.sub(MARKED + r"\{([^{}]*)\}", lambda m: END + m[2] + MARKS[m[1]], text)
         text = re.sub(r"\^\s*\{([^{}]*)\}", lambda m: _raised(m[1]), text)
-        text = re.sub(r"_\s*\{([^{}]*)\}(?=([A-Za-z\\])?)", lambda m: f"_{_group(m[1])}" + " " * bool(m[2]), text)
+        text = re.sub(
+            r"_\s*\{([^{}]*)\}(?=([A-Za-z\\])?)",
+            lambda m: f"_{_group(m[1])}" + " " * bool(m[2]),
+            text,
+        )
     text = re.sub(MARKED + r"(\\[A-Za-z]+|\w)", lambda m: END + m[2] + MARKS[m[1]], text)
     text = re.sub(r"\\math(?:bb|cal|bf|rm)(?![A-Za-z])", END, text)
     text = re.sub(r"\\([A-Za-z]+|[^A-Za-z])", lambda m: _symbol(m[1]), text)

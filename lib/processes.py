@@ -24,7 +24,8 @@ def processes(
 ) -> Generator[Executor]:
     """Yield so many new processes, each of which begins with a call of `begin`.
 
-    They end with the context, or with this process, whatever they are computing; Ctrl-C is not for them. Call with `submit`.
+    They end with the context, or with this process, whatever they are computing; Ctrl-C is not for
+    them. Call with `submit`.
 
     Parameters
     ----------
@@ -51,7 +52,8 @@ def processes(
 
 def submit(pool: Executor, function: Callable, calls: dict[Any, tuple]) -> dict[Future, Any]:
     """Call a function with the arguments of each call; return by its future what each is called."""
-    # Processes are started here and take over that SIGINT is blocked; one that comes meanwhile counts at the end.
+    # Processes are started here and take over that SIGINT is
+    # blocked; one that comes meanwhile counts at the end.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         return {pool.submit(function, *arguments): name for name, arguments in calls.items()}

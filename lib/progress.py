@@ -1,4 +1,6 @@
-"""Progress: a bar in a terminal, a line a minute in a log, nothing in a notebook; and an end when time is up."""
+"""Progress: a bar in a terminal, a line a minute in a log,
+nothing in a notebook; and an end when time is up.
+"""
 
 import signal
 import sys
@@ -8,7 +10,9 @@ from threading import RLock
 
 from tqdm import tqdm
 
-tqdm.set_lock(RLock())  # its own is one of all processes, which one that is ended would leave behind
+tqdm.set_lock(
+    RLock()
+)  # its own is one of all processes, which one that is ended would leave behind
 
 # A log has a line a minute, and none for what takes less.
 LOG = {
@@ -22,7 +26,9 @@ LOG = {
 
 
 def bar(total: int, name: str, unit: str, *, initial: int = 0, show: bool = True) -> tqdm:
-    """Return what shows how far something is: a context with `update(count)`; `initial` of `total` were done before."""
+    """Return what shows how far something is: a context with
+    `update(count)`; `initial` of `total` were done before.
+    """
     log = not sys.stderr.isatty() and not type(sys.stderr).__module__.startswith("ipykernel")
     form = LOG if log else {}
     hidden = not show or not (log or sys.stderr.isatty())

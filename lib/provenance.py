@@ -19,7 +19,8 @@ PACKAGES = ("torch", "numpy", "scipy", "xarray", "numba")  # a number may depend
 
 @takes(device=partial(one_of, allowed=("auto", "cpu", "cuda")))
 def resolve_device(device: str) -> str:
-    """Turn "auto" into "cuda" where torch can use a GPU and into "cpu" elsewhere; leave "cpu" and "cuda" as they are.
+    """Turn "auto" into "cuda" where torch can use a GPU and into
+    "cpu" elsewhere; leave "cpu" and "cuda" as they are.
 
     Raises
     ------
@@ -36,7 +37,9 @@ def resolve_device(device: str) -> str:
 
 @cache
 def _gpu_trouble() -> str:
-    """Say why the GPU cannot be used, or nothing; one that torch sees is tried, and one that fails is printed."""
+    """Say why the GPU cannot be used, or nothing; one that torch
+    sees is tried, and one that fails is printed.
+    """
     if "torch" not in sys.modules:  # to import it takes seconds
         try:
             ctypes.CDLL("libcuda.so.1")
@@ -74,11 +77,19 @@ def device_name(device: str) -> str:
 
 @cache
 def versions(*packages: str) -> str:
-    """Name packages, by default those whose version a line of a chapter ends with, and their versions."""
+    """Name packages, by default those whose version a line
+    of a chapter ends with, and their versions.
+    """
     return ", ".join(f"{package} {version(package)}" for package in packages or PACKAGES[:3])
 
 
 def blas() -> str:
-    """Name the libraries that compute matrix products here, and the kind of processor that each takes this one for."""
+    """Name the libraries that compute matrix products here, and the
+    kind of processor that each takes this one for.
+    """
     libraries = [one for one in threadpool_info() if "architecture" in one]
-    return ", ".join(sorted({f"{one['internal_api']} {one['version']} ({one['architecture']})" for one in libraries}))
+    return ", ".join(
+        sorted(
+            {f"{one['internal_api']} {one['version']} ({one['architecture']})" for one in libraries}
+        )
+    )

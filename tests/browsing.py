@@ -1,4 +1,6 @@
-"""The built site in headless Chromium, for the tests in `book/browser`: pages on a laptop or a phone, and what axe finds."""
+"""The built site in headless Chromium, for the tests in
+`book/browser`: pages on a laptop or a phone, and what axe finds.
+"""
 
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +20,10 @@ def opener(chromium, address):
         page = context.new_page()
         page.set_default_timeout(20_000)
         page.errors, page.outside, page.finished = [], [], []
-        page.on("console", lambda message: page.errors.append(message.text) if message.type == "error" else None)
+        page.on(
+            "console",
+            lambda message: page.errors.append(message.text) if message.type == "error" else None,
+        )
         page.on("pageerror", lambda error: page.errors.append(str(error)))
         page.on("requestfinished", lambda request: page.finished.append(request))
 

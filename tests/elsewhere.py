@@ -1,13 +1,16 @@
-"""A device that is not the CPU, for tests of code that is meant for a GPU, on a machine without one.
+"""A device that is not the CPU, for tests of code that is
+meant for a GPU, on a machine without one.
 
-Torch's FakeTensorMode has no numbers, so that no loop that looks at a loss can run under it; and where torch is built without
-CUDA, its "cuda" tensors end the process as soon as a gradient is taken. So here tensors say that they live on "meta", where torch
-keeps nothing, and hold their numbers on the CPU. While `elsewhere()` lasts,
+Torch's FakeTensorMode has no numbers, so that no loop that looks at a loss can run under it; and
+where torch is built without CUDA, its "cuda" tensors end the process as soon as a gradient is
+taken. So here tensors say that they live on "meta", where torch keeps nothing, and hold their
+numbers on the CPU. While `elsewhere()` lasts,
 
 - tensors are made there by `device="meta"` and moved by `.to`, with the numbers that they have;
 - what is computed with them is computed on the CPU, as the code for a GPU says, and stays there;
-- RuntimeError, as on a GPU: tensors of both places together, unless the CPU's is an index, or a number in an operation that goes
-  entry by entry; a look by NumPy without `.cpu()`; and random draws with a CPU's generator.
+- RuntimeError, as on a GPU: tensors of both places together, unless the CPU's is an index, or a
+  number in an operation that goes entry by entry; a look by NumPy without `.cpu()`; and random
+  draws with a CPU's generator.
 
 It lasts for one thread: `lib.training.train` must be kept from using others.
 """
@@ -30,7 +33,11 @@ class There(torch.Tensor):
 
     @staticmethod
     def __new__(cls, held: torch.Tensor) -> "There":
-        form = {"strides": held.stride(), "storage_offset": held.storage_offset(), "dtype": held.dtype}
+        form = {
+            "strides": held.stride(),
+            "storage_offset": held.storage_offset(),
+            "dtype": held.dtype,
+        }
         return torch.Tensor._make_wrapper_subclass(cls, held.shape, **form, device=DEVICE)
 
     def __init__(self, held: torch.Tensor) -> None:
@@ -45,20 +52,30 @@ class There(torch.Tensor):
 
 
 def _compute(func, args: tuple, kwargs: dict):
-    """Carry out an operation on the CPU, on whichever of the two devices torch would have its result."""
+    """Carry out an operation on the CPU, on whichever of the
+    two devices torch would have its result.
+    """
     name, given = func.overloadpacket.__name__, tree_leaves((args, kwargs))
     tensors = [value for value in given if isinstance(value, torch.Tensor)]
     inside = [value for value in tensors if isinstance(value, There)]
     asked = kwargs.get("device")
     there = torch.device(asked).type == DEVICE if asked is not None else bool(inside)
     if any(value.device.type == DEVICE and not isinstance(value, There) for value in tensors):
-        raise RuntimeError(f"{name}: a tensor was made on the other device without numbers, in another thread")
+        raise RuntimeError(
+            f"{name}: a tensor was made on the other device without numbers, in another thread"
+        )
     strangers = [value for value in tensors if not isinstance(value, There)]
     if inside and name not in MOVES:
         entries = torch.Tag.pointwise in func.tags
         index = name in TAKES_INDICES
-        if any((value.ndim or not entries) and not (index and value.dtype == torch.int64) for value in strangers):
-            raise RuntimeError(f"{name}: tensors on the CPU and on the other device: {[tuple(v.shape) for v in strangers]}")
+        if any(
+            (value.ndim or not entries) and not (index and value.dtype == torch.int64)
+            for value in strangers
+        ):
+            raise RuntimeError(
+                f"{name}: tensors on the CPU and on the other device: "
+                f"{[tuple(v.shape) for v in strangers]}"
+            )
     if there and any(isinstance(value, torch.Generator) for value in given):
         raise RuntimeError(f"{name}: a CPU's generator draws on the other device")
     if asked is not None:
@@ -79,17 +96,25 @@ class _Operations(TorchDispatchMode):
 
 
 class _Functions(TorchFunctionMode):
-    """Make tensors of numbers here, then move them: torch makes them in C, where nobody can step in."""
+    """Make tensors of numbers here, then move them: torch
+    makes them in C, where nobody can step in.
+    """
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         asked = kwargs.get("device")
-        if func is torch.matmul and "out" in kwargs:  # torch's own way through views does not suit tensors like these
+        if (
+            func is torch.matmul and "out" in kwargs
+        ):  # torch's own way through views does not suit tensors like these
             return kwargs["out"].copy_(func(*args))
         if func is torch.Tensor.tolist:
             return args[0].cpu().numpy().tolist()
         if func in (torch.tensor, torch.as_tensor, torch.asarray) and asked is not None:
-            value = args[0] if isinstance(args[0], torch.Tensor) else func(*args, **(kwargs | {"device": "cpu"}))
+            value = (
+                args[0]
+                if isinstance(args[0], torch.Tensor)
+                else func(*args, **(kwargs | {"device": "cpu"}))
+            )
             return value.to(asked, kwargs.get("dtype") or value.dtype)
         return func(*args, **kwargs)
 

@@ -1,4 +1,6 @@
-"""Random normal data, weights at chosen angles, and moments behind half-spaces by quadrature, for tests of `lib.theory`."""
+"""Random normal data, weights at chosen angles, and moments behind
+half-spaces by quadrature, for tests of `lib.theory`.
+"""
 
 import numpy as np
 from hypothesis import strategies as st
@@ -6,8 +8,16 @@ from scipy.integrate import quad
 
 sizes = st.integers(1, 6)
 widths = st.integers(1, 10)
-angles = st.sampled_from(["random", "orthogonal", "parallel", "antiparallel", "near-parallel", "near-antiparallel"])
-TURNS = {"near-parallel": 1e-7, "near-antiparallel": np.pi - 1e-7, "parallel": 0, "antiparallel": np.pi, "orthogonal": np.pi / 2}
+angles = st.sampled_from(
+    ["random", "orthogonal", "parallel", "antiparallel", "near-parallel", "near-antiparallel"]
+)
+TURNS = {
+    "near-parallel": 1e-7,
+    "near-antiparallel": np.pi - 1e-7,
+    "parallel": 0,
+    "antiparallel": np.pi,
+    "orthogonal": np.pi / 2,
+}
 
 
 def covariance(rng, n, spread=1.0):
@@ -17,7 +27,9 @@ def covariance(rng, n, spread=1.0):
 
 
 def at_angle(rng, w, sigma, theta):
-    """Return a weight vector at the angle theta from w in the inner product of Σ, of random length."""
+    """Return a weight vector at the angle theta from w in
+    the inner product of Σ, of random length.
+    """
     v = rng.normal(size=w.shape)
     v -= w * (w @ sigma @ v) / (w @ sigma @ w)
     v *= np.sqrt(w @ sigma @ w / (v @ sigma @ v)) * np.sin(theta)
@@ -41,17 +53,31 @@ def assert_sampled(values, expected):
 
 
 def moment_by_quadrature(power_s, power_t, sigma, w1, wk):
-    """E[SᵃTᵇ; S > 0, T > 0] over one angle: in polar coordinates of the whitened plane the radius integrates exactly."""
+    """E[SᵃTᵇ; S > 0, T > 0] over one angle: in polar coordinates of
+    the whitened plane the radius integrates exactly.
+    """
     r11, r1k, rkk = products(sigma, w1, wk)
     c = r1k / np.sqrt(r11 * rkk)
-    theta = np.arccos(np.clip(c, -1, 1))  # S ∝ cos φ > 0 and T ∝ cos(φ - θ) > 0; near 0 and π it keeps half of its digits
+    theta = np.arccos(
+        np.clip(c, -1, 1)
+    )  # S ∝ cos φ > 0 and T ∝ cos(φ - θ) > 0; near 0 and π it keeps half of its digits
     radial = {0: 1.0, 2: 2.0}[power_s + power_t]  # ∫ r^(1 + a + b) e^(-r²/2) dr
-    value, _ = quad(lambda p: np.cos(p) ** power_s * np.cos(p - theta) ** power_t, theta - np.pi / 2, np.pi / 2, epsabs=1e-13)
+    value, _ = quad(
+        lambda p: np.cos(p) ** power_s * np.cos(p - theta) ** power_t,
+        theta - np.pi / 2,
+        np.pi / 2,
+        epsabs=1e-13,
+    )
     return radial * value / (2 * np.pi) * np.sqrt(r11) ** power_s * np.sqrt(rkk) ** power_t
 
 
 def pair_moment_by_quadrature(w1, wk, sigma):
-    """C·(E[ST; ·], E[T²; ·]) with the corrected C = ΣUᵀ(UΣUᵀ)⁻¹ of Eqs. 18 and 20 and the moments from quadrature."""
+    """C·(E[ST; ·], E[T²; ·]) with the corrected C = ΣUᵀ(UΣUᵀ)⁻¹ of
+    Eqs. 18 and 20 and the moments from quadrature.
+    """
     u = np.stack([w1, wk])
     c = sigma @ u.T @ np.linalg.inv(u @ sigma @ u.T)
-    return c @ [moment_by_quadrature(1, 1, sigma, w1, wk), moment_by_quadrature(0, 2, sigma, w1, wk)]
+    return c @ [
+        moment_by_quadrature(1, 1, sigma, w1, wk),
+        moment_by_quadrature(0, 2, sigma, w1, wk),
+    ]

@@ -28,13 +28,18 @@ def integrate(a0, w0, slope, times, eta_a=1.0, eta_w=1.0, method="DOP853"):
 
     rows = [np.append(float(a0), w0)]
     for start, stop in pairwise(times):
-        rows.append(solve_ivp(velocity, (start, stop), rows[-1], method, rtol=1e-13, atol=1e-15).y[:, -1])
+        rows.append(
+            solve_ivp(velocity, (start, stop), rows[-1], method, rtol=1e-13, atol=1e-15).y[:, -1]
+        )
     return np.array(rows)
 
 
 def off(path, rows):
     """Return the largest distance of a trajectory from rows of a and w, relative to their norm."""
-    return np.max(np.linalg.norm(np.column_stack([path.a, path.w]) - rows, axis=1) / np.linalg.norm(rows, axis=1))
+    return np.max(
+        np.linalg.norm(np.column_stack([path.a, path.w]) - rows, axis=1)
+        / np.linalg.norm(rows, axis=1)
+    )
 
 
 def start_with(rng, d, delta, sign=1):

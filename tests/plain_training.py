@@ -1,4 +1,6 @@
-"""Training as a reader would write it, a member at a time, to which `lib.training.train` is compared."""
+"""Training as a reader would write it, a member at a time,
+to which `lib.training.train` is compared.
+"""
 
 import numpy as np
 import torch
@@ -37,7 +39,10 @@ def plain(
         values if isinstance(values, dict) else dict.fromkeys(leaves, values)
         for values in (given.pop("learning_rate"), given.pop("weight_decay", 0))
     )
-    groups = [{"params": [leaf], "lr": rates[name], "weight_decay": decays[name]} for name, leaf in leaves.items()]
+    groups = [
+        {"params": [leaf], "lr": rates[name], "weight_decay": decays[name]}
+        for name, leaf in leaves.items()
+    ]
     schedule = given.pop("schedule", lambda step: 1)
     method = (torch.optim.AdamW if optimizer == "adam" else torch.optim.SGD)(groups, **given)
     scheduler = torch.optim.lr_scheduler.LambdaLR(method, schedule)
@@ -62,7 +67,11 @@ def plain(
         chosen, masks = order[number * size : (number + 1) * size], []
         x, y = tensors(*(draw(m, step) if draw else (inputs[chosen], targets[chosen])))
         if getattr(network, "dropout", 0):
-            masks = [torch.from_numpy(network.masks(np.random.default_rng((seed, m, step, 1)), len(chosen)))]
+            masks = [
+                torch.from_numpy(
+                    network.masks(np.random.default_rng((seed, m, step, 1)), len(chosen))
+                )
+            ]
         method.zero_grad()
         loss(network(leaves, x, (), *masks)[0], y).backward()
         method.step()
@@ -71,8 +80,12 @@ def plain(
     return losses, path
 
 
-def assert_plain(network, parameters, inputs, targets, own=False, each=lambda m: {}, rtol=1e-9, **method):
-    """Train all members and compare each with the plain loop, in which `each` changes its arguments; return what was found."""
+def assert_plain(
+    network, parameters, inputs, targets, own=False, each=lambda m: {}, rtol=1e-9, **method
+):
+    """Train all members and compare each with the plain loop, in which `each` changes its
+    arguments; return what was found.
+    """
     found = train(network, parameters, inputs, targets, observe=everything, **method)
     for m in range(found.sizes["member"]):
         x, y = (inputs[m], targets[m]) if own else (inputs, targets)

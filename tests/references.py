@@ -1,4 +1,6 @@
-"""Formulas as their sources write them, with so many digits that no cancellation, overflow or underflow can touch them."""
+"""Formulas as their sources write them, with so many digits that no
+cancellation, overflow or underflow can touch them.
+"""
 
 from collections.abc import Callable
 
@@ -20,7 +22,9 @@ def same(found, expected, rtol=1e-12, atol=1e-300):
 
 
 def digits(function: Callable) -> Callable:
-    """Evaluate a function of numbers and lists of numbers with `DIGITS` digits and round the numbers it returns to floats."""
+    """Evaluate a function of numbers and lists of numbers with `DIGITS` digits and round the
+    numbers it returns to floats.
+    """
 
     def exact(value):
         return mpf(float(value)) if np.ndim(value) == 0 else [exact(v) for v in value]
@@ -41,18 +45,26 @@ def dot(first, second):
 
 @digits
 def time_to_reach(product, target, degree, start):
-    """Integrate the time that a product takes from its start to a value, 1/velocity, by its antiderivative."""
+    """Integrate the time that a product takes from its start to
+    a value, 1/velocity, by its antiderivative.
+    """
     a = 2 / degree - 1
 
     def antiderivative(x):
         return mp.log(x / (1 - x)) if a == 0 else x**a / a * mp.hyp2f1(1, a, a + 1, x)
 
     with mp.workdps(120):
-        return target ** -(2 - 2 / degree) / degree * (antiderivative(product / target) - antiderivative(start / target))
+        return (
+            target ** -(2 - 2 / degree)
+            / degree
+            * (antiderivative(product / target) - antiderivative(start / target))
+        )
 
 
 def neuron_rows(a0, w0, target, times):
-    """Evaluate the closed form of a neuron's trajectory as the source would write it: rows of a and w."""
+    """Evaluate the closed form of a neuron's trajectory as
+    the source would write it: rows of a and w.
+    """
     delta = a0**2 - dot(w0, w0)
     root = mp.sqrt(delta**2 + 4 * dot(target, target))
     rise, fall = (delta + root) / 2, (delta - root) / 2
@@ -62,8 +74,15 @@ def neuron_rows(a0, w0, target, times):
         return mp.expm1(rate * t) / rate if rate else t
 
     for t in times:
-        n, big_n = p * mp.exp(rise * t) + m * mp.exp(fall * t), p * integral(rise, t) + m * integral(fall, t)
-        squares = p**2 * integral(2 * rise, t) + m**2 * integral(2 * fall, t) + 2 * p * m * integral(delta, t)
+        n, big_n = (
+            p * mp.exp(rise * t) + m * mp.exp(fall * t),
+            p * integral(rise, t) + m * integral(fall, t),
+        )
+        squares = (
+            p**2 * integral(2 * rise, t)
+            + m**2 * integral(2 * fall, t)
+            + 2 * p * m * integral(delta, t)
+        )
         norm = mp.sqrt(1 + 2 * squares)
         rows.append([n / norm, *((v + u * big_n) / norm for v, u in zip(w0, target, strict=True))])
     return rows
@@ -72,7 +91,9 @@ def neuron_rows(a0, w0, target, times):
 def neuron_mode(a0, w0, target):
     """Return p, the amplitude of the growing mode: its sign decides where the neuron ends."""
     delta = a0**2 - dot(w0, w0)
-    return (a0 + (2 * dot(w0, target) + delta * a0) / mp.sqrt(delta**2 + 4 * dot(target, target))) / 2
+    return (
+        a0 + (2 * dot(w0, target) + delta * a0) / mp.sqrt(delta**2 + 4 * dot(target, target))
+    ) / 2
 
 
 neuron_path, growing_mode = digits(neuron_rows), digits(neuron_mode)
@@ -87,11 +108,14 @@ def neuron_start(beta, delta):
 
 @digits
 def neuron_geometry(beta, delta):
-    """Return the preconditioner's three entries in the plane, the potential and its gradient, (6,)."""
+    """Return the preconditioner's three entries in the plane, the potential and its
+    gradient, (6,).
+    """
     norm2 = dot(beta, beta)
     kappa = mp.sqrt(delta**2 + 4 * norm2)
     entries = [
-        (kappa + delta) / 2 * (i == j) + (kappa - delta) / 2 * beta[i] * beta[j] / norm2 for i, j in ((0, 0), (0, 1), (1, 1))
+        (kappa + delta) / 2 * (i == j) + (kappa - delta) / 2 * beta[i] * beta[j] / norm2
+        for i, j in ((0, 0), (0, 1), (1, 1))
     ]
     above, at_zero = ((k - 2 * delta) * mp.sqrt(k + delta) / 3 for k in (kappa, abs(delta)))
     return [*entries, above - at_zero, *(mp.sqrt(kappa - delta) * v / mp.sqrt(norm2) for v in beta)]
@@ -99,7 +123,9 @@ def neuron_geometry(beta, delta):
 
 @digits
 def mode(start, target, delta, times):
-    """Solve the Riccati equation of a mode, z' = -(z - z₊)(z - z₋)/2, by separation; for δ = 0 the sigmoid of either sign."""
+    """Solve the Riccati equation of a mode, z' = -(z - z₊)(z - z₋)/2,
+    by separation; for δ = 0 the sigmoid of either sign.
+    """
     found = []
     for t in times:
         if delta == 0:
@@ -130,7 +156,10 @@ def two_point_path(h, y, w, x, target, tau_h, tau_y, times):
     along, a = (y - w) / target, mp.sqrt(h)
     across = mp.sqrt(max(y - along**2, mpf(0)))
     eta_a, eta_w = x**2 / (2 * tau_h), 1 / (2 * tau_y)
-    start, goal = [v / a * mp.sqrt(eta_a) for v in (along, across)], [target * mp.sqrt(eta_a * eta_w), mpf(0)]
+    start, goal = (
+        [v / a * mp.sqrt(eta_a) for v in (along, across)],
+        [target * mp.sqrt(eta_a * eta_w), mpf(0)],
+    )
     rows = neuron_rows(a * mp.sqrt(eta_w), start, goal, times)
     return [[a**2 / eta_w, a**2 / eta_w * (u**2 + v**2) / eta_a] for a, u, v in rows]
 
@@ -143,7 +172,9 @@ def aligning(w, a, drive, times):
     u, rows = dot(w, axis), []
     for t in times:
         c, s = mp.cosh(speed * t), mp.sinh(speed * t)
-        rows.append([*(p + (u * (c - 1) + a * s) * q for p, q in zip(w, axis, strict=True)), a * c + u * s])
+        rows.append(
+            [*(p + (u * (c - 1) + a * s) * q for p, q in zip(w, axis, strict=True)), a * c + u * s]
+        )
     return rows
 
 
@@ -157,7 +188,9 @@ def turned_kernels(balance, size, cosine):
 
     (a0, b0), (a1, b1) = strengths(size), strengths(mpf(1))
     overlap = 2 * a0 * a1 + a0 * b1 + b0 * a1 + b0 * b1 * cosine**2
-    one = 1 - overlap / mp.sqrt((2 * a0**2 + 2 * a0 * b0 + b0**2) * (2 * a1**2 + 2 * a1 * b1 + b1**2))
+    one = 1 - overlap / mp.sqrt(
+        (2 * a0**2 + 2 * a0 * b0 + b0**2) * (2 * a1**2 + 2 * a1 * b1 + b1**2)
+    )
     root = mp.sqrt(a0**2 / 4 + 1)
     start, end = (a0 + b0, a0), (root + a0 / 2 + b0, 2 * root)
     return [one, 1 - dot(start, end) / mp.sqrt(dot(start, start) * dot(end, end))]

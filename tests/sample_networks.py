@@ -9,7 +9,9 @@ from lib.networks import Network
 
 
 class Normalized(Network):
-    """A convolution whose channels are normalized over the images of a call, rectified and summed."""
+    """A convolution whose channels are normalized over the
+    images of a call, rectified and summed.
+    """
 
     depth, outputs, point = 1, 2, (1, 4, 4)
 

@@ -17,13 +17,17 @@ CHAPTERS = ("one", "two")
 def contents(*pages):
     """Return a table of contents: both chapters, then other pages."""
     files = [f"book/{name}.ipynb" for name in CHAPTERS] + [f"book/{page}" for page in pages]
-    return "format: jb-book\nroot: book/index\nchapters:\n" + "".join(f"  - file: {file}\n" for file in files)
+    return "format: jb-book\nroot: book/index\nchapters:\n" + "".join(
+        f"  - file: {file}\n" for file in files
+    )
 
 
 def add_evidence(root, chapter, *cells):
     """Give a chapter an evidence page with these code cells."""
     (root / "book" / chapter).mkdir()
-    (root / "book" / chapter / "evidence.md").write_text(text(f"Evidence for {chapter}", *cells), encoding="utf-8")
+    (root / "book" / chapter / "evidence.md").write_text(
+        text(f"Evidence for {chapter}", *cells), encoding="utf-8"
+    )
     with (root / "_toc.yml").open("a") as toc:
         toc.write(f"  - file: book/{chapter}/evidence.ipynb\n")
     return root
@@ -36,7 +40,9 @@ def text(title, *cells):
 
 
 def write(root, *cells, title="Chapter NAME", pages=()):
-    """Write both chapters, not executed, with these code cells behind the parameters; NAME stands for their names."""
+    """Write both chapters, not executed, with these code cells
+    behind the parameters; NAME stands for their names.
+    """
     (root / "book").mkdir(parents=True)
     (root / "_toc.yml").write_text(contents(*pages))
     source = text(title, *cells)

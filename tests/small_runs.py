@@ -1,4 +1,6 @@
-"""Small runs for tests: functions that a worker can import by name, and what one asks of their results."""
+"""Small runs for tests: functions that a worker can import by
+name, and what one asks of their results.
+"""
 
 import os
 import signal
@@ -33,7 +35,13 @@ def wave(tau, delta, seed, device="cpu", log=None, steps=3):
 
 def waves(tau, delta, seed, device="cpu", log=None):
     """Return the same for arrays of arguments."""
-    return xr.concat([wave(*one, log=log) for one in zip(tau.tolist(), delta.tolist(), seed.tolist(), strict=True)], "member")
+    return xr.concat(
+        [
+            wave(*one, log=log)
+            for one in zip(tau.tolist(), delta.tolist(), seed.tolist(), strict=True)
+        ],
+        "member",
+    )
 
 
 def fails(tau, delta, seed, device="cpu"):
@@ -71,11 +79,16 @@ def biased(bias, device="cpu"):
 
 def ragged(size, device="cpu"):
     """Return as many numbers as are asked for, and labels of them."""
-    return xr.Dataset({"value": ("step", np.arange(size) / 7), "count": ("step", np.arange(size))}, {"step": np.arange(size)})
+    return xr.Dataset(
+        {"value": ("step", np.arange(size) / 7), "count": ("step", np.arange(size))},
+        {"step": np.arange(size)},
+    )
 
 
 def threads(seed, device):
-    """Return with how many threads a run computes, also in a thread of its own as training starts it."""
+    """Return with how many threads a run computes, also in a
+    thread of its own as training starts it.
+    """
     with ThreadPoolExecutor(1) as pool:
         there = pool.submit(torch.get_num_threads).result()
     return xr.Dataset({"threads": ((), max(torch.get_num_threads(), there))})
@@ -121,10 +134,16 @@ def same(one, other):
     """Compare two results bitwise: values, types, dimensions and attributes."""
     assert {*one.variables} == {*other.variables}
     for name, values in one.variables.items():
-        assert (values.dims, values.dtype, values.attrs) == (other[name].dims, other[name].dtype, other[name].attrs), name
+        assert (values.dims, values.dtype, values.attrs) == (
+            other[name].dims,
+            other[name].dtype,
+            other[name].attrs,
+        ), name
         text = values.dtype.kind in "UO"
         assert (
-            values.values.tolist() == other[name].values.tolist() if text else values.data.tobytes() == other[name].data.tobytes()
+            values.values.tolist() == other[name].values.tolist()
+            if text
+            else values.data.tobytes() == other[name].data.tobytes()
         )
     return True
 

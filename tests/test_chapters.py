@@ -1,4 +1,6 @@
-"""The book against its rules: sources, committed notebooks, claims, figures, exercises and the files around them."""
+"""The book against its rules: sources, committed notebooks,
+claims, figures, exercises and the files around them.
+"""
 
 import ast
 import contextlib
@@ -18,7 +20,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from lib import claims, provenance, runs
+from lib import bounds, claims, provenance, runs
 from lib.fingerprint import from_outside
 from lib.runs.run import stored
 from lib.site import coverage, execute, handouts, myst, pages, slices
@@ -30,7 +32,8 @@ ROOT = Path(__file__).parents[1]
 LEAST_EXERCISES, MOST_BYTES, COLUMNS = 4, 1_500_000, 99
 GRADES = ("Easy", "Medium", "Hard", "Research level")
 MOST_LINES, CLAIMS = 900, range(8, 15)  # of a lesson
-MACHINE = r"(?<![\w.~])/(?:root|home|work|Users)/"  # the beginning of a path that exists on one machine only
+# the beginning of a path that exists on one machine only
+MACHINE = r"(?<![\w.~])/(?:root|home|work|Users)/"
 SCRATCH = r"(?<![\w.~])/tmp/"
 OPENING_WORDS, OPENING_LINKS = 300, 12
 LAB_SOLUTION = r'### BEGIN SOLUTION\n(.*?)### END SOLUTION|"answer"\]\}\n(.*?)\n(?:\+\+\+|\Z)'
@@ -74,7 +77,12 @@ def label(record):
 
 
 def images(cell):
-    return [mime for output in cell.outputs for mime in output.get("data", {}) if mime.startswith("image/")]
+    return [
+        mime
+        for output in cell.outputs
+        for mime in output.get("data", {})
+        if mime.startswith("image/")
+    ]
 
 
 def moving_figures(cell):
@@ -111,8 +119,21 @@ def test_code_has_99_columns_and_the_layout_of_ruff(chapter, tmp_path):
     assert not [line for code in cells for line in code.split("\n") if len(line) > COLUMNS]
     for number, code in enumerate(cells):
         (tmp_path / f"cell_{number:03}.py").write_text(code + "\n", encoding="utf-8")
-    options = ["--isolated", "--no-cache", "--diff", "--target-version", "py311", "--line-length", str(COLUMNS)]
-    done = subprocess.run([sys.executable, "-m", "ruff", "format", *options, "."], cwd=tmp_path, capture_output=True, text=True)
+    options = [
+        "--isolated",
+        "--no-cache",
+        "--diff",
+        "--target-version",
+        "py311",
+        "--line-length",
+        str(COLUMNS),
+    ]
+    done = subprocess.run(
+        [sys.executable, "-m", "ruff", "format", *options, "."],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -129,7 +150,9 @@ def test_no_output_is_a_fault_or_names_this_machine(chapter):
     for output in outputs(chapter):
         assert output.output_type != "error", output.evalue
         assert output.get("name") != "stderr", output.text
-        texts = [output.get("text", "")] + [text for mime, text in output.get("data", {}).items() if mime.startswith("text/")]
+        texts = [output.get("text", "")] + [
+            text for mime, text in output.get("data", {}).items() if mime.startswith("text/")
+        ]
         for text in texts:
             assert not re.search(f"{MACHINE}|{SCRATCH}", text), text
 
@@ -145,7 +168,11 @@ class Program:
 
     def __init__(self, chapter):
         self.notebook = execute.draft(BOOK, chapter)
-        cells = [cell for cell in self.notebook.cells if cell.cell_type == "code" and "parameters" not in tags(cell)]
+        cells = [
+            cell
+            for cell in self.notebook.cells
+            if cell.cell_type == "code" and "parameters" not in tags(cell)
+        ]
         self.tree = ast.parse("\n".join(cell.source for cell in cells))
         self.nodes = list(ast.walk(self.tree))
         self.meanings = {}
@@ -174,7 +201,9 @@ class Program:
     def here(self):
         """Return the name of what `runs.at` returns."""
         (call,) = self.calls_of(runs.at)
-        (assignment,) = [node for node in self.tree.body if isinstance(node, ast.Assign) and node.value is call]
+        (assignment,) = [
+            node for node in self.tree.body if isinstance(node, ast.Assign) and node.value is call
+        ]
         return assignment.targets[0].id
 
 
@@ -190,9 +219,16 @@ def test_a_page_says_once_where_it_is_and_uses_it(chapter):
 
 @each_notebook
 def test_profile_and_device_are_named_there_and_in_the_stamp(chapter):
-    naming = [node for node in program(chapter).tree.body if from_outside(ast.unparse(node)) & {"profile", "device"}]
+    naming = [
+        node
+        for node in program(chapter).tree.body
+        if from_outside(ast.unparse(node)) & {"profile", "device"}
+    ]
     stamp = "provenance.stamp(profile, device, seed)"
-    assert [ast.unparse(node) for node in naming] == [f"{program(chapter).here()} = runs.at(profile, device)", stamp]
+    assert [ast.unparse(node) for node in naming] == [
+        f"{program(chapter).here()} = runs.at(profile, device)",
+        stamp,
+    ]
 
 
 @each_notebook
@@ -207,7 +243,9 @@ def test_a_page_loads_runs_by_names_that_can_be_read(chapter):
 
 
 def given_device(page, call):
-    """Return what a call of a function of the library gives it as the device; "" if that takes none."""
+    """Return what a call of a function of the library gives
+    it as the device; "" if that takes none.
+    """
     function = page.meant(call.func)
     ours = inspect.isroutine(function) and (function.__module__ or "").startswith(("book.", "lib."))
     if not ours or function in (runs.at, provenance.stamp):
@@ -219,7 +257,9 @@ def given_device(page, call):
     if "self" in parameters.parameters:
         arguments.insert(0, call.func)
     keywords = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
-    device = parameters.bind_partial(*arguments, **keywords).arguments.get("device", ast.Name("nothing"))
+    device = parameters.bind_partial(*arguments, **keywords).arguments.get(
+        "device", ast.Name("nothing")
+    )
     return ast.unparse(device)
 
 
@@ -227,7 +267,9 @@ def given_device(page, call):
 def test_whatever_takes_a_device_is_given_the_pages(chapter):
     page = program(chapter)
     wanted = f"{program(chapter).here()}.device"
-    others = [ast.unparse(call) for call in page.calls() if given_device(page, call) not in ("", wanted)]
+    others = [
+        ast.unparse(call) for call in page.calls() if given_device(page, call) not in ("", wanted)
+    ]
     assert others == []
 
 
@@ -253,11 +295,15 @@ def test_a_lesson_is_short_with_few_checks(chapter):
 @each_lesson
 def test_a_lesson_leads_to_every_section_of_its_evidence_page(chapter):
     evidence = source(f"{chapter}/evidence")
-    assert "```{coverage}" in evidence.split("\n## ")[0] or chapter == "synthesis"  # which replicates no document
+    assert (
+        "```{coverage}" in evidence.split("\n## ")[0] or chapter == "synthesis"
+    )  # which replicates no document
     for place, heading in re.findall(r"^(?:\(([\w-]+)\)=\n)?## (.+)$", evidence, re.MULTILINE):
         if heading == "Bounds that were set or changed after looking":
             continue  # the page of margins leads to it
-        assert place and re.search(rf"`(?:[^`]*<)?{place}>?`|\(#{place}\)", source(chapter)), heading
+        assert place and re.search(rf"`(?:[^`]*<)?{place}>?`|\(#{place}\)", source(chapter)), (
+            heading
+        )
 
 
 def test_each_chapter_has_an_evidence_page():
@@ -268,7 +314,9 @@ def test_each_chapter_has_an_evidence_page():
 
 @each_chapter
 def test_a_chapter_s_folder_is_a_package_of_known_materials(chapter):
-    """Without `__init__.py` import-linter does not see it, and nothing reads a text with another name."""
+    """Without `__init__.py` import-linter does not see it,
+    and nothing reads a text with another name.
+    """
     folder = ROOT / "book" / chapter
     assert (folder / "__init__.py").is_file()
     assert {path.stem for path in folder.glob("*.md")} <= set(MATERIALS)
@@ -276,7 +324,9 @@ def test_a_chapter_s_folder_is_a_package_of_known_materials(chapter):
 
 
 def test_only_chapters_are_packages_of_the_book():
-    assert sorted(path.parent.name for path in ROOT.glob("book/*/__init__.py")) == sorted(BOOK.chapters)
+    assert sorted(path.parent.name for path in ROOT.glob("book/*/__init__.py")) == sorted(
+        BOOK.chapters
+    )
 
 
 @pytest.mark.parametrize("document", coverage.documents(BOOK), ids=lambda document: document.name)
@@ -284,7 +334,9 @@ def test_what_a_table_of_coverage_names_is_there(document):
     known = {record["id"] for record in records(BOOK)}
     there = set(stored(ROOT / "book"))
     for item in document.items:
-        assert set(item.claims) <= known and set(item.runs) <= there & {run.name for run in runs.listed()}, item.item
+        assert set(item.claims) <= known and set(item.runs) <= there & {
+            run.name for run in runs.listed()
+        }, item.item
         assert not item.where or item.where in labels(), item.item
         assert bool(item.missing) != bool(item.claims or item.where), item.item
         assert bool(item.missing) != bool(item.follows), item.item
@@ -316,7 +368,11 @@ def test_the_table_of_claims_repeats_the_claims(chapter):
     def parts(row):  # the order of rivals is the code's in one, the alphabet's in the other
         return sorted(re.split(r" \| |; ", row.strip("| ")))
 
-    tables = [cell.outputs[0].data["text/markdown"] for cell in code_cells(chapter) if cell.source == "claims.table()"]
+    tables = [
+        cell.outputs[0].data["text/markdown"]
+        for cell in code_cells(chapter)
+        if cell.source == "claims.table()"
+    ]
     expected = [parts(row) for row in claims.as_table(ledger(chapter)).splitlines()]
     assert all([parts(row) for row in table.splitlines()] == expected for table in tables)
 
@@ -328,20 +384,37 @@ def test_every_figure_has_caption_name_and_alt_text(chapter):
         if images(cell) or moving:
             settings = cell.metadata.get("mystnb", {})
             figure, alt = settings.get("figure", {}), settings.get("image", {}).get("alt")
-            described = all(re.search(r'<svg [^>]*aria-label="[^"]+"', page) for page in moving) if moving else alt
+            described = (
+                all(re.search(r'<svg [^>]*aria-label="[^"]+"', page) for page in moving)
+                if moving
+                else alt
+            )
             assert figure.get("caption") and figure.get("name") and described, cell.source
-            assert len(images(cell) + moving) == 1, f"{figure['name']}: the name goes to one picture only"
+            assert len(images(cell) + moving) == 1, (
+                f"{figure['name']}: the name goes to one picture only"
+            )
 
 
 @each_notebook
 def test_claims_have_the_name_of_their_chapter(chapter):
     assert ledger(chapter)
-    assert [record["id"] for record in ledger(chapter) if not record["id"].startswith(f"{BOOK.chapter_of(chapter)}/")] == []
+    assert [
+        record["id"]
+        for record in ledger(chapter)
+        if not record["id"].startswith(f"{BOOK.chapter_of(chapter)}/")
+    ] == []
 
 
 def test_names_of_claims_and_figures_are_unique():
-    figures = [cell.metadata.get("mystnb", {}).get("figure", {}) for name in NOTEBOOKS for cell in code_cells(name)]
-    counts = Counter([record["id"] for record in records(BOOK)] + [figure["name"] for figure in figures if "name" in figure])
+    figures = [
+        cell.metadata.get("mystnb", {}).get("figure", {})
+        for name in NOTEBOOKS
+        for cell in code_cells(name)
+    ]
+    counts = Counter(
+        [record["id"] for record in records(BOOK)]
+        + [figure["name"] for figure in figures if "name" in figure]
+    )
     assert not [name for name, count in counts.items() if count > 1]
 
 
@@ -349,10 +422,16 @@ def test_names_of_claims_and_figures_are_unique():
 def test_exercises_go_from_easy_to_research_with_solutions(chapter):
     exercises = list(myst.exercises(BOOK, chapter))
     text = source(chapter)
-    assert len(exercises) == len(re.findall(r"^[`:]{3,}\{exercise\}", text, re.MULTILINE)) >= LEAST_EXERCISES
+    assert (
+        len(exercises)
+        == len(re.findall(r"^[`:]{3,}\{exercise\}", text, re.MULTILINE))
+        >= LEAST_EXERCISES
+    )
     labels = [exercise.options["label"] for exercise in exercises]
     unsolved = [exercise.options["label"] for exercise in exercises if "class" in exercise.options]
-    solved = re.findall(r"^[`:]{3,}\{solution(?:-start)?\} (\S+)\n:class: dropdown", text, re.MULTILINE)
+    solved = re.findall(
+        r"^[`:]{3,}\{solution(?:-start)?\} (\S+)\n:class: dropdown", text, re.MULTILINE
+    )
     assert sorted(solved + unsolved) == sorted(labels) and len(unsolved) >= 2
     grades = [course.grade(exercise) for exercise in exercises]
     assert grades == sorted(grades, key=GRADES.index) and "Hard" in grades
@@ -362,11 +441,23 @@ def test_exercises_go_from_easy_to_research_with_solutions(chapter):
 
 @cache
 def labels():
-    """Name what the notebooks' equations, figures, sections, claims and exercises are called, to which links lead."""
+    """Name what the notebooks' equations, figures, sections,
+    claims and exercises are called, to which links lead.
+    """
     texts = "".join(source(chapter) for chapter in NOTEBOOKS)
-    named = set(re.findall(r"^\$\$ \(([\w-]+)\)$|^:label: ([\w-]+)$|^\(([\w-]+)\)=$", texts, re.MULTILINE))
-    figures = {cell.metadata.get("mystnb", {}).get("figure", {}).get("name") for name in NOTEBOOKS for cell in code_cells(name)}
-    return {name for names in named for name in names} | figures | {label(record) for record in records(BOOK)}
+    named = set(
+        re.findall(r"^\$\$ \(([\w-]+)\)$|^:label: ([\w-]+)$|^\(([\w-]+)\)=$", texts, re.MULTILINE)
+    )
+    figures = {
+        cell.metadata.get("mystnb", {}).get("figure", {}).get("name")
+        for name in NOTEBOOKS
+        for cell in code_cells(name)
+    }
+    return (
+        {name for names in named for name in names}
+        | figures
+        | {label(record) for record in records(BOOK)}
+    )
 
 
 def test_the_primer_shows_what_its_code_prints():
@@ -408,7 +499,12 @@ def test_the_rules_for_chapters_are_those_that_are_tested():
 def test_a_lab_has_blanks_and_its_solutions_pass_its_checks(chapter):
     given = nbformat.writes(handouts.lab(BOOK, chapter, solved=False))
     secret = re.findall(LAB_SOLUTION, source(f"{chapter}/lab"), re.DOTALL)
-    lines = [line.strip() for pair in secret for line in "".join(pair).split("\n") if len(line.strip()) > 25]
+    lines = [
+        line.strip()
+        for pair in secret
+        for line in "".join(pair).split("\n")
+        if len(line.strip()) > 25
+    ]
     assert len(secret) >= 5 and not [line for line in lines if json.dumps(line)[1:-1] in given]
     solved = handouts.lab(BOOK, chapter, solved=True)
     NotebookClient(solved, kernel_name="python3", resources={"metadata": {"path": ROOT}}).execute()
@@ -424,7 +520,9 @@ def test_chapter_ends_with_its_provenance(chapter):
 def test_pages_take_what_is_given_and_leave_nothing():
     given = {(page, word) for page, words in pages.substitutions(BOOK).items() for word in words}
     texts = [path.read_text(encoding="utf-8") for path in (ROOT / "book").glob("*.md")]
-    assert {taken for text in texts for taken in re.findall(r"\{\{ (\w+)\.(\w+) \}\}", text)} == given
+    assert {
+        taken for text in texts for taken in re.findall(r"\{\{ (\w+)\.(\w+) \}\}", text)
+    } == given
 
 
 def test_notation_names_functions_that_there_are():
@@ -441,7 +539,11 @@ def test_notation_names_functions_that_there_are():
 def test_every_requirement_is_pinned():
     lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
     wanted = [line.split("#")[0].strip() for line in lines]
-    loose = [line for line in wanted if line and not re.fullmatch(r"[\w.-]+(\[[\w,-]+\])?==[\w.+!]+(\s*;.+)?", line)]
+    loose = [
+        line
+        for line in wanted
+        if line and not re.fullmatch(r"[\w.-]+(\[[\w,-]+\])?==[\w.+!]+(\s*;.+)?", line)
+    ]
     assert loose in (["--editable ."], ["-e ."])
 
 
@@ -449,7 +551,20 @@ def test_no_file_names_a_folder_of_one_machine():
     """The outputs of notebooks are looked at above."""
     if not (ROOT / ".git").exists():
         pytest.skip("not a clone")
-    asked = ["git", "-C", str(ROOT), "grep", "--untracked", "-I", "-l", "-P", MACHINE, "--", ".", ":!*.ipynb"]
+    asked = [
+        "git",
+        "-C",
+        str(ROOT),
+        "grep",
+        "--untracked",
+        "-I",
+        "-l",
+        "-P",
+        MACHINE,
+        "--",
+        ".",
+        ":!*.ipynb",
+    ]
     found = subprocess.run(asked, capture_output=True, text=True)
     assert (found.returncode, found.stdout) == (1, ""), found.stderr
 
@@ -458,7 +573,15 @@ def test_no_file_names_a_folder_of_one_machine():
 def test_the_table_of_seeds_is_current_or_says_so(chapter):
     code = margins.digest(BOOK, chapter)
     if rows := [row for row in margins.table(BOOK) if row["code"] == code]:
-        seen = {row["id"]: (str(claims.Bound(row["low"][0], row["high"][0])), set(row["rivals"])) for row in rows}
-        assert seen == {record["id"]: (claims.bound_text(record), set(record["rivals"])) for record in ledger(chapter)}
+        seen = {
+            row["id"]: (str(bounds.Bound(row["low"][0], row["high"][0])), set(row["rivals"]))
+            for row in rows
+        }
+        assert seen == {
+            record["id"]: (claims.bound_text(record), set(record["rivals"]))
+            for record in ledger(chapter)
+        }
     else:
-        assert f"`python -m lib seeds {BOOK.chapter_of(chapter)}`" in margins.margins(BOOK)["chapters"]
+        assert (
+            f"`python -m lib seeds {BOOK.chapter_of(chapter)}`" in margins.margins(BOOK)["chapters"]
+        )

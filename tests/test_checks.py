@@ -1,4 +1,6 @@
-"""Each check of arguments, once: what it takes, in which form it hands it on, and the words of its refusal."""
+"""Each check of arguments, once: what it takes, in which form
+it hands it on, and the words of its refusal.
+"""
 
 from functools import partial
 

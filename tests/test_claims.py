@@ -1,4 +1,6 @@
-"""The ledger of claims: bounds, verdicts, rivals, what is displayed and recorded, what is read back, and runs that have ended."""
+"""The ledger of claims: bounds, verdicts, rivals, what is displayed and recorded, what is read
+back, and runs that have ended.
+"""
 
 import json
 from dataclasses import asdict
@@ -10,7 +12,8 @@ from hypothesis import strategies as st
 from IPython.core.formatters import DisplayFormatter
 
 from lib import claims
-from lib.claims import ClaimChanged, RivalPasses, StillMoving, at_least, at_most, near, settled
+from lib.bounds import at_least, at_most, near
+from lib.claims import ClaimChanged, RivalPasses, StillMoving, settled
 
 MEASURED = 0.987654321
 GOOD = {
@@ -58,7 +61,11 @@ def notebook_of(*objects):
     [
         (at_least(0.5), [0.5, 1e300, np.inf], [np.nextafter(0.5, 0), -np.inf, np.nan]),
         (at_most(0.5), [0.5, -1e300, -np.inf], [np.nextafter(0.5, 1), np.inf, np.nan]),
-        (near(2, 0.25), [1.75, 2, 2.25], [np.nextafter(1.75, 0), np.nextafter(2.25, 3), -2, np.inf]),
+        (
+            near(2, 0.25),
+            [1.75, 2, 2.25],
+            [np.nextafter(1.75, 0), np.nextafter(2.25, 3), -2, np.inf],
+        ),
         (near(-1, 0), [-1], [1, np.nextafter(-1, 0)]),
         (near(0, np.inf), [0], [np.nan]),
     ],
@@ -69,7 +76,12 @@ def test_bounds_include_their_edges_and_nothing_beyond(bound, inside, outside):
     assert bound.holds(np.float32(inside[0])) is True  # a plain bool
 
 
-@given(st.floats(allow_nan=False), st.floats(-1e3, 1e3), st.floats(1e-9, 10), st.sampled_from([at_least, at_most, near]))
+@given(
+    st.floats(allow_nan=False),
+    st.floats(-1e3, 1e3),
+    st.floats(1e-9, 10),
+    st.sampled_from([at_least, at_most, near]),
+)
 def test_written_numbers_lie_on_their_side_of_the_bound(value, edge, tolerance, kind):
     bound = near(edge, tolerance) if kind is near else kind(edge)
     assert bound.holds(float(bound.shown(value))) == bound.holds(value)
@@ -77,7 +89,9 @@ def test_written_numbers_lie_on_their_side_of_the_bound(value, edge, tolerance, 
     assert abs(centre - edge) <= tolerance / 100 and width == pytest.approx(tolerance, rel=1e-3)
 
 
-@pytest.mark.parametrize("changes", [*EVERY_VERDICT, CORRECTED | {"printed": np.nan}, NOT_DECIDED | {"measured": 0.5}])
+@pytest.mark.parametrize(
+    "changes", [*EVERY_VERDICT, CORRECTED | {"printed": np.nan}, NOT_DECIDED | {"measured": 0.5}]
+)
 def test_the_verdict_follows_from_the_numbers(shown, changes):
     check(**changes)
     assert [claim.verdict for claim in shown] == [changes.get("verdict", "reproduced")]
@@ -86,9 +100,15 @@ def test_the_verdict_follows_from_the_numbers(shown, changes):
 @pytest.mark.parametrize(
     "changes, message",
     [
-        ({"measured": 0.5}, "is 'not reproduced', not 'reproduced': measured 0.5, expected at least 0.95"),
+        (
+            {"measured": 0.5},
+            "is 'not reproduced', not 'reproduced': measured 0.5, expected at least 0.95",
+        ),
         ({"measured": np.nan}, "is 'not reproduced', not 'reproduced': measured nan"),
-        (CORRECTED | {"printed": 0.96}, "is 'reproduced', not 'corrected': .* printed statement gives 0.96"),
+        (
+            CORRECTED | {"printed": 0.96},
+            "is 'reproduced', not 'corrected': .* printed statement gives 0.96",
+        ),
         (CORRECTED | {"measured": 0.5}, "is 'not reproduced', not 'corrected'"),
         (NOT_REPRODUCED | {"measured": MEASURED}, "is 'reproduced', not 'not reproduced'"),
         (NOT_DECIDED | {"measured": MEASURED}, "is 'reproduced', not 'not decided'"),
@@ -100,12 +120,19 @@ def test_the_verdict_follows_from_the_numbers(shown, changes):
 def test_another_verdict_than_the_declared_one_is_an_error(shown, changes, message):
     with pytest.raises(ClaimChanged, match=f"products/rate {message}"):
         check(**changes)
-    assert [claim.verdict for claim in shown] == [message.split("'")[1]]  # what was found is shown all the same
+    assert [claim.verdict for claim in shown] == [
+        message.split("'")[1]
+    ]  # what was found is shown all the same
 
 
-@pytest.mark.parametrize(("changes", "rival"), [*zip(EVERY_VERDICT, 3 * [0.95, np.inf], strict=True)])
+@pytest.mark.parametrize(
+    ("changes", "rival"), [*zip(EVERY_VERDICT, 3 * [0.95, np.inf], strict=True)]
+)
 def test_a_rival_within_the_bound_is_an_error(shown, changes, rival):
-    with pytest.raises(RivalPasses, match=r"products/rate: the rival 'labels alone' passes with .*, expected at least 0.95"):
+    with pytest.raises(
+        RivalPasses,
+        match=r"products/rate: the rival 'labels alone' passes with .*, expected at least 0.95",
+    ):
         check(**changes, rivals={"chance": 0.1, "labels alone": rival})
     assert len(shown) == 1
 
@@ -121,7 +148,10 @@ def test_a_sweep_over_seeds_records_contradictions_instead_of_stopping(shown, mo
 @pytest.mark.parametrize(
     "changes, message",
     [
-        *(({"id": bad}, "want chapter/name") for bad in ("rate", "Products/rate", "products/a/b", "products/rate\n")),
+        *(
+            ({"id": bad}, "want chapter/name")
+            for bad in ("rate", "Products/rate", "products/a/b", "products/rate\n")
+        ),
         ({"verdict": "replicated"}, "'replicated' is none of reproduced, corrected, slip, not"),
         ({"why": "for fun"}, "`why` goes with"),
         (NOT_REPRODUCED | {"why": ""}, "`why` goes with"),
@@ -137,18 +167,28 @@ def test_malformed_claims_are_refused(shown, changes, message):
 
 
 def test_formulas_are_plain_in_the_line_only(shown):
-    texts = {"source": r"§2, $\tau \to 0$", "rivals": {r"$\lVert w\rVert$ alone": 0.5}} | NOT_DECIDED
+    texts = {
+        "source": r"§2, $\tau \to 0$",
+        "rivals": {r"$\lVert w\rVert$ alone": 0.5},
+    } | NOT_DECIDED
     check(statement=r"$\delta \ge 0$ it_is", **texts | {"why": r"needs $10^{6}$ steps"})
     assert repr(shown[0]) == (
-        "? not decided | δ ≥ 0 it_is | measured nan, expected at least 0.95 | rivals: ‖w‖ alone: 0.5 | §2, τ → 0"
+        "? not decided | δ ≥ 0 it_is | measured nan, expected at least 0.95 | rivals: ‖w‖ "
+        "alone: 0.5 | §2, τ → 0"
         " | needs 10⁶ steps"
     )
     row = claims.as_table([asdict(shown[0])]).splitlines()[-1]
-    assert row.startswith(r"| rate | $\delta \ge 0$ it\_is *(§2, $\tau \to 0$)* |") and r"$\lVert w\rVert$ alone: 0.5" in row
+    assert (
+        row.startswith(r"| rate | $\delta \ge 0$ it\_is *(§2, $\tau \to 0$)* |")
+        and r"$\lVert w\rVert$ alone: 0.5" in row
+    )
 
 
 def test_collect_reads_the_exact_records_back(shown):
-    check(**CORRECTED | {"measured": np.float32(0.96875), "printed": np.nan}, rivals={"chance": 0.1, "none": -np.inf})
+    check(
+        **CORRECTED | {"measured": np.float32(0.96875), "printed": np.nan},
+        rivals={"chance": 0.1, "none": -np.inf},
+    )
     check(id="products/other", **NOT_REPRODUCED)
     first, second = claims.collect(notebook_of(shown[0], "no claim", shown[1]))
     assert first == {
@@ -170,13 +210,21 @@ def test_a_table_lists_the_claims_of_the_session(shown):
     check()
     check(id="products/other", **CORRECTED)
     statement = "|w| < *2* in <script>alert(1)</script> & `code`"
-    check(statement=statement, source="p. 3 | p. 4", rivals={"a | b": 0.5})  # run again: still one row
+    check(
+        statement=statement, source="p. 3 | p. 4", rivals={"a | b": 0.5}
+    )  # run again: still one row
     claims.table()
     title, _, first, second = shown[-1].data.splitlines()
     assert title == "| claim | statement | measured | expected | rivals | verdict |"
     escaped = r"\|w\| \< \*2\* in \<script>alert(1)\</script> \& \`code\`"
-    assert first == rf"| rate | {escaped} *(p. 3 \| p. 4)* | 0.988 | at least 0.95 | a \| b: 0.5 | reproduced |"
-    assert second == "| other | it grows *(Eq. 7)* | 0.988 (as printed: 0.5) | at least 0.95 |  | corrected |"
+    assert (
+        first
+        == rf"| rate | {escaped} *(p. 3 \| p. 4)* | 0.988 | at least 0.95 | a \| b: 0.5 | reproduced |"
+    )
+    assert (
+        second
+        == "| other | it grows *(Eq. 7)* | 0.988 (as printed: 0.5) | at least 0.95 |  | corrected |"
+    )
 
 
 RAMP = np.r_[np.linspace(0, 1, 50), np.ones(50)]  # moves in the first half of the run only
@@ -187,7 +235,9 @@ def test_a_settled_curve_gives_its_last_value():
     assert settled(np.stack([RAMP, 2 - 5 * RAMP], axis=1), share=0.01).tolist() == [1, -3]
     moves = np.sin(np.linspace(0, 99, 100))
     for curve in (moves, np.stack([RAMP, moves], axis=1)):
-        with pytest.raises(StillMoving, match=r"over the last 20% of the run .* more than 5.0%: let the run go on"):
+        with pytest.raises(
+            StillMoving, match=r"over the last 20% of the run .* more than 5.0%: let the run go on"
+        ):
             settled(curve, share=0.05)
 
 

@@ -1,4 +1,6 @@
-"""Faults while chapters run, on a small throw-away book: a kill, Ctrl-C, notebooks that are spoilt."""
+"""Faults while chapters run, on a small throw-away book: a
+kill, Ctrl-C, notebooks that are spoilt.
+"""
 
 import os
 import signal
@@ -31,7 +33,9 @@ while Path("../hold").exists():
 @pytest.fixture
 def small(tmp_path):
     """A book of two chapters, each with a notebook from before."""
-    root = small_book.write(tmp_path / "book of faults", 'print("α ≤ β")', title="Chapter NAME: δ → 0")
+    root = small_book.write(
+        tmp_path / "book of faults", 'print("α ≤ β")', title="Chapter NAME: δ → 0"
+    )
     for name in small_book.CHAPTERS:
         last_good = jupytext.writes(execute.draft(Book(root), name), fmt="ipynb") + "\n"
         (root / "book" / f"{name}.ipynb").write_text(last_good, encoding="utf-8")
@@ -41,7 +45,9 @@ def small(tmp_path):
 def hold(root, chapter):
     """Let a chapter wait before it prints, until `hold` is removed."""
     path = root / "book" / f"{chapter}.md"
-    path.write_text(path.read_text(encoding="utf-8").replace("print(", f"{WAITS}print("), encoding="utf-8")
+    path.write_text(
+        path.read_text(encoding="utf-8").replace("print(", f"{WAITS}print("), encoding="utf-8"
+    )
     (root / "hold").touch()
 
 
@@ -58,7 +64,11 @@ def start(root, *chapters):
 
 
 def files(folder):
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
 
 
 def wait_for(condition, seconds=60):
@@ -69,7 +79,9 @@ def wait_for(condition, seconds=60):
 
 
 def running(processes):
-    return [each for each in processes if each.is_running() and each.status() != psutil.STATUS_ZOMBIE]
+    return [
+        each for each in processes if each.is_running() and each.status() != psutil.STATUS_ZOMBIE
+    ]
 
 
 def test_a_killed_run_leaves_the_last_good_notebook(small):
@@ -91,12 +103,19 @@ def test_a_killed_run_leaves_the_last_good_notebook(small):
 def test_an_interrupted_run_keeps_what_is_finished(small):
     hold(small, "two")
     before, process = files(small / "book"), start(small)
-    wait_for(lambda: (small / "started").exists() and files(small / "book")["one.ipynb"] != before["one.ipynb"])
+    wait_for(
+        lambda: (
+            (small / "started").exists()
+            and files(small / "book")["one.ipynb"] != before["one.ipynb"]
+        )
+    )
     family = psutil.Process(process.pid).children(recursive=True)
     os.killpg(process.pid, signal.SIGINT)
     said = process.communicate(timeout=60)[1].decode().splitlines()
     wait_for(lambda: not running(family), seconds=10)
-    assert process.returncode == 130 and said[-1] == "lib run: interrupted; finished chapters are kept"
+    assert (
+        process.returncode == 130 and said[-1] == "lib run: interrupted; finished chapters are kept"
+    )
     assert all(line.startswith(("one: ", "two: started", "lib run: ")) for line in said)
     left = files(small / "book")
     assert {name for name in left if left[name] != before.get(name)} == {"one.ipynb"}
@@ -108,10 +127,23 @@ def test_a_notebook_that_is_not_whole_is_named(small, monkeypatch, capsys, comma
     path = small / "book" / "one.ipynb"
     whole, pages = path.read_bytes(), files(small)
     monkeypatch.chdir(small)
-    for spoilt in (whole[: len(whole) // 2], b"", b"null", b"[]", b"{}", b'{"metadata": [], "cells": [1]}', whole[:-9], b"\xff"):
+    for spoilt in (
+        whole[: len(whole) // 2],
+        b"",
+        b"null",
+        b"[]",
+        b"{}",
+        b'{"metadata": [], "cells": [1]}',
+        whole[:-9],
+        b"\xff",
+    ):
         path.write_bytes(spoilt)
         assert main([command]) == 2
         out, err = capsys.readouterr()
-        assert out == "" and err.count("\n") == 1 and err.startswith(f"lib {command}: {path} is not a complete notebook (")
+        assert (
+            out == ""
+            and err.count("\n") == 1
+            and err.startswith(f"lib {command}: {path} is not a complete notebook (")
+        )
         assert err.endswith("): run `python -m lib run one`\n")
         assert files(small) == pages | {"book/one.ipynb": spoilt}

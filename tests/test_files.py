@@ -1,4 +1,6 @@
-"""Files that are whole or not there: what is written replaces what was there, and what is spoilt is removed."""
+"""Files that are whole or not there: what is written replaces
+what was there, and what is spoilt is removed.
+"""
 
 import json
 from pathlib import Path
@@ -28,7 +30,10 @@ def test_a_write_that_fails_keeps_the_file_and_leaves_nothing(tmp_path, monkeypa
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(OSError, match="no space"):
         files.write(tmp_path / "file", "after")
-    assert list(tmp_path.iterdir()) == [tmp_path / "file"] and (tmp_path / "file").read_text() == "before"
+    assert (
+        list(tmp_path.iterdir()) == [tmp_path / "file"]
+        and (tmp_path / "file").read_text() == "before"
+    )
 
 
 def test_a_spoilt_file_is_removed(tmp_path, capsys):

@@ -43,7 +43,13 @@ def code(tmp_path, monkeypatch):
     """Hash the experiment in a library of two modules."""
 
     def code(module=MODULE, other=OTHER, name="lib.here.experiment", **more):
-        for function in (fingerprint.code, fingerprint.read, fingerprint._definition, fingerprint._path, fingerprint._find):
+        for function in (
+            fingerprint.code,
+            fingerprint.read,
+            fingerprint._definition,
+            fingerprint._path,
+            fingerprint._find,
+        ):
             function.cache_clear()
         for file, text in {"here": module, "other": other, **more}.items():
             (tmp_path / "lib" / f"{file}.py").write_text(textwrap.dedent(text))
@@ -54,7 +60,13 @@ def code(tmp_path, monkeypatch):
     monkeypatch.setattr(fingerprint, "HOME", tmp_path)
     yield code
     monkeypatch.undo()
-    for function in (fingerprint.code, fingerprint.read, fingerprint._definition, fingerprint._path, fingerprint._find):
+    for function in (
+        fingerprint.code,
+        fingerprint.read,
+        fingerprint._definition,
+        fingerprint._path,
+        fingerprint._find,
+    ):
         function.cache_clear()
 
 
@@ -115,4 +127,6 @@ def test_an_experiment_of_the_book_reaches_training_networks_and_data():
         "lib.training.loop.train",
     }
     assert wanted <= {*found}
-    assert not [name for name in found if name.startswith(fingerprint.ASIDE) or name.endswith("RUNS")]
+    assert not [
+        name for name in found if name.startswith(fingerprint.ASIDE) or name.endswith("RUNS")
+    ]

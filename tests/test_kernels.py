@@ -1,4 +1,6 @@
-"""Tangent kernels against autograd, finite differences and their formula; their distance against its definition."""
+"""Tangent kernels against autograd, finite differences and their
+formula; their distance against its definition.
+"""
 
 from unittest.mock import patch
 
@@ -19,15 +21,25 @@ seeds = st.integers(0, 2**32 - 1)
 
 def drawn(rng, network, members, dtype=torch.float64):
     """Draw parameters of a network, biases too, (members, ...)."""
-    return {name: torch.tensor(rng.normal(size=(members, *shape)), dtype=dtype) for name, shape in network.shapes().items()}
+    return {
+        name: torch.tensor(rng.normal(size=(members, *shape)), dtype=dtype)
+        for name, shape in network.shapes().items()
+    }
 
 
 def plain_jacobian(network, parameters, member, inputs):
-    """Return all derivatives of one member's outputs, (n, c, all parameters), one backward pass for each."""
+    """Return all derivatives of one member's outputs, (n, c,
+    all parameters), one backward pass for each.
+    """
     one = {name: value[member].clone().requires_grad_() for name, value in parameters.items()}
     outputs = network(one, inputs, ())[0]
-    rows = [torch.autograd.grad(output, list(one.values()), retain_graph=True) for output in outputs.flatten()]
-    return torch.stack([torch.cat([part.flatten() for part in row]) for row in rows]).reshape(*outputs.shape, -1)
+    rows = [
+        torch.autograd.grad(output, list(one.values()), retain_graph=True)
+        for output in outputs.flatten()
+    ]
+    return torch.stack([torch.cat([part.flatten() for part in row]) for row in rows]).reshape(
+        *outputs.shape, -1
+    )
 
 
 networks = st.sampled_from(
@@ -47,14 +59,24 @@ def test_ntk_takes_whole_numbers_and_single_parameters():
     def network(one, tokens, layers):
         return one["scale"] * one["table"][tokens], []
 
-    scale, table, tokens = torch.tensor([2.0, 3.0]), torch.tensor([[0.5, -1.0, 4.0]] * 2), torch.tensor([[0], [2], [0]])
+    scale, table, tokens = (
+        torch.tensor([2.0, 3.0]),
+        torch.tensor([[0.5, -1.0, 4.0]] * 2),
+        torch.tensor([[0], [2], [0]]),
+    )
     kernel = ntk(network, {"scale": scale, "table": table}, tokens)
     read = table[0, tokens]
     np.testing.assert_allclose(kernel, [read @ read.T + s**2 * (tokens == tokens.T) for s in scale])
 
 
 @settings(max_examples=30)
-@given(seed=seeds, network=networks, members=st.integers(1, 3), n=st.integers(1, 5), room=st.sampled_from([1, 400, 10**6]))
+@given(
+    seed=seeds,
+    network=networks,
+    members=st.integers(1, 3),
+    n=st.integers(1, 5),
+    room=st.sampled_from([1, 400, 10**6]),
+)
 def test_ntk_is_the_gram_matrix_of_plain_gradients(seed, network, members, n, room):
     rng = np.random.default_rng(seed)
     parameters, inputs = drawn(rng, network, members), torch.tensor(rng.normal(size=(n, 4)))
@@ -64,9 +86,15 @@ def test_ntk_is_the_gram_matrix_of_plain_gradients(seed, network, members, n, ro
         rows = plain_jacobian(network, parameters, member, inputs)
         c = rows.shape[1]
         expected = torch.einsum("icp,jdp->icjd", rows, rows)
-        np.testing.assert_allclose(full[member], expected.reshape(n * c, n * c), rtol=1e-10, atol=1e-12)
-        np.testing.assert_allclose(kernel[member], torch.einsum("icjc->ij", expected), rtol=1e-10, atol=1e-12)
-    np.testing.assert_allclose(full, full.mT, rtol=1e-12, atol=1e-13)  # a product of matrices may round its halves differently
+        np.testing.assert_allclose(
+            full[member], expected.reshape(n * c, n * c), rtol=1e-10, atol=1e-12
+        )
+        np.testing.assert_allclose(
+            kernel[member], torch.einsum("icjc->ij", expected), rtol=1e-10, atol=1e-12
+        )
+    np.testing.assert_allclose(
+        full, full.mT, rtol=1e-12, atol=1e-13
+    )  # a product of matrices may round its halves differently
 
 
 @pytest.mark.parametrize("full", [False, True])
@@ -86,7 +114,9 @@ def test_ntk_of_images_is_the_gram_matrix_of_plain_gradients(full, monkeypatch):
 def test_points_that_would_see_each_other_pass_alone():
     rng, network = np.random.default_rng(0), Normalized()
     parameters, images = drawn(rng, network, 1), torch.tensor(rng.normal(size=(3, 1, 4, 4)))
-    rows = torch.cat([plain_jacobian(network, parameters, 0, image[None]) for image in images]).flatten(1)
+    rows = torch.cat(
+        [plain_jacobian(network, parameters, 0, image[None]) for image in images]
+    ).flatten(1)
     np.testing.assert_allclose(ntk(network, parameters, images)[0], rows @ rows.T, rtol=1e-10)
 
 
@@ -97,7 +127,9 @@ def test_ntk_takes_each_members_own_inputs_in_its_own_precision():
     kernel = ntk(network, parameters, inputs)
     assert kernel.dtype == torch.float32 and kernel.shape == (2, 5, 5) and not kernel.requires_grad
     for m in range(2):
-        rows = plain_jacobian(network, parameters, m, torch.tensor(inputs[m], dtype=torch.float32)).flatten(1)
+        rows = plain_jacobian(
+            network, parameters, m, torch.tensor(inputs[m], dtype=torch.float32)
+        ).flatten(1)
         np.testing.assert_allclose(kernel[m], rows @ rows.T, rtol=1e-4, atol=1e-4)
 
 
@@ -121,8 +153,12 @@ def test_distance_is_the_definition(seed, n, scale):
 
 
 def test_kernels_without_overlap_are_at_distance_one():
-    np.testing.assert_allclose(kernel_distance(np.diag([3.0, 0.0]), np.diag([0.0, 1e-300])), 1, rtol=1e-15)
-    np.testing.assert_allclose(kernel_distance(1e300 * np.eye(2), np.ones((2, 2))), 1 - np.sqrt(0.5), rtol=1e-14)
+    np.testing.assert_allclose(
+        kernel_distance(np.diag([3.0, 0.0]), np.diag([0.0, 1e-300])), 1, rtol=1e-15
+    )
+    np.testing.assert_allclose(
+        kernel_distance(1e300 * np.eye(2), np.ones((2, 2))), 1 - np.sqrt(0.5), rtol=1e-14
+    )
 
 
 @given(seed=seeds, n=st.integers(2, 6), step=st.sampled_from([1e-3, 1e-6, 1e-9]))
@@ -132,7 +168,9 @@ def test_tiny_distances_keep_their_digits(seed, n, step):
     kt = k0 + step * np.abs(k0).max() * rng.normal(size=(n, n))
     with mp.workdps(50):
         x, y = [mpf(v) for v in k0.ravel()], [mpf(v) for v in kt.ravel()]
-        overlap, size_x, size_y = (sum(u * v for u, v in zip(*pair, strict=True)) for pair in ((x, y), (x, x), (y, y)))
+        overlap, size_x, size_y = (
+            sum(u * v for u, v in zip(*pair, strict=True)) for pair in ((x, y), (x, x), (y, y))
+        )
         expected = float(1 - overlap / mp.sqrt(size_x * size_y))
     assert 0 < expected < 100 * n**2 * step**2
     np.testing.assert_allclose(kernel_distance(k0, kt), expected, rtol=1e-14 / step, atol=0)
@@ -145,7 +183,9 @@ def test_kernels_broadcast():
     assert distances.shape == (2, 3)
     for i in range(2):
         for j in range(3):
-            np.testing.assert_allclose(distances[i, j], definition(start[i, 0], path[j]), rtol=1e-12)
+            np.testing.assert_allclose(
+                distances[i, j], definition(start[i, 0], path[j]), rtol=1e-12
+            )
 
 
 @pytest.mark.parametrize("delta", [-4, -1, 0, 2])
@@ -154,6 +194,8 @@ def test_the_single_neurons_distances(delta):
     kappa = np.sqrt(delta**2 + 4)
     a2 = (kappa + delta) / 2
     beta = neuron.trajectory(np.sqrt(a2), [-1 / np.sqrt(a2), 0.0], [0.0, 1.0], [0, 1, 300]).beta
-    turned = kernel_distance(neuron.preconditioner(beta[0], delta), neuron.preconditioner(beta, delta))
+    turned = kernel_distance(
+        neuron.preconditioner(beta[0], delta), neuron.preconditioner(beta, delta)
+    )
     np.testing.assert_allclose(turned[2], (kappa - a2) ** 2 / (kappa**2 + a2**2), rtol=1e-12)
     assert turned[0] < 1e-15 < turned[1] < turned[2]

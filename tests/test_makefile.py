@@ -22,20 +22,32 @@ esac
 
 @pytest.fixture
 def make(tmp_path):
-    """Call make in a folder with the Makefile, perhaps with a certain Python; return it and the modules that Python ran."""
+    """Call make in a folder with the Makefile, perhaps with a certain
+    Python; return it and the modules that Python ran.
+    """
     for name in ("Makefile", "requirements.txt", "pyproject.toml"):
         shutil.copy(Path(__file__).parents[1] / name, tmp_path)
 
     def make(*arguments, version=None):
         if version is not None:
             python = tmp_path / f"python{version}"
-            words = {"VERSION": version, "PYTHON": sys.executable, "NUMBERS": version.replace(".", ", ")}
-            python.write_text(re.sub("VERSION|PYTHON|NUMBERS", lambda match: words[match[0]], STAND_IN))
+            words = {
+                "VERSION": version,
+                "PYTHON": sys.executable,
+                "NUMBERS": version.replace(".", ", "),
+            }
+            python.write_text(
+                re.sub("VERSION|PYTHON|NUMBERS", lambda match: words[match[0]], STAND_IN)
+            )
             python.chmod(0o755)
             arguments += (f"PYTHON={python}",)
         (tmp_path / "asked").write_text("")
-        ours = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}  # `make test` calls us
-        done = subprocess.run(["make", *arguments], cwd=tmp_path, env=ours, capture_output=True, text=True)
+        ours = {
+            name: value for name, value in os.environ.items() if not name.startswith("MAKE")
+        }  # `make test` calls us
+        done = subprocess.run(
+            ["make", *arguments], cwd=tmp_path, env=ours, capture_output=True, text=True
+        )
         return done, (tmp_path / "asked").read_text().split()
 
     return make
@@ -60,7 +72,9 @@ def test_a_command_that_needs_the_network_is_named():
     """A line of help says so, or the README; `environment` is the part of `setup` that installs."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     recipes = dict(re.findall(r"^(\w+):([^=].*\n(?:\t.*\n)+)", makefile, re.MULTILINE))
-    online = {name for name, recipe in recipes.items() if "-m pip " in recipe or "-m lib.data" in recipe}
+    online = {
+        name for name, recipe in recipes.items() if "-m pip " in recipe or "-m lib.data" in recipe
+    }
     assert online == {"environment", "bench", "mutate", "audit"}
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     (sentence,) = re.findall(r"Once set up, only (.*) need a network connection", readme)
@@ -70,7 +84,9 @@ def test_a_command_that_needs_the_network_is_named():
 
 
 def test_the_number_of_packages_is_about_as_announced():
-    announced = re.search(r"some (\d+) packages", (ROOT / "Makefile").read_text(encoding="utf-8"))[1]
+    announced = re.search(r"some (\d+) packages", (ROOT / "Makefile").read_text(encoding="utf-8"))[
+        1
+    ]
     pins = (ROOT / "requirements.txt").read_text(encoding="utf-8").count("==")
     assert round(pins, -1) == int(announced)
 
@@ -79,4 +95,7 @@ def test_the_number_of_packages_is_about_as_announced():
 def test_a_python_beyond_the_pins_is_refused(make, version):
     done, asked = make("setup", version=version)
     assert done.returncode and not asked
-    assert f"the book needs Python 3.11 to 3.14, not {version[:4]}: make setup PYTHON=python3.13\n" in done.stderr
+    assert (
+        f"the book needs Python 3.11 to 3.14, not {version[:4]}: make setup PYTHON=python3.13\n"
+        in done.stderr
+    )

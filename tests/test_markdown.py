@@ -11,11 +11,23 @@ SHOW = MarkdownIt("gfm-like", {"linkify": False, "html": True})
 
 
 @pytest.mark.parametrize(
-    "text", [string.punctuation, "a*b*c _d_ `e`", "<script>alert(1)</script>", "&amp; [x](y) ~~z~~", "w\\_1"]
+    "text",
+    [
+        string.punctuation,
+        "a*b*c _d_ `e`",
+        "<script>alert(1)</script>",
+        "&amp; [x](y) ~~z~~",
+        "w\\_1",
+    ],
 )
 def test_what_is_escaped_is_shown_as_it_is(text):
     shown = SHOW.renderInline(f"x {markdown.escape(text)}")
-    plain = f"x {text}".replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+    plain = (
+        f"x {text}".replace("&", "&amp;")
+        .replace("<", "&lt;")
+        .replace(">", "&gt;")
+        .replace('"', "&quot;")
+    )
     assert shown == plain
 
 

@@ -27,17 +27,26 @@ def test_inverse_participation_ratio_of_known_weights():
     assert measures.inverse_participation_ratio([0, 0, -7, 0]) == 1  # one site
     assert measures.inverse_participation_ratio([1, -1, 1, 1]) == 0.25  # all sites alike
     wave = np.cos(2 * np.pi * 3 * np.arange(40) / 40)
-    np.testing.assert_allclose(measures.inverse_participation_ratio(wave), 1.5 / 40)  # a Fourier mode
-    np.testing.assert_allclose(measures.inverse_participation_ratio(np.array([3e-200, 4e-200])), 337 / 625)  # no underflow
+    np.testing.assert_allclose(
+        measures.inverse_participation_ratio(wave), 1.5 / 40
+    )  # a Fourier mode
+    np.testing.assert_allclose(
+        measures.inverse_participation_ratio(np.array([3e-200, 4e-200])), 337 / 625
+    )  # no underflow
     random = np.random.default_rng(0).normal(size=(2000, 40))
-    np.testing.assert_allclose(measures.inverse_participation_ratio(random).mean(), 3 / 42, rtol=0.01)
+    np.testing.assert_allclose(
+        measures.inverse_participation_ratio(random).mean(), 3 / 42, rtol=0.01
+    )
 
 
 @pytest.mark.parametrize(
     "call, says",
     [
         (lambda: measures.inverse_participation_ratio([[1, 2], [0, 0]]), "zero weight vector"),
-        (lambda: measures.inverse_participation_ratio(torch.tensor([1.0, np.nan])), "zero weight vector"),
+        (
+            lambda: measures.inverse_participation_ratio(torch.tensor([1.0, np.nan])),
+            "zero weight vector",
+        ),
     ],
 )
 def test_weights_without_a_ratio_are_refused(call, says):

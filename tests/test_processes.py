@@ -26,7 +26,12 @@ def test_new_processes_begin_with_a_call(tmp_path):
 
 @pytest.mark.parametrize(
     "cpu, memory, found",
-    [("max 100000", "max", 64), ("200000 100000", "max", 2), ("max 100000", str(7 * 2**30), 3), ("50000 100000", "max", 1)],
+    [
+        ("max 100000", "max", 64),
+        ("200000 100000", "max", 2),
+        ("max 100000", str(7 * 2**30), 3),
+        ("50000 100000", "max", 1),
+    ],
 )
 def test_a_container_has_less_room_than_its_machine(tmp_path, monkeypatch, cpu, memory, found):
     (tmp_path / "cpu.max").write_text(f"{cpu}\n")

@@ -27,7 +27,9 @@ def test_a_log_has_a_line_a_minute(clock, capfd):
     found = lines(capfd.readouterr().err)
     assert len(found) == 5
     assert found[0].startswith("plane: 174 of 4,624 members after 01:00, ")
-    assert found[-1].startswith("plane: 222 of 4,624 members after 05:00, ") and found[-1].endswith(" left")
+    assert found[-1].startswith("plane: 222 of 4,624 members after 05:00, ") and found[-1].endswith(
+        " left"
+    )
 
 
 @pytest.mark.parametrize("show, seconds", [(True, 59), (False, 1000)])

@@ -16,7 +16,8 @@ def tried_anew():
 
 
 @pytest.mark.parametrize(
-    "asked, gpu, found", [("auto", True, "cuda"), ("auto", False, "cpu"), ("cuda", True, "cuda"), ("cpu", True, "cpu")]
+    "asked, gpu, found",
+    [("auto", True, "cuda"), ("auto", False, "cpu"), ("cuda", True, "cuda"), ("cpu", True, "cpu")],
 )
 def test_resolve_device_takes_what_is_there(monkeypatch, asked, gpu, found):
     ones = torch.ones
@@ -32,14 +33,20 @@ def test_a_broken_gpu_is_tried_once_and_named(monkeypatch, capsys):
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
     monkeypatch.setattr("torch.ones", fail)
     assert [provenance.resolve_device("auto") for _ in range(2)] == ["cpu", "cpu"]
-    assert capsys.readouterr().out == "torch cannot use the GPU (no kernel image is available): device 'auto' is the CPU\n"
+    assert (
+        capsys.readouterr().out
+        == "torch cannot use the GPU (no kernel image is available): device 'auto' is the CPU\n"
+    )
     with pytest.raises(ValueError, match="no kernel image is available"):
         provenance.resolve_device("cuda")
 
 
 @pytest.mark.parametrize(
     "device, said",
-    [("cuda", "sees no GPU here; use 'auto' or 'cpu'"), ("cuda:0", "device is 'cuda:0': want one of auto, cpu, cuda")],
+    [
+        ("cuda", "sees no GPU here; use 'auto' or 'cpu'"),
+        ("cuda:0", "device is 'cuda:0': want one of auto, cpu, cuda"),
+    ],
 )
 def test_resolve_device_refuses_what_is_not_there(monkeypatch, device, said):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
@@ -51,6 +58,8 @@ def test_stamp_prints_one_line_with_settings_and_versions(monkeypatch, capsys):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     provenance.stamp("quick", "auto", 7)
     (line,) = capsys.readouterr().out.splitlines()
-    assert line.startswith("profile quick, device cpu, seed 7; ")  # the device that was used, not "auto"
+    assert line.startswith(
+        "profile quick, device cpu, seed 7; "
+    )  # the device that was used, not "auto"
     for package in ("torch", "numpy", "scipy"):
         assert f"{package} {version(package)}" in line

@@ -51,17 +51,24 @@ def test_a_page_lists_the_packages_that_store_needs(page, beginning):
 
 
 def test_the_version_of_reveal_is_the_one_that_is_vendored():
-    script = (ROOT / "book" / "_static" / "vendor" / "reveal" / "reveal.js").read_text(encoding="utf-8")
-    stated = re.search(r"\(https://revealjs\.com\) ([\d.]+)", (ROOT / "README.md").read_text(encoding="utf-8"))[1]
+    script = (ROOT / "book" / "_static" / "vendor" / "reveal" / "reveal.js").read_text(
+        encoding="utf-8"
+    )
+    stated = re.search(
+        r"\(https://revealjs\.com\) ([\d.]+)", (ROOT / "README.md").read_text(encoding="utf-8")
+    )[1]
     assert f'"{stated}"' in script
 
 
 def test_theory_needs_no_other_packages_than_stated():
     trees = [
-        ast.parse(path.read_text(encoding="utf-8")) for path in [*ROOT.glob("lib/theory/*.py"), *ROOT.glob("book/*/theory.py")]
+        ast.parse(path.read_text(encoding="utf-8"))
+        for path in [*ROOT.glob("lib/theory/*.py"), *ROOT.glob("book/*/theory.py")]
     ]
     nodes = [node for tree in trees for node in ast.walk(tree)]
-    imported = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    imported = {
+        alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names
+    }
     imported |= {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
     packages = {name.split(".")[0] for name in imported} - sys.stdlib_module_names - {"book", "lib"}
     assert packages == {"numpy", "scipy", "xarray"}

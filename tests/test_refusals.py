@@ -16,7 +16,10 @@ PARAMETERS = NETWORK.initialize(0, 2)
 GOOD = {"inputs": np.ones((5, 3)), "targets": np.ones((5, 2)), "learning_rate": 0.1, "steps": 10}
 TRAINING = [
     ({"learning_rate": [0.1] * 3}, "want one number, or one for each of 2 members"),
-    ({"learning_rate": {"weight1": 0.1}}, "must name each of the parameters weight1, bias1, weight2, bias2"),
+    (
+        {"learning_rate": {"weight1": 0.1}},
+        "must name each of the parameters weight1, bias1, weight2, bias2",
+    ),
     ({"learning_rate": [0.1, -1]}, "learning_rate must be positive, not -1"),
     ({"record": [0, 11]}, "record must be whole steps that ascend, from 0 to 10 at most"),
     ({"record": [0, 3, 3]}, "record must be whole steps that ascend"),
@@ -27,22 +30,45 @@ TRAINING = [
     ({"betas": (0.9, 1.0)}, r"betas are \(0.9, 1.0\): want two numbers in \[0, 1\)"),
     ({"weight_decay": -1.0}, "weight_decay must not be negative"),
     ({"schedule": lambda step: -1}, "schedule gives -1.0 at update 0: want a number of at least 0"),
-    ({"test": (np.ones((4, 3)), np.ones((5, 2)))}, r"test inputs \(4, 3\) and targets \(5, 2\): want as many"),
+    (
+        {"test": (np.ones((4, 3)), np.ones((5, 2)))},
+        r"test inputs \(4, 3\) and targets \(5, 2\): want as many",
+    ),
     ({"layers": 1}, "layer 1: hidden layers are numbered 0 to 0"),
-    ({"inputs": np.ones((3, 5, 3))}, r"inputs have shape \(3, 5, 3\): want \(n, 3\), or \(2, n, 3\)"),
+    (
+        {"inputs": np.ones((3, 5, 3))},
+        r"inputs have shape \(3, 5, 3\): want \(n, 3\), or \(2, n, 3\)",
+    ),
     ({"inputs": np.ones((5, 2))}, r"inputs have shape \(5, 2\): want \(n, 3\)"),
-    ({"targets": np.ones((5, 1))}, r"targets are \(5, 1\) for each member: want \(5, 2\), points and outputs"),
-    ({"targets": np.full(5, 2), "loss": cross_entropy}, r"want \(5,\) labels, whole numbers from 0 to 1"),
+    (
+        {"targets": np.ones((5, 1))},
+        r"targets are \(5, 1\) for each member: want \(5, 2\), points and outputs",
+    ),
+    (
+        {"targets": np.full(5, 2), "loss": cross_entropy},
+        r"want \(5,\) labels, whole numbers from 0 to 1",
+    ),
     ({"targets": np.zeros(5), "loss": cross_entropy}, r"want \(5,\) labels"),
     ({"stop_when": lambda seen: seen["loss"]}, "stop_when gives float32 .*: want a mask"),
-    ({"parameters": PARAMETERS | {"bias2": torch.zeros(2, 3)}}, r"parameters\['bias2'\] has shape \(2, 3\)"),
+    (
+        {"parameters": PARAMETERS | {"bias2": torch.zeros(2, 3)}},
+        r"parameters\['bias2'\] has shape \(2, 3\)",
+    ),
     ({"parameters": {"weight1": PARAMETERS["weight1"]}}, r"parameters\['bias1'\] has shape None"),
 ]
 
 
 def on_tokens(tokens):
     network = Words()
-    train(network, network.initialize(), np.array([tokens]), np.array([0]), loss=cross_entropy, learning_rate=0.1, steps=1)
+    train(
+        network,
+        network.initialize(),
+        np.array([tokens]),
+        np.array([0]),
+        loss=cross_entropy,
+        learning_rate=0.1,
+        steps=1,
+    )
 
 
 EYE = np.eye(2)
@@ -56,15 +82,27 @@ CALLS = [
     (lambda: Dense((1, 2, 3, 1), skip=True), "skip connections need hidden layers of one width"),
     (lambda: Dense((1, 2, 1), dropout=1.0), "dropout is 1.0: want a probability below 1"),
     (lambda: Dense((1, 2, 2, 1)).layers((0, -1)), "layer -1: hidden layers are numbered 0 to 1"),
-    (lambda: Dense((1, 2, 1)).initialize(members=2, gain=[1, 1, 1]), "one positive gain or one for each"),
+    (
+        lambda: Dense((1, 2, 1)).initialize(members=2, gain=[1, 1, 1]),
+        "one positive gain or one for each",
+    ),
     (lambda: data.nlgp(0, 3, 5, (1, 0), 1), "want two positive correlation lengths"),
     (lambda: data.gaussian_clone(0, 3, np.eye(2), np.eye(3)), "do not fit"),
     (lambda: data.single_pulse(0, 3, 30, ((0.2, 0.1), (0, 0.1))), "0 <= low < high <= 1"),
     (lambda: data.single_pulse(0, 3, 5, ((0.1, 0.15), (0.5, 1))), "no whole number of sites"),
-    (lambda: kernel_distance(EYE, np.ones((1, 1))), r"k0 is \(2, 2\) and kt is \(1, 1\): want .* same points"),
+    (
+        lambda: kernel_distance(EYE, np.ones((1, 1))),
+        r"k0 is \(2, 2\) and kt is \(1, 1\): want .* same points",
+    ),
     (lambda: kernel_distance(EYE, np.stack([EYE, 0 * EYE])), "kt is zero, so it has no direction"),
-    (lambda: ntk(NETWORK, PARAMETERS, np.ones(2)), r"inputs \(2,\) do not fit: want \(n, 3\), or \(2, n, 3\)"),
-    (lambda: ntk(LeNet(), {"w": torch.ones(2, 1), "b": torch.ones(3)}, EYE), "one and the same member axis"),
+    (
+        lambda: ntk(NETWORK, PARAMETERS, np.ones(2)),
+        r"inputs \(2,\) do not fit: want \(n, 3\), or \(2, n, 3\)",
+    ),
+    (
+        lambda: ntk(LeNet(), {"w": torch.ones(2, 1), "b": torch.ones(3)}, EYE),
+        "one and the same member axis",
+    ),
 ]
 
 

@@ -1,4 +1,6 @@
-"""Nothing that is read is run: no pickles, no code in strings, no shell, no archive unpacked by the names it holds."""
+"""Nothing that is read is run: no pickles, no code in strings, no
+shell, no archive unpacked by the names it holds.
+"""
 
 import json
 import re
@@ -10,18 +12,31 @@ from lib.site import execute
 from lib.site.book import Book
 
 ROOT = Path(__file__).parents[1]
-RULES = "S102,S202,S301,S302,S307,S403,S506,S602,S605"  # of ruff, which knows no loader of arrays and tensors
+# of ruff, which knows no loader of arrays and tensors
+RULES = "S102,S202,S301,S302,S307,S403,S506,S602,S605"
 LOADERS = r"allow_pickle=True|torch\.load\(|\b(?:cloudpickle|dill|joblib)\b"
 
 
 def test_neither_our_code_nor_a_notebook_runs_what_it_reads(tmp_path):
     book = Book(ROOT)
     for name in book.notebooks:
-        cells = [cell.source for cell in execute.draft(book, name).cells if cell.cell_type == "code"]
+        cells = [
+            cell.source for cell in execute.draft(book, name).cells if cell.cell_type == "code"
+        ]
         (tmp_path / f"{name.replace('/', '_')}.py").write_text("\n".join(cells), encoding="utf-8")
     folders = [ROOT / "book", ROOT / "lib", ROOT / "tests" / "tools", tmp_path]
-    options = ["--isolated", "--no-cache", "--preview", "--select", RULES, "--output-format", "json"]
-    done = subprocess.run([sys.executable, "-m", "ruff", "check", *options, *folders], capture_output=True, text=True)
+    options = [
+        "--isolated",
+        "--no-cache",
+        "--preview",
+        "--select",
+        RULES,
+        "--output-format",
+        "json",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-m", "ruff", "check", *options, *folders], capture_output=True, text=True
+    )
     found = [(Path(one["filename"]).name, one["code"]) for one in json.loads(done.stdout)]
     assert found == [("mutants.py", "S102")]  # it runs formulas that it changed
     files = [path for folder in folders for path in folder.rglob("*.py")]

@@ -1,4 +1,6 @@
-"""Figures that move: what the slider swaps makes each frame. The site's tests move them in a browser."""
+"""Figures that move: what the slider swaps makes each frame.
+The site's tests move them in a browser.
+"""
 
 import html
 import json
@@ -22,7 +24,9 @@ def no_figure_is_left_open():
 
 
 def wave():
-    """Return a figure with a curve, markers, a scatter, a title and polygons whose number changes, and its update."""
+    """Return a figure with a curve, markers, a scatter, a title
+    and polygons whose number changes, and its update.
+    """
     fig, (left, right) = plt.subplots(1, 2, layout="constrained")
     x = np.linspace(0, 6, 50)
     (curve,), (marks,) = left.plot(x, 0 * x), left.plot([], [], "o", color="black")
@@ -37,7 +41,9 @@ def wave():
         dots.set_offsets(np.c_[[1, 2, 3], np.sin(np.array([1, 2, 3]) + value)])
         dots.set_facecolor(plt.matplotlib.colormaps["viridis"](value))
         count = 1 + round(2 * value)
-        regions.set_verts([[(k / 3, 0), (k / 3 + 0.3, 0), (k / 3, value + 0.1)] for k in range(count)])
+        regions.set_verts(
+            [[(k / 3, 0), (k / 3 + 0.3, 0), (k / 3, value + 0.1)] for k in range(count)]
+        )
         text.set_text(f"{count} < 5")
 
     return fig, update
@@ -87,8 +93,15 @@ def drawn(value):
 
 def numbers(element):
     """List the coordinates in a tree."""
-    places = [value for part in element.iter() for name, value in sorted(part.items()) if name in ("d", "x", "y")]
-    return [float(number) for place in places for number in re.findall(r"-?\d+\.?\d*(?:e-?\d+)?", place)]
+    places = [
+        value
+        for part in element.iter()
+        for name, value in sorted(part.items())
+        if name in ("d", "x", "y")
+    ]
+    return [
+        float(number) for place in places for number in re.findall(r"-?\d+\.?\d*(?:e-?\d+)?", place)
+    ]
 
 
 def kinds(element):
@@ -104,7 +117,9 @@ def test_the_script_makes_each_frame_from_the_still_picture(frame, start):
     for part, other in zip(ours.iter(), own.iter(), strict=True):
         assert part.get("transform") == other.get("transform")
         colour = r"fill: (?!#000000)(#\w{6})"
-        assert re.findall(colour, part.get("style", "")) == re.findall(colour, other.get("style", ""))
+        assert re.findall(colour, part.get("style", "")) == re.findall(
+            colour, other.get("style", "")
+        )
 
 
 def test_ids_are_unique_and_every_reference_leads_somewhere():
@@ -126,7 +141,9 @@ def test_words_follow_the_page_and_the_picture_has_its_text():
     figure = moved(start=0.5, format="</script><!{:g}")
     assert figure.html.count("</script>") == 2 and "<!" not in figure.html
     assert parse(figure)[1]["values"][1] == "</script><!0.5"
-    assert 'min="0" max="2" value="1"' in figure.html and "2 < 5" in [part.text for part in parse(figure)[0].iter()]
+    assert 'min="0" max="2" value="1"' in figure.html and "2 < 5" in [
+        part.text for part in parse(figure)[0].iter()
+    ]
 
 
 @pytest.mark.parametrize(
@@ -143,5 +160,7 @@ def test_values_and_start_fit(changes, message):
 
 def test_a_heavy_figure_is_refused_with_its_size(monkeypatch):
     monkeypatch.setattr(sliders, "MOST_BYTES", 10_000)
-    with pytest.raises(ValueError, match=r"takes \d+ kB, more than 10: take fewer values \(now 3\)"):
+    with pytest.raises(
+        ValueError, match=r"takes \d+ kB, more than 10: take fewer values \(now 3\)"
+    ):
         moved()

@@ -1,4 +1,6 @@
-"""The stored results are of today's code: all by their fingerprints, and one case of each cheap run by its numbers."""
+"""The stored results are of today's code: all by their
+fingerprints, and one case of each cheap run by its numbers.
+"""
 
 import json
 import shutil
@@ -31,13 +33,19 @@ def seconds(run):
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
 def test_a_stored_result_is_current_or_verified(run):
     state = freshness.of_file(run.path).state
-    assert state in (freshness.CURRENT, freshness.VERIFIED), f"python -m lib store --again {run.name}"
+    assert state in (freshness.CURRENT, freshness.VERIFIED), (
+        f"python -m lib store --again {run.name}"
+    )
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("run", [run for run in RUNS if seconds(run) < CHEAP], ids=lambda run: run.name)
+@pytest.mark.parametrize(
+    "run", [run for run in RUNS if seconds(run) < CHEAP], ids=lambda run: run.name
+)
 def test_a_case_has_the_stored_numbers(run):
-    shutil.rmtree(run.file_of(0, folder=AGAIN).parent, ignore_errors=True)  # what an earlier test has computed
+    shutil.rmtree(
+        run.file_of(0, folder=AGAIN).parent, ignore_errors=True
+    )  # what an earlier test has computed
     before, progress = recompute(run, "cpu", cases=1)
     found = progress.joined()
     differences = compare(run, before.sel(case=found.case), found)
@@ -49,7 +57,9 @@ class Trains(Exception):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("run", [run for run in RUNS if run.name not in OWN_LOOP], ids=lambda run: run.name)
+@pytest.mark.parametrize(
+    "run", [run for run in RUNS if run.name not in OWN_LOOP], ids=lambda run: run.name
+)
 def test_a_run_can_be_computed_with_its_own_arguments(run, monkeypatch):
     def trains(*_, **__):
         raise Trains

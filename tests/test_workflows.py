@@ -1,4 +1,6 @@
-"""The workflows: they run what the Makefile and the command line have, with actions of GitHub only. CI runs actionlint."""
+"""The workflows: they run what the Makefile and the command line
+have, with actions of GitHub only. CI runs actionlint.
+"""
 
 import re
 import tomllib
@@ -24,8 +26,12 @@ def steps(path):
 def test_a_workflow_can_do_no_harm(path):
     workflow = yaml.safe_load(path.read_text(encoding="utf-8"))
     assert workflow["permissions"] == {"contents": "read"}
-    wider = {name: job["permissions"] for name, job in workflow["jobs"].items() if "permissions" in job}
-    assert wider == ({"publish": {"pages": "write", "id-token": "write"}} if path.stem == "site" else {})
+    wider = {
+        name: job["permissions"] for name, job in workflow["jobs"].items() if "permissions" in job
+    }
+    assert wider == (
+        {"publish": {"pages": "write", "id-token": "write"}} if path.stem == "site" else {}
+    )
     assert not [step for step in steps(path) if "${{" in step.get("run", "")]
     used = [step for step in steps(path) if "uses" in step]
     ours = r"actions/[\w-]+@v\d+|docker://rhysd/actionlint:\d+\.\d+\.\d+"
@@ -35,7 +41,9 @@ def test_a_workflow_can_do_no_harm(path):
 
 
 def test_ci_tests_the_oldest_and_the_newest_python():
-    job = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8"))["jobs"]["test"]
+    job = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8"))[
+        "jobs"
+    ]["test"]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     oldest, beyond = re.findall(r"3\.(\d+)", project["requires-python"])
     assert job["strategy"]["matrix"]["python"] == [f"3.{oldest}", f"3.{int(beyond) - 1}"]
@@ -43,10 +51,16 @@ def test_ci_tests_the_oldest_and_the_newest_python():
 
 @each_workflow
 def test_every_command_exists(path):
-    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    targets = set(
+        re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    )
     script = "\n".join(step.get("run", "") for step in steps(path))
     assert set(re.findall(r"\bmake ([\w-]+)", script)) <= targets
     for line in re.findall(r"python -m lib (.+)", script):
         parser().parse_args(
-            re.sub(r'"\$\{chapters\[@\]\}"', "", line).replace('"$SEED"', "0").replace('"$BUDGET"', "2h").rstrip(" |").split()
+            re.sub(r'"\$\{chapters\[@\]\}"', "", line)
+            .replace('"$SEED"', "0")
+            .replace('"$BUDGET"', "2h")
+            .rstrip(" |")
+            .split()
         )

@@ -27,15 +27,20 @@ PAUSE = 50  # steps from a record to its twin
 
 @takes(steps=size, pairs=size)
 def twins(steps: int, pairs: int) -> np.ndarray:
-    """Return steps in pairs (2 · pairs,), t and t + `PAUSE`; t = 0 and then evenly spaced on a logarithmic scale to the end.
+    """Return steps in pairs (2 · pairs,), t and t + `PAUSE`; t = 0 and then evenly spaced on a
+    logarithmic scale to the end.
 
     >>> twins(1000, 4)
     array([   0,   50,  100,  150,  300,  350,  950, 1000])
     """
     most = (steps - PAUSE) // PAUSE
     if pairs < 2 or most < 2 * pairs:
-        raise ValueError(f"{pairs} pairs in {steps} steps: want at least 2, and {2 * PAUSE} steps for each")
-    starts = PAUSE * np.unique(np.append(0, np.geomspace(2, most, pairs - 1).round() // 1)).astype(int)
+        raise ValueError(
+            f"{pairs} pairs in {steps} steps: want at least 2, and {2 * PAUSE} steps for each"
+        )
+    starts = PAUSE * np.unique(np.append(0, np.geomspace(2, most, pairs - 1).round() // 1)).astype(
+        int
+    )
     return np.unique(np.concatenate([starts, starts + PAUSE]))
 
 
@@ -49,18 +54,22 @@ def gates_to_rest(
     pairs: int = 24,
     **options: Any,
 ) -> xr.Dataset:
-    """Train the mean of rectifiers as `receptive_fields` does, at a constant learning rate and then at one that falls.
+    """Train the mean of rectifiers as `receptive_fields` does, at a
+    constant learning rate and then at one that falls.
 
     Parameters
     ----------
     kind : see `lib.experiments.signal_batches.signals`; signals are drawn in double precision
-    steps, cooling : how many steps at the learning rate, and how many while it falls to a hundredth, on a straight line
-    pairs : how often the weights are kept, each time at a step and `PAUSE` steps later (see `twins`); and after the cooling
+    steps, cooling : how many steps at the learning rate, and how many while it falls to a
+        hundredth, on a straight line
+    pairs : how often the weights are kept, each time at a step and `PAUSE` steps later (see
+        `twins`); and after the cooling
     options : of `lib.experiments.ring.receptive_fields`
 
     Returns
     -------
-    over (trial, step): loss, the error without ½ on 10,000 signals; w (…, neuron, site), and its ipr (…, neuron)
+    over (trial, step): loss, the error without ½ on 10,000 signals; w (…, neuron, site), and its
+    ipr (…, neuron)
     """
     found = receptive_fields(
         kind,
@@ -79,7 +88,8 @@ class Behind(NamedTuple):
     """A network beside the best linear network behind its gates, both as E(ŷ − y)²."""
 
     error: float  # of the network
-    excess: float  # how much of it least squares behind its gates would save; unbiased for a network at rest
+    # how much of it least squares behind its gates would save; unbiased for a network at rest
+    excess: float
     least: float  # the error of least squares behind its gates
 
 
@@ -87,11 +97,12 @@ class Behind(NamedTuple):
 def behind_own_gates(weights: np.ndarray, inputs: np.ndarray, labels: np.ndarray) -> Behind:
     r"""Measure how far the mean of rectifiers is from least squares behind its own gates.
 
-    With A, b of these gates and :math:`r = b - Aw/K`, the excess is :math:`r^\top A^{-1}r`. A sample's r is noisy in Kn entries,
-    whose squares would add up; so r₁ and r₂ come from the two halves of the samples: the mean of :math:`r_1^\top A^{-1}r_2` is
-    :math:`(1 - Kn/N)` times the excess, and zero for a network at rest. Far from rest, where inputs of large leverage carry
-    much of r, that is a few per cent off; the least error there is better taken from the squares that all samples leave, over
-    N - Kn.
+    With A, b of these gates and :math:`r = b - Aw/K`, the excess is :math:`r^\top A^{-1}r`. A
+    sample's r is noisy in Kn entries, whose squares would add up; so r₁ and r₂ come from the two
+    halves of the samples: the mean of :math:`r_1^\top A^{-1}r_2` is :math:`(1 - Kn/N)` times the
+    excess, and zero for a network at rest. Far from rest, where inputs of large leverage carry much
+    of r, that is a few per cent off; the least error there is better taken from the squares that
+    all samples leave, over N - Kn.
 
     Parameters
     ----------
@@ -101,21 +112,31 @@ def behind_own_gates(weights: np.ndarray, inputs: np.ndarray, labels: np.ndarray
     shaped("(k, n), (s, n), (s,)", weights=weights, inputs=inputs, labels=labels)
     share = weights.size / len(inputs)
     if share > 0.5:
-        raise ValueError(f"{len(inputs)} samples for {weights.size} weights: want at least twice as many")
+        raise ValueError(
+            f"{len(inputs)} samples for {weights.size} weights: want at least twice as many"
+        )
     flat, projections = weights.ravel() / len(weights), inputs @ weights.T
     halves = [range(start, len(inputs), 2) for start in (0, 1)]
     moments = [_moments(inputs[half], labels[half], projections[half] > 0) for half in halves]
     residuals = [b - a @ flat for a, b in moments]
     a = (moments[0].a + moments[1].a) / 2
-    a += 1e-9 * np.trace(a) / len(a) * np.eye(len(a))  # gates that differ on few samples leave directions without any
+    a += (
+        1e-9 * np.trace(a) / len(a) * np.eye(len(a))
+    )  # gates that differ on few samples leave directions without any
     steps = solve(a, np.transpose(residuals), assume_a="pos")
     error = np.mean((np.maximum(projections, 0).mean(axis=1) - labels) ** 2)
     saved = np.mean(residuals, axis=0) @ steps.mean(axis=1)  # on these samples
-    return Behind(float(error), float(residuals[0] @ steps[:, 1] / (1 - share)), float((error - saved) / (1 - share)))
+    return Behind(
+        float(error),
+        float(residuals[0] @ steps[:, 1] / (1 - share)),
+        float((error - saved) / (1 - share)),
+    )
 
 
 def _moments(inputs: np.ndarray, labels: np.ndarray, opened: np.ndarray) -> Moments:
-    """Average A and b piece by piece: the gated inputs of all samples at once would fill the memory."""
+    """Average A and b piece by piece: the gated inputs of
+    all samples at once would fill the memory.
+    """
     a, b = 0, 0
     for piece in np.array_split(np.arange(len(inputs)), max(1, len(inputs) // 2500)):
         found = gdln_moments(inputs[piece], labels[piece], opened[piece].T)
@@ -127,7 +148,9 @@ def _moments(inputs: np.ndarray, labels: np.ndarray, opened: np.ndarray) -> Mome
 
 
 class Rest(NamedTuple):
-    """What the noise of descent on E(ŷ − y)² meets near a network's weights, stacked as w₁, w₂ and so on."""
+    """What the noise of descent on E(ŷ − y)² meets near a
+    network's weights, stacked as w₁, w₂ and so on.
+    """
 
     linear: np.ndarray  # (Kn, Kn) 2A/K², the curvature of the linear network behind the gates
     edge: np.ndarray  # (Kn, Kn) a block for each neuron, what signals at the gate's edge add to it
@@ -135,11 +158,18 @@ class Rest(NamedTuple):
 
 
 @takes(weights=matrix, inputs=matrix, labels=vector, share=positive, window=positive)
-def around(weights: np.ndarray, inputs: np.ndarray, labels: np.ndarray, share: float = 0.1, window: float = 0.15) -> Rest:
+def around(
+    weights: np.ndarray,
+    inputs: np.ndarray,
+    labels: np.ndarray,
+    share: float = 0.1,
+    window: float = 0.15,
+) -> Rest:
     r"""Measure curvature and gradient noise of the mean of rectifiers.
 
-    The gradient of :math:`E(\hat y - y)^2` by w_k is :math:`\tfrac2KE[(\hat y-y)\,g_kx]`. Its derivative has two parts: behind
-    fixed gates :math:`2A_{kl}/K^2`, and, as the gate's edge moves, :math:`\tfrac2KE[(\hat y-y)\,\delta(S_k)\,xx^\top]` for l = k.
+    The gradient of :math:`E(\hat y - y)^2` by w_k is :math:`\tfrac2KE[(\hat y-y)\,g_kx]`. Its
+    derivative has two parts: behind fixed gates :math:`2A_{kl}/K^2`, and, as the gate's edge moves,
+    :math:`\tfrac2KE[(\hat y-y)\,\delta(S_k)\,xx^\top]` for l = k.
 
     Parameters
     ----------
@@ -153,12 +183,16 @@ def around(weights: np.ndarray, inputs: np.ndarray, labels: np.ndarray, share: f
     errors = 2 / count * (np.maximum(projections, 0).mean(axis=1) - labels)
     some = slice(max(1, round(share * len(inputs))))
     opened, pull = projections[some] > 0, np.abs(errors[some])
-    noise = _moments(inputs[some] * pull[:, None], np.sign(errors[some]), opened)  # b: the mean gradient
+    noise = _moments(
+        inputs[some] * pull[:, None], np.sign(errors[some]), opened
+    )  # b: the mean gradient
     edge = np.zeros((count, n, count, n))
     for k, own in enumerate(projections.T):
         width = window * own.std()
         near = np.abs(own) < width
-        edge[k, :, k] = (inputs[near] * errors[near, None]).T @ inputs[near] / (2 * width * len(inputs))
+        edge[k, :, k] = (
+            (inputs[near] * errors[near, None]).T @ inputs[near] / (2 * width * len(inputs))
+        )
     linear = 2 / count**2 * _moments(inputs[some], labels[some], opened).a
     return Rest(linear, edge.reshape(linear.shape), noise.a - np.outer(noise.b, noise.b))
 
@@ -175,7 +209,9 @@ def descend(
     seed: int = 0,
     device: str = "cpu",
 ) -> np.ndarray:
-    """Go on from weights (K, n), as `gates_to_rest` does, and return those at the recorded steps, (T, K, n)."""
+    """Go on from weights (K, n), as `gates_to_rest` does, and
+    return those at the recorded steps, (T, K, n).
+    """
     neurons, sites = weights.shape
     inputs, wanted = signals("nlgp", sites, xi, gain, 1, seed)(1, 0)
     found = train(
@@ -193,10 +229,14 @@ def descend(
 
 
 @takes(weights=matrix, inputs=matrix)
-def flip_shares(covariances: Iterable[np.ndarray], weights: np.ndarray, inputs: np.ndarray) -> np.ndarray:
-    """Return the mean probability that a gate flips if the weights (K, n) change by Gaussians, a number for each covariance.
+def flip_shares(
+    covariances: Iterable[np.ndarray], weights: np.ndarray, inputs: np.ndarray
+) -> np.ndarray:
+    """Return the mean probability that a gate flips if the weights (K,
+    n) change by Gaussians, a number for each covariance.
 
-    `covariances` are (T, Kn, Kn); the mean is taken over the neurons and over the `inputs` (N, n). Source: `flip_probability`.
+    `covariances` are (T, Kn, Kn); the mean is taken over the neurons and over the `inputs` (N, n).
+    Source: `flip_probability`.
     """
     shaped("(k, n), (s, n)", weights=weights, inputs=inputs)
     neurons, sites = weights.shape
@@ -222,26 +262,38 @@ def trembling(
     seed: int = 0,
     device: str = "cpu",
 ) -> xr.Dataset:
-    """Measure and predict how many gates differ between two looks at a network at rest, at another learning rate or batch.
+    """Measure and predict how many gates differ between two looks at a
+    network at rest, at another learning rate or batch.
 
     Parameters
     ----------
     start : "seed 0" or "seed 1", a network of the run "gated_linear/rest", at its step 16,000
-    settling, steps : how long the network goes on before it is looked at, every 10 steps, and how long it is
+    settling, steps : how long the network goes on before it is looked at, every 10 steps, and how
+        long it is
     device : the CPU does it, whatever is given
 
     Returns
     -------
-    over lag: observed; with_edges, fixed_gates, noise_alone, as `flip_shares` of `jitter` and `around` say where one begins
+    over lag: observed; with_edges, fixed_gates, noise_alone, as `flip_shares` of `jitter` and
+    `around` say where one begins
     """
     if steps < LAGS[-1]:
-        raise ValueError(f"steps is {steps}: want at least {LAGS[-1]}, the longest time between two looks")
-    rest = load("gated_linear/rest").w.isel(trial=0).sel(run=start, step=16_000).values.astype(float)
+        raise ValueError(
+            f"steps is {steps}: want at least {LAGS[-1]}, the longest time between two looks"
+        )
+    rest = (
+        load("gated_linear/rest").w.isel(trial=0).sel(run=start, step=16_000).values.astype(float)
+    )
     record = settling + np.arange(0, steps + 1, 10)
-    path = descend(rest, np.append(0, record), learning_rate=learning_rate, batch=batch, seed=seed)[1:]
+    path = descend(rest, np.append(0, record), learning_rate=learning_rate, batch=batch, seed=seed)[
+        1:
+    ]
     seen = data.nlgp((seed, 1), 3000, rest.shape[1], (2.0, 1.0), 3.0)[0]
     found = around(path[0], *data.nlgp((seed, 2), 150_000, rest.shape[1], (2.0, 1.0), 3.0))
-    noise, predict = found.noise / batch, lambda moved: ("lag", flip_shares(moved, path[0], seen[:1500]))
+    noise, predict = (
+        found.noise / batch,
+        lambda moved: ("lag", flip_shares(moved, path[0], seen[:1500])),
+    )
     opened = path @ seen.T > 0
     observed = [np.mean(opened[: -lag // 10] != opened[lag // 10 :]) for lag in LAGS]
     return xr.Dataset(

@@ -33,7 +33,11 @@ RUNS = [
                 "the second network": {"start": "seed 1", "seed": 21},
                 "the first, half the rate": {"start": "seed 0", "learning_rate": 2.0, "seed": 22},
                 "the first, a quarter of the batch": {"start": "seed 0", "batch": 250, "seed": 23},
-                "the second, a quarter of the rate": {"start": "seed 1", "learning_rate": 1.0, "seed": 24},
+                "the second, a quarter of the rate": {
+                    "start": "seed 1",
+                    "learning_rate": 1.0,
+                    "seed": 24,
+                },
             },
         ),
     ),

@@ -1,7 +1,8 @@
-"""Which receptive fields neurons on a ring come to have: goals, sizes, signals, and what theory predicts.
+"""Which receptive fields neurons on a ring come to have:
+goals, sizes, signals, and what theory predicts.
 
-Source: the localization notes, sections 1 and 5; Ingrosso & Goldt (2022) for the task; settings from
-leonlufkin/Localization.
+Source: the localization notes, sections 1 and 5; Ingrosso & Goldt (2022) for the task; settings
+from leonlufkin/Localization.
 """
 
 from functools import lru_cache, partial
@@ -43,17 +44,22 @@ def goals(
     seed: int = 0,
     device: str = "cpu",
 ) -> xr.Dataset:
-    """Train the mean of some neurons with biases as `receptive_fields` does, for three goals, in each trial on the same signals.
+    """Train the mean of some neurons with biases as `receptive_fields` does, for three goals, in
+    each trial on the same signals.
 
-    Two goals are the squared error of targets 1 and 0, or ±1. The third is the cross-entropy of the classes, where the mean of
-    erf neurons says y = 1 with the probability (1 + ŷ)/2, and that of sigmoid neurons with the probability ŷ.
+    Two goals are the squared error of targets 1 and 0, or ±1. The third is the cross-entropy of the
+    classes, where the mean of erf neurons says y = 1 with the probability (1 + ŷ)/2, and that of
+    sigmoid neurons with the probability ŷ.
 
     Returns
     -------
-    over (goal, trial, step): loss on 10,000 signals, E(ŷ − y)² or the cross-entropy in nats; ipr and b (…, neuron); the fields
-    w (goal, trial, neuron, site) at the end
+    over (goal, trial, step): loss on 10,000 signals, E(ŷ − y)² or the cross-entropy in nats; ipr
+    and b (…, neuron); the fields w (goal, trial, neuron, site) at the end
     """
-    network, low = Committee(sites, neurons, activation, bias=True), -1.0 if activation == "erf" else 0.0
+    network, low = (
+        Committee(sites, neurons, activation, bias=True),
+        -1.0 if activation == "erf" else 0.0,
+    )
     drawn = lru_cache(trials)(signals("nlgp", sites, xi, gain, batch, seed, dtype="float32"))
 
     def losses(outputs: Tensor, labels: Tensor) -> Tensor:
@@ -61,12 +67,21 @@ def goals(
         outputs, labels = (values.unflatten(0, (3, trials)) for values in (outputs, labels))
         said = ((outputs[2] - low) / (1 - low)).clamp(0, 1)
         found = (outputs[0] - labels[0]) ** 2, (outputs[1] - (2 * labels[1] - 1)) ** 2
-        return torch.stack([*found, binary_cross_entropy(said, labels[2], reduction="none")]).mean((-2, -1)).flatten()
+        return (
+            torch.stack([*found, binary_cross_entropy(said, labels[2], reduction="none")])
+            .mean((-2, -1))
+            .flatten()
+        )
 
-    inputs, wanted = signals("nlgp", sites, xi, gain, 10_000, seed)(trials, 0)  # a member's number that no trial has
+    inputs, wanted = signals("nlgp", sites, xi, gain, 10_000, seed)(
+        trials, 0
+    )  # a member's number that no trial has
     found = train(
         network,
-        {name: torch.cat([value] * 3) for name, value in network.initialize(seed, trials, device=device).items()},
+        {
+            name: torch.cat([value] * 3)
+            for name, value in network.initialize(seed, trials, device=device).items()
+        },
         np.stack([inputs] * 3 * trials),
         np.stack([wanted] * 3 * trials),
         learning_rate=rate,
@@ -77,7 +92,10 @@ def goals(
         observe=_fields,
         progress=True,
     )
-    parts = {name: found[name].values.reshape(3, trials, *found[name].shape[1:]) for name in ("loss", "w", "b")}
+    parts = {
+        name: found[name].values.reshape(3, trials, *found[name].shape[1:])
+        for name in ("loss", "w", "b")
+    }
     each, last = ("goal", "trial", "step"), parts["w"][:, :, -1]
     return xr.Dataset(
         {
@@ -93,7 +111,9 @@ def goals(
 SIZES = (8, 20, 40, 100)
 
 
-SHARES = np.array([0, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 5 / 8, 3 / 4, 7 / 8, 1])  # of a run: when `tiles` looks
+SHARES = np.array(
+    [0, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 5 / 8, 3 / 4, 7 / 8, 1]
+)  # of a run: when `tiles` looks
 
 
 @takes(sizes=wholes, steps=size, rate=positive)
@@ -110,28 +130,43 @@ def tiles(
     seed: int = 0,
     device: str = "cpu",
 ) -> xr.Dataset:
-    """Train networks of several sizes as `receptive_fields` does, all on the same batches, for as long as `steps` says.
+    """Train networks of several sizes as `receptive_fields` does, all
+    on the same batches, for as long as `steps` says.
 
-    The learning rate is `rate` times the number of neurons, so that all move at the same speed; the authors' is half of ours.
+    The learning rate is `rate` times the number of neurons, so that all move at the same speed; the
+    authors' is half of ours.
 
     Returns
     -------
-    over (size, share), the part of the run that is over: loss and the ipr (…, neuron); the fields w (size, neuron, site) at the
-    end; NaN where a network has fewer neurons
+    over (size, share), the part of the run that is over: loss and the ipr (…, neuron); the fields w
+    (size, neuron, site) at the end; NaN where a network has fewer neurons
     """
     draw = signals(kind, sites, xi, gain, batch, seed, (1.0, 0.0), dtype="float32")
     test = signals(kind, sites, xi, gain, 10_000, seed, (1.0, 0.0))
     fields = [
-        Committee(sites, k, "relu", False).initialize(seed, 1, dtype=torch.float32, device=device)["weight1"][0] for k in sizes
+        Committee(sites, k, "relu", False).initialize(seed, 1, dtype=torch.float32, device=device)[
+            "weight1"
+        ][0]
+        for k in sizes
     ]
-    inputs, wanted = (torch.from_numpy(a).to(fields[0]) for a in test(1, 0))  # a member's number that no network has
+    inputs, wanted = (
+        torch.from_numpy(a).to(fields[0]) for a in test(1, 0)
+    )  # a member's number that no network has
     stops, found = np.round(SHARES * steps).astype(int), []
     show = progress.bar(steps, "tiles", "step")
     for step in range(steps + 1):
         show.update(step > 0)
         if step in stops:
-            losses = [torch.mean((torch.relu(inputs @ w.T).mean(1, keepdim=True) - wanted) ** 2) for w in fields]
-            found.append(([float(v) for v in losses], [inverse_participation_ratio(w).cpu().numpy() for w in fields]))
+            losses = [
+                torch.mean((torch.relu(inputs @ w.T).mean(1, keepdim=True) - wanted) ** 2)
+                for w in fields
+            ]
+            found.append(
+                (
+                    [float(v) for v in losses],
+                    [inverse_participation_ratio(w).cpu().numpy() for w in fields],
+                )
+            )
         if step < steps:
             x, y = (torch.from_numpy(a).to(fields[0]) for a in draw(0, step))
             for w in fields:
@@ -150,7 +185,12 @@ def tiles(
             "w": (("size", "neuron", "site"), last),
             "steps": steps,
         },
-        {"size": list(sizes), "share": SHARES, "neuron": np.arange(max(sizes)), "site": np.arange(sites)},
+        {
+            "size": list(sizes),
+            "share": SHARES,
+            "neuron": np.arange(max(sizes)),
+            "site": np.arange(sites),
+        },
     )
 
 
@@ -166,13 +206,15 @@ def predicted_tiles(
     seed: int = 1,
     device: str = "cpu",
 ) -> xr.Dataset:
-    """Predict what `tiles` finds, from signals alone: climb the tiling score, and follow the flow of one profile.
+    """Predict what `tiles` finds, from signals alone: climb the
+    tiling score, and follow the flow of one profile.
 
     Returns
     -------
-    over size: the profile (…, site) of the highest score, its ipr, its error E(ŷ − y)², the turns of its signs; over climb: ipr
-    and score of the maxima that different starts reach, many neurons; over width: the score of bumps; over frequency: of waves;
-    over (time, neuron): the ipr of four profiles along their common flow, from random starts of the networks' size, `clock` in τ
+    over size: the profile (…, site) of the highest score, its ipr, its error E(ŷ − y)², the turns
+    of its signs; over climb: ipr and score of the maxima that different starts reach, many neurons;
+    over width: the score of bumps; over frequency: of waves; over (time, neuron): the ipr of four
+    profiles along their common flow, from random starts of the networks' size, `clock` in τ
     """
     x, y = data.nlgp(seed, samples, sites, xi, gain)
     few, many = tiling.Signals(x[: samples // 4], y[: samples // 4]), tiling.Signals(x, y)
@@ -181,7 +223,11 @@ def predicted_tiles(
     best = max(tops, key=lambda top: top[1])[0]
     found = {}
     for k in sizes:
-        turns = [tiling.arrangement(sites, k, t) for t in range(1, k // 2 + 1)] if k <= sites else [whole]
+        turns = (
+            [tiling.arrangement(sites, k, t) for t in range(1, k // 2 + 1)]
+            if k <= sites
+            else [whole]
+        )
         turns.sort(key=lambda where: -few.score(best, where)[0])
         tried = [(tiling.climb(few, best, where, 40), where) for where in turns[:2]]
         (profile, _), where = max(tried, key=lambda one: one[0][1])
@@ -210,13 +256,23 @@ def predicted_tiles(
 
 
 def to_rest(
-    *, xi: tuple, gain: float, bias: bool, steps: int, neurons: int = 40, rate: float = 0.4, seed: int = 0, device: str = "cpu"
+    *,
+    xi: tuple,
+    gain: float,
+    bias: bool,
+    steps: int,
+    neurons: int = 40,
+    rate: float = 0.4,
+    seed: int = 0,
+    device: str = "cpu",
 ) -> xr.Dataset:
-    """Train ReLU neurons as `receptive_fields` does, for as long as `steps` says, at `rate` times their number.
+    """Train ReLU neurons as `receptive_fields` does, for as long
+    as `steps` says, at `rate` times their number.
 
     Returns
     -------
-    over share, the part of the run that is over: loss, E(ŷ − y)², and the ipr (…, neuron); the fields w (neuron, site) at the end
+    over share, the part of the run that is over: loss, E(ŷ − y)², and the ipr (…, neuron); the
+    fields w (neuron, site) at the end
     """
     share = np.linspace(0, 1, 41)
     found = receptive_fields(
@@ -247,7 +303,12 @@ def _fields_of(kinds: tuple[str, ...], *others: tuple[str, tuple]) -> dict[str, 
 
 
 SEEN = _fields_of(  # looked at while the criterion was made
-    ("arcsine", "uniform", "square", *(f"smoothed {kind}" for kind in ("sign", "uniform", "laplace", "sparse"))),
+    (
+        "arcsine",
+        "uniform",
+        "square",
+        *(f"smoothed {kind}" for kind in ("sign", "uniform", "laplace", "sparse")),
+    ),
     ("sign, any volume", (2.0, 1.0)),
     ("Gaussian, one norm", (2.0, 1.0)),
     ("telegraph", (3.0, 1.0)),
@@ -266,7 +327,10 @@ FRESH = _fields_of(  # never run before the chapter's bounds were written down
 )
 
 
-WIDE, NARROW = (0.2, 0.25), (0.05, 0.1)  # pulses of the authors' stored runs, as fractions of the ring
+WIDE, NARROW = (
+    (0.2, 0.25),
+    (0.05, 0.1),
+)  # pulses of the authors' stored runs, as fractions of the ring
 
 
 SMOOTH, ROUGH = (2.0, 1.0), (1.0, 2.0)
@@ -291,4 +355,6 @@ REVERSED = {  # the notes' case of oscillations, followed far beyond the authors
 }
 
 
-CLONED = {label: TILED[label] for label in ("(2, 1), g = 3", "(1, 3), g = 3")}  # the Gaussian control, for as long
+CLONED = {
+    label: TILED[label] for label in ("(2, 1), g = 3", "(1, 3), g = 3")
+}  # the Gaussian control, for as long

@@ -20,7 +20,10 @@ from lib.runs import Run, named
 
 
 def _tiled(settings: dict[str, tuple]) -> dict[str, dict]:
-    return {label: {"xi": xi, "gain": gain, "steps": steps} for label, (xi, gain, steps) in settings.items()}
+    return {
+        label: {"xi": xi, "gain": gain, "steps": steps}
+        for label, (xi, gain, steps) in settings.items()
+    }
 
 
 def _reversed(seeds: dict[str, dict]) -> dict[str, dict]:
@@ -32,7 +35,8 @@ def _reversed(seeds: dict[str, dict]) -> dict[str, dict]:
     }
 
 
-# Single neurons, trained on fresh samples, part company when their weights differ by one part in ten million.
+# Single neurons, trained on fresh samples, part company when
+# their weights differ by one part in ten million.
 NEURONS = ("w", "b", "ipr")
 _AUTHORS = {"neurons": 100, "learning_rate": 10.0, "records": 8, "bias": True, "steps": 10_000}
 
@@ -65,7 +69,14 @@ RUNS = [
                 for first, xi in {"wide": (WIDE, NARROW), "narrow": (NARROW, WIDE)}.items()
             },
         ),
-        {"bias": True, "neurons": 100, "learning_rate": 2.0, "steps": 5000, "records": 5, "trials": 3},
+        {
+            "bias": True,
+            "neurons": 100,
+            "learning_rate": 2.0,
+            "steps": 5000,
+            "records": 5,
+            "trials": 3,
+        },
         chaotic=NEURONS,
     ),
     Run(
@@ -91,7 +102,15 @@ RUNS = [
         named(
             "setting",
             {
-                label: {"kind": kind, "xi": xi, "neurons": 1, "learning_rate": 0.1, "steps": 2000, "trials": 5, "records": 2}
+                label: {
+                    "kind": kind,
+                    "xi": xi,
+                    "neurons": 1,
+                    "learning_rate": 0.1,
+                    "steps": 2000,
+                    "trials": 5,
+                    "records": 2,
+                }
                 for label, (kind, xi) in (SEEN | FRESH).items()
             },
         ),
@@ -101,14 +120,22 @@ RUNS = [
         tiles,
         named(
             "setting",
-            _tiled(TILED) | {f"clone {label}": {"kind": "clone", **piece} for label, piece in _tiled(CLONED).items()},
+            _tiled(TILED)
+            | {
+                f"clone {label}": {"kind": "clone", **piece}
+                for label, piece in _tiled(CLONED).items()
+            },
         ),
         chaotic=NEURONS,
     ),
     Run(
         "localization/predicted",
         predicted_tiles,
-        named("setting", _tiled(TILED) | {label: case | {"steps": 4000} for label, case in _tiled(REVERSED).items()}),
+        named(
+            "setting",
+            _tiled(TILED)
+            | {label: case | {"steps": 4000} for label, case in _tiled(REVERSED).items()},
+        ),
     ),
     Run("localization/reversed", to_rest, named("setting", _reversed({"": {}})), chaotic=NEURONS),
     Run(

@@ -1,8 +1,10 @@
-r"""Localization in one-layer ReLU networks: where one neuron rests, and its course on any symmetric data.
+r"""Localization in one-layer ReLU networks: where one neuron
+rests, and its course on any symmetric data.
 
-Source: the localization notes (unfinished). The network is :math:`\hat y(x) = \frac1K\sum_k\mathrm{ReLU}(\langle w_k, x\rangle)`,
-its loss :math:`L = \tfrac12E(\hat y - y)^2`. `lib.theory.gaussian_classes` has its flow on Gaussian data and explains the names.
-Where a formula of the notes is wrong, the docstring says so.
+Source: the localization notes (unfinished). The network is :math:`\hat y(x) =
+\frac1K\sum_k\mathrm{ReLU}(\langle w_k, x\rangle)`, its loss :math:`L = \tfrac12E(\hat y -
+y)^2`. `lib.theory.gaussian_classes` has its flow on Gaussian data and explains the names. Where a
+formula of the notes is wrong, the docstring says so.
 """
 
 from functools import partial
@@ -13,7 +15,18 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
 
 from lib import checks
-from lib.checks import broadcastable, gram, matrix, non_negatives, positives, shaped, takes, vector, vectors, whole
+from lib.checks import (
+    broadcastable,
+    gram,
+    matrix,
+    non_negatives,
+    positives,
+    shaped,
+    takes,
+    vector,
+    vectors,
+    whole,
+)
 from lib.theory.common import EPS
 from lib.theory.orthants import _compare, _root
 
@@ -36,13 +49,17 @@ class FixedPoints(NamedTuple):
 
 @takes(w1=vectors, wk=vectors, sigma=gram)
 def relu_pair_moment(w1: ArrayLike, wk: ArrayLike, sigma: ArrayLike) -> NDArray:
-    r"""Return what two neurons share, :math:`E[\langle w_k, X\rangle X; \langle w_1, X\rangle > 0, \langle w_k, X\rangle > 0]`.
+    r"""Return what two neurons share, :math:`E[\langle w_k, X\rangle X; \langle w_1, X\rangle > 0,
+    \langle w_k, X\rangle > 0]`.
 
-    .. math:: \frac{1}{2\pi}\left[\sqrt{\frac{\rho_{kk}}{\rho_{11}}}\,\sin\theta\;\Sigma w_1 + (\pi - \theta)\,\Sigma w_k\right]
+    .. math:: \frac{1}{2\pi}\left[\sqrt{\frac{\rho_{kk}}{\rho_{11}}}\,\sin\theta\;\Sigma w_1 + (\pi
+              - \theta)\,\Sigma w_k\right]
 
-    Arguments and errors as `angle`; the result is (..., n), Σw_k/2 for parallel and 0 for antiparallel vectors.
+    Arguments and errors as `angle`; the result is (..., n), Σw_k/2 for parallel and 0 for
+    antiparallel vectors.
 
-    Source: corrects localization notes, Eqs. 43–48 (the "[??]" of Eq. 48 is (π − θ)/2π), 49 and 53–54.
+    Source: corrects localization notes, Eqs. 43–48 (the "[??]" of Eq. 48 is (π − θ)/2π), 49 and
+    53–54.
     """
     root = _root(sigma, w1=w1, wk=wk)
     p = _compare(w1 @ root, wk @ root)
@@ -52,16 +69,19 @@ def relu_pair_moment(w1: ArrayLike, wk: ArrayLike, sigma: ArrayLike) -> NDArray:
 
 @takes(sigma1=gram, sigma0=gram)
 def fixed_points(sigma1: ArrayLike, sigma0: ArrayLike) -> FixedPoints:
-    r"""Return the fixed points of one neuron on Gaussian data, whose covariances `sigma1` and `sigma0` are (n, n).
+    r"""Return the fixed points of one neuron on Gaussian data,
+    whose covariances `sigma1` and `sigma0` are (n, n).
 
-    The flow :math:`F = \tfrac14[\sqrt{2/\pi}\,\rho_1^{-1/2}\Sigma_1w - (\Sigma_1+\Sigma_0)w]` vanishes where
-    :math:`\Sigma_1w = \mu(\Sigma_1 + \Sigma_0)w` and :math:`w^\top\Sigma_1w = 2\mu^2/\pi`. On a ring these are Fourier modes,
+    The flow :math:`F = \tfrac14[\sqrt{2/\pi}\,\rho_1^{-1/2}\Sigma_1w -
+    (\Sigma_1+\Sigma_0)w]` vanishes where :math:`\Sigma_1w = \mu(\Sigma_1 +
+    \Sigma_0)w` and :math:`w^\top\Sigma_1w = 2\mu^2/\pi`. On a ring these are Fourier modes,
 
     .. math:: \|w\| = \sqrt{\frac2\pi}\,\frac{\sqrt{\lambda_1}}{\lambda_1+\lambda_0}, \qquad
               \mu = \frac{\lambda_1}{\lambda_1+\lambda_0}.
 
-    A small step towards a mode μ' grows at the rate :math:`\tfrac14(\lambda_1'+\lambda_0')(\mu'/\mu - 1)`: only modes with the
-    largest :math:`\lambda_1/\lambda_0` are stable; their loss, :math:`\tfrac14 - \mu/4\pi`, is the least.
+    A small step towards a mode μ' grows at the rate
+    :math:`\tfrac14(\lambda_1'+\lambda_0')(\mu'/\mu - 1)`: only modes with the largest
+    :math:`\lambda_1/\lambda_0` are stable; their loss, :math:`\tfrac14 - \mu/4\pi`, is the least.
 
     Of two pixels the neuron ends at the one that varies more where y = 1:
 
@@ -72,8 +92,8 @@ def fixed_points(sigma1: ArrayLike, sigma0: ArrayLike) -> FixedPoints:
     array([[0.32, 0.  ],
            [0.  , 0.4 ]])
 
-    Every sign, and within equal μ every rotation, is a fixed point too. Raises ValueError if the sum of the covariances is
-    singular.
+    Every sign, and within equal μ every rotation, is a fixed point too. Raises ValueError if the
+    sum of the covariances is singular.
 
     Source: corrects localization notes, Eqs. 138 and 144–147 ("this shrinks u_1 to 0").
     """
@@ -84,33 +104,46 @@ def fixed_points(sigma1: ArrayLike, sigma0: ArrayLike) -> FixedPoints:
         raise ValueError("sigma1 + sigma0 is singular: weights in its null space rest anywhere")
     ratio, modes = eigh(one, one + zero)  # modesᵀ (Σ₁ + Σ₀) modes = I, hence wᵀΣ₁w = μ
     ratio = np.clip(ratio[::-1], 0, 1)
-    return FixedPoints(ratio, np.sqrt(2 * ratio / np.pi)[:, None] * modes.T[::-1], 0.25 - ratio / (4 * np.pi))
+    return FixedPoints(
+        ratio, np.sqrt(2 * ratio / np.pi)[:, None] * modes.T[::-1], 0.25 - ratio / (4 * np.pi)
+    )
 
 
 @takes(mean_absolute=non_negatives, variance1=positives, variance0=non_negatives)
-def symmetric_score(mean_absolute: ArrayLike, variance1: ArrayLike, variance0: ArrayLike) -> NDArray:
-    r"""Return what one neuron maximizes over the directions of w, on any data symmetric about zero, with S = ⟨w, X⟩:
+def symmetric_score(
+    mean_absolute: ArrayLike, variance1: ArrayLike, variance0: ArrayLike
+) -> NDArray:
+    r"""Return what one neuron maximizes over the directions of w,
+    on any data symmetric about zero, with S = ⟨w, X⟩:
 
-    .. math:: R(w) = \frac{(E[|S| \mid y=1])^2}{E[S^2 \mid y=1] + E[S^2 \mid y=0]}, \qquad \min_s L(sw) = \frac14 - \frac R8.
+    .. math:: R(w) = \frac{(E[|S| \mid y=1])^2}{E[S^2 \mid y=1]
+              + E[S^2 \mid y=0]}, \qquad \min_s L(sw) = \frac14 - \frac R8.
 
-    The best scale is :math:`s = E|S|/(E[S^2\mid 1] + E[S^2\mid 0])`. The local maxima of R over directions are the flow's stable
-    points. On Gaussian data R is :math:`\tfrac2\pi\mu`, with μ as in `fixed_points`; otherwise it is that times Geary's ratio
-    of the projection, :math:`\tfrac\pi2(E|S|)^2/E[S^2]`, above 1 for a projection flatter than a Gaussian, such as a sign.
+    The best scale is :math:`s = E|S|/(E[S^2\mid 1] + E[S^2\mid 0])`. The local maxima of R over
+    directions are the flow's stable points. On Gaussian data R is :math:`\tfrac2\pi\mu`, with μ as
+    in `fixed_points`; otherwise it is that times Geary's ratio of the projection,
+    :math:`\tfrac\pi2(E|S|)^2/E[S^2]`, above 1 for a projection flatter than a Gaussian, such as a
+    sign.
 
-    `mean_absolute` is E|S| where y = 1, `variance1` and `variance0` are E S² where y = 1 and y = 0, each (...), as the result
-    is, between 0 and 1. Raises ValueError if the mean exceeds the root of the variance.
+    `mean_absolute` is E|S| where y = 1, `variance1` and `variance0` are E S² where y = 1 and y = 0,
+    each (...), as the result is, between 0 and 1. Raises ValueError if the mean exceeds the root of
+    the variance.
 
     Source: ours; towards section 3.2 of the localization notes, which is empty, for K = 1.
     """  # noqa: D400
     broadcastable(mean_absolute=mean_absolute, variance1=variance1, variance0=variance0)
     if np.any(mean_absolute**2 > variance1 * (1 + 1e-9)):
-        raise ValueError("the square of mean_absolute exceeds variance1: no projection has these moments")
+        raise ValueError(
+            "the square of mean_absolute exceeds variance1: no projection has these moments"
+        )
     return mean_absolute**2 / (variance1 + variance0)
 
 
 @takes(inputs=matrix, labels=classes, w=matrix)
 def scores(inputs: ArrayLike, labels: ArrayLike, w: ArrayLike) -> NDArray:
-    """Return `symmetric_score` (k,) of the neurons w (k, n) on samples (samples, n) with labels 1 or 0."""
+    """Return `symmetric_score` (k,) of the neurons w (k, n)
+    on samples (samples, n) with labels 1 or 0.
+    """
     shaped("(s, n), (s,), (k, n)", inputs=inputs, labels=labels, w=w)
     projections = inputs @ w.T
     one, zero = projections[labels == 1], projections[labels == 0]
@@ -118,19 +151,25 @@ def scores(inputs: ArrayLike, labels: ArrayLike, w: ArrayLike) -> NDArray:
 
 
 @takes(starts=matrix, inputs=matrix, labels=classes, steps=partial(whole, least=0))
-def climb_score(starts: ArrayLike, inputs: ArrayLike, labels: ArrayLike, steps: int = 100) -> NDArray:
-    r"""Climb `symmetric_score` R on given signals, from several starts at once; no step size, and no step that goes down.
+def climb_score(
+    starts: ArrayLike, inputs: ArrayLike, labels: ArrayLike, steps: int = 100
+) -> NDArray:
+    r"""Climb `symmetric_score` R on given signals, from several starts
+    at once; no step size, and no step that goes down.
 
-    .. math:: w \leftarrow Q^{-1}g(w), \qquad g(w) = E[X\,\mathrm{sign}\,S \mid y=1], \qquad Q = \Sigma_1 + \Sigma_0 .
+    .. math:: w \leftarrow Q^{-1}g(w), \qquad g(w) = E[X\,\mathrm{sign}\,S \mid y=1], \qquad Q
+              = \Sigma_1 + \Sigma_0 .
 
     With :math:`a(w) = E[|S| \mid 1] = w^\top g(w)` and :math:`w' = Q^{-1}g(w)`: a is convex, so
-    :math:`a(w') \ge g^\top w' = w'^\top Qw'`; and :math:`a(w)^2 = (w^\top Qw')^2 \le w^\top Qw\;w'^\top Qw'`. Hence
+    :math:`a(w') \ge g^\top w' = w'^\top Qw'`; and
+    :math:`a(w)^2 = (w^\top Qw')^2 \le w^\top Qw\;w'^\top Qw'`. Hence
     :math:`R(w) \le w'^\top Qw' \le R(w')`.
 
     Parameters
     ----------
     starts : (k, n) weight vectors
-    inputs, labels : (samples, n) and (samples,), 1 or 0; the sample's moments stand for the expectations, uncentred
+    inputs, labels : (samples, n) and (samples,), 1 or 0; the sample's moments stand for the
+        expectations, uncentred
     steps : how often, from 0
 
     Returns
@@ -159,18 +198,25 @@ def _circulant(name: str, value: ArrayLike) -> NDArray:
     """Return a symmetric matrix (n, n) in which each row is the first one, moved along the ring."""
     sigma = checks.squares(name, value)
     shifts = np.subtract.outer(np.arange(len(sigma)), np.arange(len(sigma))) % len(sigma)
-    off = max(np.abs(sigma - sigma[0][shifts]).max(), np.abs(sigma - sigma.T).max()) if sigma.ndim == 2 else np.inf
+    off = (
+        max(np.abs(sigma - sigma[0][shifts]).max(), np.abs(sigma - sigma.T).max())
+        if sigma.ndim == 2
+        else np.inf
+    )
     if off > 1e-8 * np.abs(sigma).max():
-        raise ValueError(f"{name} is not translation-invariant: want a symmetric circulant matrix (n, n)")
+        raise ValueError(
+            f"{name} is not translation-invariant: want a symmetric circulant matrix (n, n)"
+        )
     return sigma
 
 
 @takes(sigma=_circulant)
 def ring_spectrum(sigma: ArrayLike) -> NDArray:
-    r"""Return the eigenvalues (n//2 + 1,) of a translation-invariant covariance on a ring, by frequency 0, 1, ..., n//2.
+    r"""Return the eigenvalues (n//2 + 1,) of a translation-invariant
+    covariance on a ring, by frequency 0, 1, ..., n//2.
 
-    `sigma` (n, n) is symmetric and circulant. Frequencies other than 0 and n/2 have two modes, a cosine and a sine of norm
-    :math:`\sqrt{n/2}`.
+    `sigma` (n, n) is symmetric and circulant. Frequencies other than 0 and n/2 have two modes, a
+    cosine and a sine of norm :math:`\sqrt{n/2}`.
 
     Source: corrects localization notes, Eq. 136 (cosines alone are not a basis).
     """

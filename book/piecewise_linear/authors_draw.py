@@ -1,7 +1,8 @@
-"""What the authors' code draws for figure 1 of "Get rich quick", number by number: teachers, students and points.
+"""What the authors' code draws for figure 1 of "Get rich quick",
+number by number: teachers, students and points.
 
-Their code seeds torch's generator and draws in single precision. It makes layers whose first weights it then replaces; these
-draws count, too.
+Their code seeds torch's generator and draws in single precision. It makes layers whose first
+weights it then replaces; these draws count, too.
 
 Source: allanraventos/getrichquick, the public code of Kunin et al. (2024), for two-layer networks.
 """
@@ -28,16 +29,25 @@ class Problem(NamedTuple):
     teacher_a: NDArray  # (k,)
 
 
-@takes(seed=seed, dimension=size, units=size, teachers=size, points=size, teacher_seed=optional(seed))
+@takes(
+    seed=seed, dimension=size, units=size, teachers=size, points=size, teacher_seed=optional(seed)
+)
 def problem(
-    seed: int, dimension: int = 100, units: int = 50, teachers: int = 3, points: int = 1000, *, teacher_seed: int | None = None
+    seed: int,
+    dimension: int = 100,
+    units: int = 50,
+    teachers: int = 3,
+    points: int = 1000,
+    *,
+    teacher_seed: int | None = None,
 ) -> Problem:
     """Draw what goes with a seed, 100 to 115 in figure 1(b).
 
     Parameters
     ----------
     units : of the student, an even number; the second half repeats the first with opposite a
-    teacher_seed : of a teacher that is drawn apart, as in figure 1(a) (15 there, and 100 for the rest)
+    teacher_seed : of a teacher that is drawn apart, as in figure 1(a) (15 there, and 100 for the
+        rest)
     """
     if units % 2:
         raise ValueError(f"units is {units}: want an even number, since each neuron has a twin")
@@ -56,8 +66,12 @@ def fresh(points: int = 10_000, dimension: int = 100) -> NDArray:
     return _on_sphere(torch.Generator().manual_seed(FRESH), points, dimension).double().numpy()
 
 
-def _neurons(stream: torch.Generator, dimension: int, units: int, drawn: int) -> tuple[Tensor, Tensor]:
-    """Make two layers of `units`, whose weights nobody reads, then draw neurons on the sphere with readouts ±1."""
+def _neurons(
+    stream: torch.Generator, dimension: int, units: int, drawn: int
+) -> tuple[Tensor, Tensor]:
+    """Make two layers of `units`, whose weights nobody reads,
+    then draw neurons on the sphere with readouts ±1.
+    """
     for layer in (units * dimension, units):
         torch.empty(layer).uniform_(generator=stream)
     return _on_sphere(stream, drawn, dimension), torch.sign(torch.randn(drawn, generator=stream))

@@ -1,7 +1,9 @@
-r"""The activation regions of a deep piecewise linear network in the plane, and its linear map in each of them.
+r"""The activation regions of a deep piecewise linear network in
+the plane, and its linear map in each of them.
 
-Source: Kunin et al. (2024), "Get rich quick", appendix C, "Surface of a piecewise linear network". Within a region of the first l
-layers the preactivations of layer l + 1 are affine, so that each of its neurons cuts the region along a straight line.
+Source: Kunin et al. (2024), "Get rich quick", appendix C, "Surface of a piecewise linear network".
+Within a region of the first l layers the preactivations of layer l + 1 are affine, so that each of
+its neurons cuts the region along a straight line.
 """
 
 from collections.abc import Sequence
@@ -12,7 +14,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from book.piecewise_linear.regions import ANY_SIZE, TIED, _check_chain
-from lib.checks import arrays, binary, matrix, optional, positive, shaped, size, slope, takes, vector
+from lib.checks import (
+    arrays,
+    binary,
+    matrix,
+    optional,
+    positive,
+    shaped,
+    size,
+    slope,
+    takes,
+    vector,
+)
 
 
 class Region(NamedTuple):
@@ -23,7 +36,12 @@ class Region(NamedTuple):
     color: int  # 0 or 1, another one across each boundary that is of one neuron alone
 
 
-@takes(weights=partial(arrays, check=ANY_SIZE), biases=optional(partial(arrays, check=vector)), bound=positive, gamma=slope)
+@takes(
+    weights=partial(arrays, check=ANY_SIZE),
+    biases=optional(partial(arrays, check=vector)),
+    bound=positive,
+    gamma=slope,
+)
 def deep_regions(
     weights: Sequence[ArrayLike],
     biases: Sequence[ArrayLike] | None = None,
@@ -39,15 +57,22 @@ def deep_regions(
     bound : half of the square's side
     gamma : slope below zero, in [0, 1)
 
-    Regions narrower than 1e-9 of the square are left out. The patterns number the neurons through the layers; the color is the
-    parity of the number of active neurons. Source: Definition 16 and Proposition 17.
+    Regions narrower than 1e-9 of the square are left out. The patterns number the neurons through
+    the layers; the color is the parity of the number of active neurons. Source: Definition 16 and
+    Proposition 17.
     """
     shaped("(h₁, d), (d,)", **{"weights[0]": weights[0]}, plane=np.zeros(2))
     biases = _check_chain(weights, biases)
     corners = bound * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1.0]])
-    found = [(corners, np.eye(2), np.zeros(2), np.zeros(0, bool))]  # polygon, the map into the layer, pattern
+    found = [
+        (corners, np.eye(2), np.zeros(2), np.zeros(0, bool))
+    ]  # polygon, the map into the layer, pattern
     for weight, bias in zip(weights, biases, strict=True):
-        found = [part for region in found for part in _cut_by_layer(*region, weight, bias, TIED * bound, gamma)]
+        found = [
+            part
+            for region in found
+            for part in _cut_by_layer(*region, weight, bias, TIED * bound, gamma)
+        ]
     return [Region(polygon, pattern, int(pattern.sum() % 2)) for polygon, _, _, pattern in found]
 
 
@@ -61,23 +86,33 @@ def _cut_by_layer(
     tied: float,
     gamma: float,
 ) -> list[tuple[NDArray, NDArray, NDArray, NDArray]]:
-    """Cut a region, in which the layer's input is slopes·x + offset, by the lines of the layer's neurons."""
+    """Cut a region, in which the layer's input is slopes·x +
+    offset, by the lines of the layer's neurons.
+    """
     z_slopes, z_offset = weight @ slopes, weight @ offset + bias
     pieces = [polygon]
     for normal, shift in zip(z_slopes, z_offset, strict=True):
         norm = np.linalg.norm(normal)
         if norm > 0:
-            pieces = [half for piece in pieces for half in _halves(piece, (piece @ normal + shift) / norm, tied)]
+            pieces = [
+                half
+                for piece in pieces
+                for half in _halves(piece, (piece @ normal + shift) / norm, tied)
+            ]
     found = []
     for piece in pieces:
         active = z_slopes @ piece.mean(axis=0) + z_offset > 0
         passed = np.where(active, 1.0, gamma)
-        found.append((piece, passed[:, None] * z_slopes, passed * z_offset, np.append(pattern, active)))
+        found.append(
+            (piece, passed[:, None] * z_slopes, passed * z_offset, np.append(pattern, active))
+        )
     return found
 
 
 def _halves(polygon: NDArray, height: NDArray, tied: float) -> list[NDArray]:
-    """Cut a convex polygon (v, 2), whose corners lie at some heights over a line; one piece if the line only touches it."""
+    """Cut a convex polygon (v, 2), whose corners lie at some heights
+    over a line; one piece if the line only touches it.
+    """
     if height.min() > -tied or height.max() < tied:
         return [polygon]
     sides = []
@@ -95,8 +130,11 @@ def _halves(polygon: NDArray, height: NDArray, tied: float) -> list[NDArray]:
 
 
 @takes(pattern=binary, weights=partial(arrays, check=matrix), readout=vector, gamma=slope)
-def deep_predictor(pattern: ArrayLike, weights: Sequence[ArrayLike], readout: ArrayLike, gamma: float = 0.0) -> NDArray:
-    r"""Return the linear predictor of a region, :math:`\beta_R = \nabla_x f = W_1^\top C_1 W_2^\top C_2 \cdots a`.
+def deep_predictor(
+    pattern: ArrayLike, weights: Sequence[ArrayLike], readout: ArrayLike, gamma: float = 0.0
+) -> NDArray:
+    r"""Return the linear predictor of a region,
+    :math:`\beta_R = \nabla_x f = W_1^\top C_1 W_2^\top C_2 \cdots a`.
 
     Parameters
     ----------
@@ -109,7 +147,13 @@ def deep_predictor(pattern: ArrayLike, weights: Sequence[ArrayLike], readout: Ar
     """
     _check_chain(weights, None)
     ends = np.cumsum([len(w) for w in weights])
-    shaped("(..., h), (h,), (k,), (k,)", pattern=pattern, neurons=np.zeros(ends[-1]), readout=readout, last=weights[-1][:, 0])
+    shaped(
+        "(..., h), (h,), (k,), (k,)",
+        pattern=pattern,
+        neurons=np.zeros(ends[-1]),
+        readout=readout,
+        last=weights[-1][:, 0],
+    )
     beta = readout
     for weight, end in zip(reversed(weights), reversed(ends), strict=True):
         beta = (np.where(pattern[..., end - len(weight) : end], 1.0, gamma) * beta) @ weight
@@ -117,17 +161,22 @@ def deep_predictor(pattern: ArrayLike, weights: Sequence[ArrayLike], readout: Ar
 
 
 @takes(folds=size, layers=size, dimension=size)
-def folding_network(folds: int, layers: int, dimension: int = 2) -> tuple[list[NDArray], list[NDArray]]:
-    r"""Build a network that folds each axis of the unit cube into :math:`m^L` pieces, with :math:`dm` neurons a layer.
+def folding_network(
+    folds: int, layers: int, dimension: int = 2
+) -> tuple[list[NDArray], list[NDArray]]:
+    r"""Build a network that folds each axis of the unit cube into
+    :math:`m^L` pieces, with :math:`dm` neurons a layer.
 
-    A layer folds [0, 1] onto itself m times: :math:`s \mapsto m\sigma(s) + 2m\sum_{j=1}^{m-1}(-1)^j\sigma(s - j/m)`.
+    A layer folds [0, 1] onto itself m times: :math:`s \mapsto m\sigma(s) +
+    2m\sum_{j=1}^{m-1}(-1)^j\sigma(s - j/m)`.
 
     Parameters
     ----------
     folds, layers, dimension : m, L and d
 
-    Returns weights (dm, d), (dm, dm), … and biases (dm,), …: the cube has :math:`(m^L)^d = (h/d)^{dL}` regions.
-    Source: Montúfar et al. (2014), for "potentially O(h^{dL})" in section 5.
+    Returns weights (dm, d), (dm, dm), … and biases (dm,), …: the cube has
+    :math:`(m^L)^d = (h/d)^{dL}` regions. Source: Montúfar et al. (2014), for "potentially
+    O(h^{dL})" in section 5.
     """
     each, one = np.eye(dimension), np.ones((folds, 1))
     fold = np.append(folds, 2.0 * folds * (-1) ** np.arange(1, folds))

@@ -1,7 +1,9 @@
-"""Teacher and student: two-layer ReLU networks from initial weights of overall scale τ and relative scale δ.
+"""Teacher and student: two-layer ReLU networks from initial
+weights of overall scale τ and relative scale δ.
 
-Source: Kunin et al. (2024), "Get rich quick", figure 1 and appendix "Experimental details". A member's data, teacher and first
-weights depend on its seed alone, so that members of one seed differ in τ and δ only. Seeds are ours, or the authors' own.
+Source: Kunin et al. (2024), "Get rich quick", figure 1 and appendix "Experimental details". A
+member's data, teacher and first weights depend on its seed alone, so that members of one seed
+differ in τ and δ only. Seeds are ours, or the authors' own.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +19,13 @@ from torch import Tensor
 from book.piecewise_linear import authors_draw
 from book.piecewise_linear.tangent_kernels import kernel_turn, two_layer_ntk
 from lib.checks import optional, positives, seed, size, takes
-from lib.experiments.teachers import balanced_student, relu_network, scale_initialization, sphere, teacher
+from lib.experiments.teachers import (
+    balanced_student,
+    relu_network,
+    scale_initialization,
+    sphere,
+    teacher,
+)
 from lib.networks import Dense
 from lib.training import log_steps, train
 
@@ -49,16 +57,20 @@ def students(
     record : steps at which the weights are kept
     units : of a student, an even number; a teacher has `teachers`
     precise : train in float64
-    authors, teacher_seed : draw what the authors' code draws at a seed (see `lib.experiments.authors_draw.problem`)
+    authors, teacher_seed : draw what the authors' code draws at a seed (see
+        `lib.experiments.authors_draw.problem`)
 
     Returns
     -------
-    w (member, step, unit, input), a (member, step, unit), train (member, step): the mean squared error; x (member, point, input)
-    and y (member, point); diverged (member)
+    w (member, step, unit, input), a (member, step, unit), train (member, step): the mean squared
+    error; x (member, point, input) and y (member, point); diverged (member)
 
-    Source: figure 1(a) and the text about figure 1; the error is without ½ in allanraventos/getrichquick.
+    Source: figure 1(a) and the text about figure 1; the error is without ½ in
+    allanraventos/getrichquick.
     """
-    tau, delta, seed, learning_rate = np.broadcast_arrays(*np.atleast_1d(tau, delta, seed, learning_rate))
+    tau, delta, seed, learning_rate = np.broadcast_arrays(
+        *np.atleast_1d(tau, delta, seed, learning_rate)
+    )
     draw = partial(authors_draw.problem, teacher_seed=teacher_seed) if authors else _problem
     problems = [draw(int(s), dimension, units, teachers, points)[:4] for s in seed]
     x, y, w, a = (np.stack(parts) for parts in zip(*problems, strict=True))
@@ -78,19 +90,32 @@ def students(
         observe=_weights,
         progress=True,
     )
-    data = {"x": (("member", "point", "input"), x), "y": (("member", "point"), y), "train": 2 * found.loss}
+    data = {
+        "x": (("member", "point", "input"), x),
+        "y": (("member", "point"), y),
+        "train": 2 * found.loss,
+    }
     return found.assign(data).drop_vars(["loss", "stopped"])
 
 
-def _problem(seed: int, dimension: int, units: int, teachers: int, points: int) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+def _problem(
+    seed: int, dimension: int, units: int, teachers: int, points: int
+) -> tuple[NDArray, NDArray, NDArray, NDArray]:
     """Return inputs, targets and balanced first weights."""
     rng = np.random.default_rng((seed, 0))
     x = sphere(rng, points, dimension)
-    return x, relu_network(*teacher(seed, dimension, teachers), x), *balanced_student(rng, units, dimension)
+    return (
+        x,
+        relu_network(*teacher(seed, dimension, teachers), x),
+        *balanced_student(rng, units, dimension),
+    )
 
 
 def _weights(parameters: dict[str, Tensor], outputs: Tensor, hidden: list[Tensor]) -> dict:
-    return {"w": (("unit", "input"), parameters["weight1"]), "a": (("unit",), parameters["weight2"][:, 0])}
+    return {
+        "w": (("unit", "input"), parameters["weight1"]),
+        "a": (("unit",), parameters["weight2"][:, 0]),
+    }
 
 
 def authors_teachers(seed: int, *, device: str = "cpu") -> xr.Dataset:
@@ -117,13 +142,15 @@ def distances(
 ) -> xr.Dataset:
     """Train `students` at a learning rate of `rate`/τ² and watch how far they go.
 
-    `steps`, `record`, `authors` and `precise` are those of `students`; `split` returns what else to say of one student.
+    `steps`, `record`, `authors` and `precise` are those of `students`; `split` returns what else to
+    say of one student.
 
     Returns
     -------
-    over (member, step) train and test: mean squared errors, the latter on 10,000 fresh points; and the distances from the start:
-    kernel: S between tangent kernels on the training points; hamming: how many neurons change sign at a training point, on
-    average; moved: Euclidean, in parameter space. Over member: diverged.
+    over (member, step) train and test: mean squared errors, the latter on 10,000 fresh points; and
+    the distances from the start: kernel: S between tangent kernels on the training points; hamming:
+    how many neurons change sign at a training point, on average; moved: Euclidean, in parameter
+    space. Over member: diverged.
 
     Source: figure 1(b) and its supporting figure.
     """
@@ -143,7 +170,11 @@ def distances(
         student = found.isel(member=m)
         own = _compare(student, int(s), authors, device)
         seen.append(own if split is None else own.merge(split(student)))
-    return xr.concat(seen, "member").assign(train=found.train, diverged=found.diverged).drop_vars("member")
+    return (
+        xr.concat(seen, "member")
+        .assign(train=found.train, diverged=found.diverged)
+        .drop_vars("member")
+    )
 
 
 def _compare(student: xr.Dataset, seed: int, authors: bool, device: str) -> xr.Dataset:
@@ -158,7 +189,9 @@ def _compare(student: xr.Dataset, seed: int, authors: bool, device: str) -> xr.D
     answers = relu_network(teacher_w, teacher_a, fresh)
     ws = torch.tensor(student.w.values, device=device)  # (step, unit, input)
     readouts = torch.tensor(student.a.values, device=device)  # (step, unit)
-    x, fresh, answers = (torch.tensor(v, dtype=ws.dtype, device=device) for v in (student.x.values, fresh, answers))
+    x, fresh, answers = (
+        torch.tensor(v, dtype=ws.dtype, device=device) for v in (student.x.values, fresh, answers)
+    )
 
     def unit_kernel(w: Tensor, a: Tensor) -> Tensor:
         kernel = two_layer_ntk(w, a, x)
@@ -173,18 +206,23 @@ def _compare(student: xr.Dataset, seed: int, authors: bool, device: str) -> xr.D
         found["hamming"].append(((w @ x.T > 0) != signs).sum() / len(x))
         found["moved"].append(torch.sqrt(((w - ws[0]) ** 2).sum() + ((a - readouts[0]) ** 2).sum()))
     return xr.Dataset(
-        {name: ("step", torch.stack(values).cpu().numpy()) for name, values in found.items()}, {"step": student.step}
+        {name: ("step", torch.stack(values).cpu().numpy()) for name, values in found.items()},
+        {"step": student.step},
     )
 
 
-def turns(tau: ArrayLike, delta: ArrayLike, seed: ArrayLike, *, layers: bool = False, **options: Any) -> xr.Dataset:
-    """Train as `distances` does, with its `options`, and split the turn of the kernel into gates and weights.
+def turns(
+    tau: ArrayLike, delta: ArrayLike, seed: ArrayLike, *, layers: bool = False, **options: Any
+) -> xr.Dataset:
+    """Train as `distances` does, with its `options`, and split
+    the turn of the kernel into gates and weights.
 
     Returns
     -------
-    over (member, step) what `distances` returns and gates, weights: the kernel distance with the gates (weights) of the step
-    and the first weights (gates). Over member: diverged. With `layers` also readouts and inputs: the kernel distance if of the
-    weights a or w alone are those of the step.
+    over (member, step) what `distances` returns and gates, weights: the kernel distance with the
+    gates (weights) of the step and the first weights (gates). Over member: diverged. With `layers`
+    also readouts and inputs: the kernel distance if of the weights a or w alone are those of the
+    step.
 
     Source: `lib.kernels.kernel_turn`, for section 5 and figure 1(b).
     """
@@ -199,20 +237,31 @@ def _split(student: xr.Dataset, layers: bool) -> xr.Dataset:
     if layers:
         found["readouts"] = [kernel_turn(w[0], a[0], w[0], one, x).weights for one in a]
         found["inputs"] = [kernel_turn(w[0], a[0], one, a[0], x).weights for one in w]
-    return xr.Dataset({name: ("step", np.array(values)) for name, values in found.items()}, {"step": student.step})
+    return xr.Dataset(
+        {name: ("step", np.array(values)) for name, values in found.items()}, {"step": student.step}
+    )
 
 
 def widths(
-    width: int, p: Sequence[float], q: Sequence[float], seeds: Sequence[int], *, steps: int = 800, device: str = "cpu"
+    width: int,
+    p: Sequence[float],
+    q: Sequence[float],
+    seeds: Sequence[int],
+    *,
+    steps: int = 800,
+    device: str = "cpu",
 ) -> xr.Dataset:
-    r"""Train students of a width h with :math:`\tau^2 = h^{-p}` and :math:`\alpha^2 = h^{-q}` until they fit.
+    r"""Train students of a width h with :math:`\tau^2 = h^{-p}`
+    and :math:`\alpha^2 = h^{-q}` until they fit.
 
-    50 points in ten dimensions, float64, with a learning rate of .25 over the size of the first kernel and of the fitted one.
+    50 points in ten dimensions, float64, with a learning rate of .25 over the size of the first
+    kernel and of the fitted one.
 
     Returns
     -------
-    turned (seed, p, q): the angle in radians by which a neuron has turned, median, when the training error has fallen to 30 %
-    (or at the end); left (seed, p, q): the training error then, over the first.
+    turned (seed, p, q): the angle in radians by which a neuron has turned, median, when the
+    training error has fallen to 30 % (or at the end); left (seed, p, q): the training error then,
+    over the first.
 
     Source: section 5, "Connections to infinite-width"; Luo et al. (2021).
     """
@@ -220,7 +269,9 @@ def widths(
     return xr.concat(found, "seed").assign_coords(seed=list(seeds))
 
 
-def _turn_until_fit(width: int, p: Sequence[float], q: Sequence[float], seed: int, steps: int, device: str) -> xr.Dataset:
+def _turn_until_fit(
+    width: int, p: Sequence[float], q: Sequence[float], seed: int, steps: int, device: str
+) -> xr.Dataset:
     grid = np.array([(u, v) for u in p for v in q])
     tau2, alpha2 = float(width) ** -grid.T
     found = students(
@@ -246,8 +297,11 @@ def _turn_until_fit(width: int, p: Sequence[float], q: Sequence[float], seed: in
     angle = np.arctan2(np.linalg.norm(then - along[..., None] * unit, axis=-1), along)
     values = {"turned": np.median(angle, axis=1), "left": share[member, moment]}
     shape = {"p": list(p), "q": list(q)}
-    return xr.Dataset({name: (tuple(shape), v.reshape(len(p), len(q))) for name, v in values.items()}, shape)
+    return xr.Dataset(
+        {name: (tuple(shape), v.reshape(len(p), len(q))) for name, v in values.items()}, shape
+    )
 
 
-# The paper's grid; half a minute a network on a core. `lib store --budget` does a part of it, seed by seed.
+# The paper's grid; half a minute a network on a core. `lib
+# store --budget` does a part of it, seed by seed.
 TAU, DELTA = np.logspace(-1, 0.3, 17), np.linspace(-1, 1, 17)

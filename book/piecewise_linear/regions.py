@@ -1,7 +1,9 @@
-r"""Where the neurons of a piecewise linear network are active: hyperplanes, regions, and the boundaries that a segment crosses.
+r"""Where the neurons of a piecewise linear network are active: hyperplanes, regions, and the
+boundaries that a segment crosses.
 
-Source: Kunin et al. (2024), "Get rich quick", appendix C, "Surface of a piecewise linear network". A neuron is active where its
-preactivation is positive. Two layers without biases are given by `w` (h, d), one row for each neuron.
+Source: Kunin et al. (2024), "Get rich quick", appendix C, "Surface of a piecewise linear network".
+A neuron is active where its preactivation is positive. Two layers without biases are given by `w`
+(h, d), one row for each neuron.
 """
 
 from collections.abc import Sequence
@@ -22,17 +24,20 @@ ANY_SIZE = partial(matrix, largest=np.inf)  # for neurons of which only the dire
 
 @takes(w=ANY_SIZE)
 def hyperplanes(w: ArrayLike) -> tuple[NDArray, NDArray]:
-    """Find the distinct hyperplanes of neurons without biases: w and c·w, with c of either sign, have the same.
+    """Find the distinct hyperplanes of neurons without biases: w
+    and c·w, with c of either sign, have the same.
 
-    For `w` (h, d) returns their normals (m, d), unit vectors in the order of the neurons that come first, and the number (h,) of
-    each neuron's, -1 for a neuron that is zero.
+    For `w` (h, d) returns their normals (m, d), unit vectors in the order of the neurons that come
+    first, and the number (h,) of each neuron's, -1 for a neuron that is zero.
 
     Source: Proposition 17, "lacks redundant neurons".
     """
     units = _unit(w)
     number, normals = np.full(len(units), -1), []
     for k, normal in enumerate(units):
-        if number[k] < 0 and np.any(normal):  # the first neuron of its hyperplane; all others of it are numbered with it
+        if number[k] < 0 and np.any(
+            normal
+        ):  # the first neuron of its hyperplane; all others of it are numbered with it
             across = np.linalg.norm(units - np.outer(units @ normal, normal), axis=1)
             number[(number < 0) & np.any(units, axis=1) & (across < TIED)] = len(normals)
             normals.append(normal)
@@ -47,16 +52,25 @@ class Crossing(NamedTuple):
 
 
 @takes(
-    weights=partial(arrays, check=ANY_SIZE), biases=optional(partial(arrays, check=vector)), start=vector, end=vector, gamma=slope
+    weights=partial(arrays, check=ANY_SIZE),
+    biases=optional(partial(arrays, check=vector)),
+    start=vector,
+    end=vector,
+    gamma=slope,
 )
 def deep_crossings(
-    weights: Sequence[ArrayLike], biases: Sequence[ArrayLike] | None, start: ArrayLike, end: ArrayLike, gamma: float = 0.0
+    weights: Sequence[ArrayLike],
+    biases: Sequence[ArrayLike] | None,
+    start: ArrayLike,
+    end: ArrayLike,
+    gamma: float = 0.0,
 ) -> list[Crossing]:
-    """Find all places where neurons of a deep network flip along a segment, in order, without any rounding.
+    """Find all places where neurons of a deep network flip
+    along a segment, in order, without any rounding.
 
-    Along the segment the network is piecewise linear, and this function follows it from breakpoint to breakpoint. Every
-    floating-point number is a fraction, so each comparison is exact. A neuron is active where its preactivation is positive; a
-    neuron that rests at zero is not active.
+    Along the segment the network is piecewise linear, and this function follows it from breakpoint
+    to breakpoint. Every floating-point number is a fraction, so each comparison is exact. A neuron
+    is active where its preactivation is positive; a neuron that rests at zero is not active.
 
     Parameters
     ----------
@@ -65,7 +79,8 @@ def deep_crossings(
     start, end : (d,)
     gamma : slope below zero, in [0, 1)
 
-    In the crossings neurons are numbered through the layers. Source: Definition 16 and Proposition 17.
+    In the crossings neurons are numbered through the layers. Source: Definition 16 and Proposition
+    17.
     """
     shaped("(h₁, d), (d,), (d,)", **{"weights[0]": weights[0]}, start=start, end=end)
     biases = _check_chain(weights, biases)
@@ -77,7 +92,9 @@ def deep_crossings(
     z, rate, active = _just_after(layers, start, end - start, below)
     found = []
     while True:
-        ahead = z * rate < 0  # neurons on their way to zero; the first of them to reach it bends the network
+        ahead = (
+            z * rate < 0
+        )  # neurons on their way to zero; the first of them to reach it bends the network
         t += min(-z[ahead] / rate[ahead], default=1)
         if t >= 1:
             return found
@@ -92,12 +109,19 @@ def _check_chain(weights: Sequence[NDArray], biases: Sequence[NDArray] | None) -
     inputs, neurons = [w.shape[1] for w in weights], [len(w) for w in weights]
     if inputs[1:] != neurons[:-1] or neurons != [len(b) for b in biases]:
         shapes = [w.shape for w in weights], [b.shape for b in biases]
-        raise ValueError(f"weights {shapes[0]} and biases {shapes[1]} do not fit: want (h₁, d), (h₂, h₁), … and (h₁,), (h₂,), …")
+        raise ValueError(
+            f"weights {shapes[0]} and biases {shapes[1]} do not fit: want (h₁, d), (h₂, h₁), … "
+            "and (h₁,), (h₂,), …"
+        )
     return biases
 
 
-def _just_after(layers: list[tuple[NDArray, NDArray]], x: NDArray, velocity: NDArray, gamma: Fraction) -> tuple[NDArray, ...]:
-    """Return all preactivations at x, their derivatives along the velocity, and who is active in the next instant."""
+def _just_after(
+    layers: list[tuple[NDArray, NDArray]], x: NDArray, velocity: NDArray, gamma: Fraction
+) -> tuple[NDArray, ...]:
+    """Return all preactivations at x, their derivatives along the
+    velocity, and who is active in the next instant.
+    """
     seen = []
     for weight, bias in layers:
         z, rate = weight @ x + bias, weight @ velocity
@@ -121,7 +145,9 @@ def _unit(vectors: NDArray) -> NDArray:
 
 
 def _sectors(normals: NDArray) -> tuple[NDArray, NDArray]:
-    """Cut the circle by the lines orthogonal to vectors (h, 2), not all zero: the angle where each arc begins, and its width."""
+    """Cut the circle by the lines orthogonal to vectors (h, 2), not all
+    zero: the angle where each arc begins, and its width.
+    """
     distinct, _ = hyperplanes(normals)
     lines = np.sort(np.arctan2(distinct[:, 0], -distinct[:, 1]) % np.pi)
     edges = np.concatenate([lines, lines + np.pi])

@@ -7,8 +7,31 @@ from lib.runs import Run, grid, named
 from lib.training import log_steps
 
 PAPER = {"networks": 17 * 17 * 16, "steps": 100_000}
-AT_SMALLEST = [0, 10, 30, 100, 200, 300, 500, 1000, 2000, 3000, 5000, 7000, 10_000, 20_000, 30_000, 50_000, 70_000, 100_000]
-_LONG = {"steps": 1_000_000, "record": [0, 10, 100, 1000, 10_000, 100_000, 1_000_000], "authors": True}
+AT_SMALLEST = [
+    0,
+    10,
+    30,
+    100,
+    200,
+    300,
+    500,
+    1000,
+    2000,
+    3000,
+    5000,
+    7000,
+    10_000,
+    20_000,
+    30_000,
+    50_000,
+    70_000,
+    100_000,
+]
+_LONG = {
+    "steps": 1_000_000,
+    "record": [0, 10, 100, 1000, 10_000, 100_000, 1_000_000],
+    "authors": True,
+}
 
 RUNS = [
     Run(
@@ -20,7 +43,8 @@ RUNS = [
         batch=17 * 17,
         first=True,
     ),
-    Run(  # all networks of figure 1(b), from the authors' own draws, up to the second of its four moments
+    # all networks of figure 1(b), from the authors' own draws, up to the second of its four moments
+    Run(
         "piecewise_linear/authors",
         distances,
         grid(tau=TAU, delta=DELTA, seed=range(100, 116)),
@@ -54,7 +78,9 @@ RUNS = [
         PAPER,
         batch=9,
     ),
-    Run(  # the paper's supporting figure, ten times as long: every fourth place of the plane. Half an hour a network on a core.
+    # the paper's supporting figure, ten times as long: every fourth
+    # place of the plane. Half an hour a network on a core.
+    Run(
         "piecewise_linear/long",
         distances,
         grid(tau=TAU[::4], delta=DELTA[::4], seed=range(100, 102)),
@@ -70,11 +96,19 @@ RUNS = [
         PAPER | {"steps": 1_000_000},
         batch=16,
     ),
-    Run(  # the same in float64, at twenty times the rate for a twentieth of the steps: float32 stops the training error near 3e-8
+    # the same in float64, at twenty times the rate for a twentieth of
+    # the steps: float32 stops the training error near 3e-8
+    Run(
         "piecewise_linear/peak_precise",
         distances,
         grid(tau=TAU[11:12], delta=[-1.0], seed=range(100, 116)),
-        {"steps": 50_000, "record": [0, 500, 5000, 15_000, 50_000], "authors": True, "precise": True, "rate": 0.1},
+        {
+            "steps": 50_000,
+            "record": [0, 500, 5000, 15_000, 50_000],
+            "authors": True,
+            "precise": True,
+            "rate": 0.1,
+        },
         PAPER | {"steps": 50_000},
         batch=4,
     ),

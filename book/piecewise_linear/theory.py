@@ -1,10 +1,12 @@
-r"""Two layers of piecewise linear neurons, :math:`f(x) = \sum_k a_k\,\sigma(w_k^\top x)`: their flow and their directions.
+r"""Two layers of piecewise linear neurons, :math:`f(x) = \sum_k
+a_k\,\sigma(w_k^\top x)`: their flow and their directions.
 
 Source: Kunin et al. (2024), "Get rich quick", section 5 and appendix C. The nonlinearity is
-:math:`\sigma(z) = \max(z, \gamma z)` with :math:`0 \le \gamma < 1`, so that :math:`c_{ki} = \sigma'(w_k^\top x_i)` is 1 where
-neuron k is active and γ elsewhere. With the residuals :math:`\rho_i = f(x_i) - y_i` and
-:math:`\xi_k = \sum_i c_{ki} x_i \rho_i`, the flow of :math:`\tfrac12\sum_i\rho_i^2` is
-:math:`\dot a_k = -\eta_a w_k^\top\xi_k`, :math:`\dot w_k = -\eta_w a_k\xi_k`, and each neuron conserves
+:math:`\sigma(z) = \max(z, \gamma z)` with :math:`0 \le \gamma < 1`, so that
+:math:`c_{ki} = \sigma'(w_k^\top x_i)` is 1 where neuron k is active and γ elsewhere. With the
+residuals :math:`\rho_i = f(x_i) - y_i` and :math:`\xi_k = \sum_i c_{ki} x_i \rho_i`, the flow of
+:math:`\tfrac12\sum_i\rho_i^2` is :math:`\dot a_k = -\eta_a w_k^\top\xi_k`,
+:math:`\dot w_k = -\eta_w a_k\xi_k`, and each neuron conserves
 :math:`\delta_k = \eta_w a_k^2 - \eta_a\|w_k\|^2`. The mean squared error multiplies ξ by 2/n.
 """
 
@@ -15,16 +17,29 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from book.piecewise_linear.regions import TIED, _circle, _sectors, _unit
-from lib.checks import broadcastable, matrix, numbers, positive, shaped, slope, takes, vector, vectors
+from lib.checks import (
+    broadcastable,
+    matrix,
+    numbers,
+    positive,
+    shaped,
+    slope,
+    takes,
+    vector,
+    vectors,
+)
 from lib.theory.common import held, layer_sizes
 
 
 @takes(mu=numbers, delta=numbers, eta_a=positive, eta_w=positive)
-def direction_rate(mu: ArrayLike, delta: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0) -> NDArray:
-    r"""Return the rate at which a neuron turns, :math:`\tfrac{1}{2\mu}(\sqrt{\delta^2 + 4\eta_a\eta_w\mu^2} + \delta)`.
+def direction_rate(
+    mu: ArrayLike, delta: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0
+) -> NDArray:
+    r"""Return the rate at which a neuron turns, :math:`\tfrac{1}{2\mu}(\sqrt{\delta^2 +
+    4\eta_a\eta_w\mu^2} + \delta)`.
 
-    In its parameters this is :math:`\eta_w a/\|w\|`. For unit learning rates it tends to δ/μ upstream, is sgn(μ) if balanced, and
-    tends to μ/|δ| downstream.
+    In its parameters this is :math:`\eta_w a/\|w\|`. For unit learning rates it tends to δ/μ
+    upstream, is sgn(μ) if balanced, and tends to μ/|δ| downstream.
 
     Parameters
     ----------
@@ -32,7 +47,8 @@ def direction_rate(mu: ArrayLike, delta: ArrayLike, eta_a: float = 1.0, eta_w: f
     delta : (...), its conserved quantity
     eta_a, eta_w : learning rates, positive
 
-    Raises ValueError if μ = 0 and δ ≥ 0: then w = 0, which has no direction. Source: section 5, "Two-layer network".
+    Raises ValueError if μ = 0 and δ ≥ 0: then w = 0, which has no direction. Source: section 5,
+    "Two-layer network".
     """
     broadcastable(mu=mu, delta=delta)
     if np.any((mu == 0) & (delta >= 0)):
@@ -45,17 +61,25 @@ def direction_rate(mu: ArrayLike, delta: ArrayLike, eta_a: float = 1.0, eta_w: f
 
 @takes(mu=numbers, direction=vectors, xi=vectors, delta=numbers)
 def neuron_flow(
-    mu: ArrayLike, direction: ArrayLike, xi: ArrayLike, delta: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0
+    mu: ArrayLike,
+    direction: ArrayLike,
+    xi: ArrayLike,
+    delta: ArrayLike,
+    eta_a: float = 1.0,
+    eta_w: float = 1.0,
 ) -> tuple[NDArray, NDArray]:
-    r"""Return the velocity of a neuron in signed spherical coordinates, :math:`\mu = a\|w\|` and :math:`\hat\beta = w/\|w\|`:
+    r"""Return the velocity of a neuron in signed spherical coordinates, :math:`\mu = a\|w\|` and
+    :math:`\hat\beta = w/\|w\|`:
 
     .. math:: \dot\mu = -\sqrt{\delta^2 + 4\eta_a\eta_w\mu^2}\;\hat\beta^\top\xi, \qquad
-              \dot{\hat\beta} = -\frac{\sqrt{\delta^2 + 4\eta_a\eta_w\mu^2} + \delta}{2\mu}\,(I - \hat\beta\hat\beta^\top)\,\xi.
+              \dot{\hat\beta} = -\frac{\sqrt{\delta^2 + 4\eta_a\eta_w\mu^2} + \delta}{2\mu}\,(I
+              - \hat\beta\hat\beta^\top)\,\xi.
 
     Parameters
     ----------
     mu, delta, eta_a, eta_w : as in `direction_rate`
-    direction : (..., d) unit vectors, which is not checked, since the stages of a solver may leave the sphere a little
+    direction : (..., d) unit vectors, which is not checked, since the stages of a solver may leave
+        the sphere a little
     xi : (..., d), the drive ξ of the neuron
 
     Returns (...) and (..., d). Errors as `direction_rate`.
@@ -72,20 +96,26 @@ def neuron_flow(
 
 
 def _drive(direction: NDArray, inputs: NDArray, targets: NDArray, gamma: float) -> NDArray:
-    """Return Σ c_i x_i y_i for neurons with these directions (..., d); where w·x_i = 0 a point counts as not active."""
+    """Return Σ c_i x_i y_i for neurons with these directions (...,
+    d); where w·x_i = 0 a point counts as not active.
+    """
     return np.where(direction @ inputs.T > 0, 1.0, gamma) * targets @ inputs
 
 
 @takes(w=vectors, a=numbers, drive=vectors, times=partial(numbers, largest=np.inf))
-def alignment_phase(w: ArrayLike, a: ArrayLike, drive: ArrayLike, times: ArrayLike) -> tuple[NDArray, NDArray]:
-    r"""Solve :math:`\dot w = a\,v`, :math:`\dot a = v^\top w` exactly, for a neuron with a constant drive v.
+def alignment_phase(
+    w: ArrayLike, a: ArrayLike, drive: ArrayLike, times: ArrayLike
+) -> tuple[NDArray, NDArray]:
+    r"""Solve :math:`\dot w = a\,v`, :math:`\dot a = v^\top w`
+    exactly, for a neuron with a constant drive v.
 
-    The drive is constant until the neuron meets a data point's boundary or the output is no longer negligible. Across v nothing
-    moves; along it, with :math:`u = \hat v^\top w`,
+    The drive is constant until the neuron meets a data point's boundary or the output is no longer
+    negligible. Across v nothing moves; along it, with :math:`u = \hat v^\top w`,
 
     .. math:: u(t) = u_0\cosh\|v\|t + a_0\sinh\|v\|t, \qquad a(t) = a_0\cosh\|v\|t + u_0\sinh\|v\|t.
 
-    So neurons align with ±v for every δ, unless :math:`u_0=-a_0`, but their size by then depends on δ.
+    So neurons align with ±v for every δ, unless :math:`u_0=-a_0`, but their size by then depends on
+    δ.
 
     Parameters
     ----------
@@ -93,7 +123,8 @@ def alignment_phase(w: ArrayLike, a: ArrayLike, drive: ArrayLike, times: ArrayLi
     drive : (..., d)
     times : (T,), in units of 1/(learning rate)
 
-    Returns w (T, ..., d) and a (T, ...). Raises ValueError if a neuron grows beyond the largest float. Source: new.
+    Returns w (T, ..., d) and a (T, ...). Raises ValueError if a neuron grows beyond the largest
+    float. Source: new.
     """
     times = np.atleast_1d(times)
     shaped("(..., d), (...), (..., d), (T,)", w=w, a=a, drive=drive, times=times)
@@ -101,47 +132,64 @@ def alignment_phase(w: ArrayLike, a: ArrayLike, drive: ArrayLike, times: ArrayLi
     axis = _unit(drive)
     u = np.sum(w * axis, axis=-1)
     angle = np.multiply.outer(times, speed)
-    # The falling part would drown in the rounding of the rising one, so they go apart; a part of zero stays so, even times e^∞.
+    # The falling part would drown in the rounding of the rising one, so they go apart; a part of
+    # zero stays so, even times e^∞.
     parts = ((u + a) / 2, angle), ((u - a) / 2, -angle)
     with np.errstate(over="ignore", invalid="ignore"):
         risen, fallen = (np.where(part == 0, 0, part * np.expm1(power)) for part, power in parts)
         rising, falling = (np.where(part == 0, 0, part * np.exp(power)) for part, power in parts)
     change = held("a neuron", risen + fallen)
-    return w + change[..., None] * axis, np.where(np.abs(angle) < 1, a + (risen - fallen), rising - falling)
+    return w + change[..., None] * axis, np.where(
+        np.abs(angle) < 1, a + (risen - fallen), rising - falling
+    )
 
 
 class FixedDirections(NamedTuple):
     """Directions in the plane that rest during alignment, by ascending angle."""
 
     directions: NDArray  # (k, 2)
-    stability: NDArray  # (k,): 1 attracts from both sides, -1 repels to both, 0 is neither; for a > 0
-    growth: NDArray  # (k,): the drive along the direction; neurons of its sign grow there, the others shrink
+    stability: (
+        NDArray  # (k,): 1 attracts from both sides, -1 repels to both, 0 is neither; for a > 0
+    )
+    # (k,): the drive along the direction; neurons of its sign grow there, the others shrink
+    growth: NDArray
 
 
 @takes(inputs=matrix, targets=vector, gamma=slope)
-def aligned_directions(inputs: ArrayLike, targets: ArrayLike, gamma: float = 0.0) -> FixedDirections:
-    r"""Find all directions in the plane to which neurons align at vanishing scale, and from which they turn away.
+def aligned_directions(
+    inputs: ArrayLike, targets: ArrayLike, gamma: float = 0.0
+) -> FixedDirections:
+    r"""Find all directions in the plane to which neurons align at
+    vanishing scale, and from which they turn away.
 
-    A direction d turns as :math:`\dot d \propto \operatorname{sgn}(a)\,(I - dd^\top)\sum_i c_i x_i y_i`. The sign of a therefore
-    decides whether a direction attracts or repels. Between the lines orthogonal to the inputs the drive is constant, and only a d
-    parallel to it rests. On a line some :math:`c_i` may be anything in [γ, 1]: d rests if the drive of one of these is parallel
-    to it. Where the drive vanishes every direction rests; of these, only the edges of the sector are returned, with stability 0.
+    A direction d turns as :math:`\dot d \propto \operatorname{sgn}(a)\,(I - dd^\top)\sum_i c_i x_i
+    y_i`. The sign of a therefore decides whether a direction attracts or repels. Between the lines
+    orthogonal to the inputs the drive is constant, and only a d parallel to it rests. On a line
+    some :math:`c_i` may be anything in [γ, 1]: d rests if the drive of one of these is parallel to
+    it. Where the drive vanishes every direction rests; of these, only the edges of the sector are
+    returned, with stability 0.
 
-    A balanced neuron that shrinks while it aligns stays there. If δ > 0, its w passes through zero and comes out opposite; if
-    δ < 0, its a changes sign.
+    A balanced neuron that shrinks while it aligns stays there. If δ > 0, its w passes through zero
+    and comes out opposite; if δ < 0, its a changes sign.
 
-    `inputs` are (n, 2) and `targets` (n,). Raises ValueError if no point has both an input and a target.
+    `inputs` are (n, 2) and `targets` (n,). Raises ValueError if no point has both an input and a
+    target.
 
-    Source: section 5, "Phase I: Partition alignment", which leaves the fixed points to earlier works.
+    Source: section 5, "Phase I: Partition alignment", which leaves the fixed points to earlier
+    works.
     """
     shaped("(n, 2), (n,)", inputs=inputs, targets=targets)
     if not np.any(inputs * targets[:, None]):
-        raise ValueError("targets are zero where inputs are not: want at least one point with both an input and a target")
+        raise ValueError(
+            "targets are zero where inputs are not: want at least one point with both an input "
+            "and a target"
+        )
     edges, widths = _sectors(inputs[targets != 0])
     drives = _drive(_circle(edges + widths / 2), inputs, targets, gamma)  # one for each sector
     drives[np.linalg.norm(drives, axis=1) < TIED * np.sum(np.abs(inputs * targets[:, None]))] = 0
 
-    # Candidates with the drives on both sides: each edge, and in each sector the directions along and against its drive.
+    # Candidates with the drives on both sides: each edge, and in each
+    # sector the directions along and against its drive.
     angles, before, after = [edges], [np.roll(drives, 1, axis=0)], [drives]
     for sign in (1, -1):
         angle = np.arctan2(*(sign * drives.T[::-1])) % (2 * np.pi)
@@ -151,10 +199,14 @@ def aligned_directions(inputs: ArrayLike, targets: ArrayLike, gamma: float = 0.0
     angles, before, after = (np.concatenate(part) for part in (angles, before, after))
 
     d, tangent = _circle(angles), _circle(angles + np.pi / 2)
-    turn = np.array([np.sum(drive * tangent, axis=1) for drive in (before, after)])  # just before and just after the angle
+    turn = np.array(
+        [np.sum(drive * tangent, axis=1) for drive in (before, after)]
+    )  # just before and just after the angle
     turn[np.abs(turn) <= TIED * np.linalg.norm([before, after], axis=-1)] = 0
     rests = turn[0] * turn[1] <= 0
-    nearby = np.sign([np.sum(before * d, axis=1), -np.sum(after * d, axis=1)])  # the turn's sign beside the angle, if 0 at it
+    nearby = np.sign(
+        [np.sum(before * d, axis=1), -np.sum(after * d, axis=1)]
+    )  # the turn's sign beside the angle, if 0 at it
     left, right = np.where(turn == 0, nearby, np.sign(turn))
     stability = np.where(left == -right, left, 0).astype(int)
     order = np.argsort(angles)

@@ -1,1 +1,3 @@
-"""The chapter on unbalanced initializations in practice: its theory, its experiments and its materials."""
+"""The chapter on unbalanced initializations in practice: its
+theory, its experiments and its materials.
+"""

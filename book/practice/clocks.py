@@ -1,7 +1,9 @@
-"""The first layer's clock: how much of the learning each layer of LeNet-5 does, from unbalanced starts.
+"""The first layer's clock: how much of the learning each
+layer of LeNet-5 does, from unbalanced starts.
 
-Source: Kunin et al. (2024), "Get rich quick", figure 5 (a); each network is a member of a sweep that grows. A seed
-determines the first draw and the order of the images: networks of one seed differ in α only.
+Source: Kunin et al. (2024), "Get rich quick", figure 5 (a); each network is a member of a sweep
+that grows. A seed determines the first draw and the order of the images: networks of one seed
+differ in α only.
 """
 
 from collections.abc import Mapping
@@ -39,34 +41,42 @@ def lenet_clocks(
     looked_at: int = 500,
     device: str = "cpu",
 ) -> xr.Dataset:
-    r"""Train LeNet-5 on handwritten digits from unbalanced starts and say which of its parts did the work.
+    r"""Train LeNet-5 on handwritten digits from unbalanced
+    starts and say which of its parts did the work.
 
-    The work of a part θ_l is what it takes off the loss, :math:`-\int\langle\nabla_{\theta_l} L, d\theta_l\rangle`, by the
-    trapezoid rule over the records, on the first `looked_at` images. All parts together do what the loss falls by.
+    The work of a part θ_l is what it takes off the loss,
+    :math:`-\int\langle\nabla_{\theta_l} L, d\theta_l\rangle`, by the trapezoid rule over the
+    records, on the first `looked_at` images. All parts together do what the loss falls by.
 
     Parameters
     ----------
-    alpha, seed : (m,), one entry for each network; the first layer's weights are divided by α and the last layer's multiplied
+    alpha, seed : (m,), one entry for each network; the first layer's weights are divided by α and
+        the last layer's multiplied
     images : of the training set, from its beginning
     batch_size, learning_rate, epochs, optimizer : of the training, on the cross-entropy
-    ramp : the part of the steps, in [0, 1], over which the learning rate rises with the square of the step: the first gradients
-        are large, and small steps follow the flow through them
+    ramp : the part of the steps, in [0, 1], over which the learning rate rises with the square of
+        the step: the first gradients are large, and small steps follow the flow through them
     records : about how many times to look after the start, evenly spaced on a logarithmic scale
     probe : how many images kernels and switches are compared on
     looked_at : how many training images, and as many test images, give loss, accuracy and gradients
 
     Returns
     -------
-    over (member, step): loss, accuracy, test_accuracy; and the distances from the start. kernel: S of the tangent kernel, traced
-    over outputs; switches and weights: the same with only these new; full: S of the kernel of all pairs of outputs; hamming: the
-    fraction of pairs of a hidden unit and an image where the unit switched on or off; moved: Euclidean, in parameter space. Over
-    (member, step, part), a part being a parameter's name: work; square, the squared norm of the gradient; and shift, the distance
-    from the start
+    over (member, step): loss, accuracy, test_accuracy; and the distances from the start. kernel: S
+    of the tangent kernel, traced over outputs; switches and weights: the same with only these new;
+    full: S of the kernel of all pairs of outputs; hamming: the fraction of pairs of a hidden unit
+    and an image where the unit switched on or off; moved: Euclidean, in parameter space. Over
+    (member, step, part), a part being a parameter's name: work; square, the squared norm of the
+    gradient; and shift, the distance from the start
 
-    Source: figure 5 (a), which has 500 epochs of all images with batches of 512, a learning rate of 1e-4 and no named optimizer.
+    Source: figure 5 (a), which has 500 epochs of all images with batches of 512, a learning rate of
+    1e-4 and no named optimizer.
     """
     whole("batch_size", batch_size, 1, images)
-    members = [(float(a), int(s)) for a, s in zip(*np.broadcast_arrays(*np.atleast_1d(alpha, seed)), strict=True)]
+    members = [
+        (float(a), int(s))
+        for a, s in zip(*np.broadcast_arrays(*np.atleast_1d(alpha, seed)), strict=True)
+    ]
     (inputs, labels), (test, test_labels) = digits(images), digits(looked_at, train=False)
     steps = epochs * -(-images // batch_size)
     found = []
@@ -92,39 +102,56 @@ def lenet_clocks(
         measured = _work(path, inputs[:looked_at].to(device), labels[:looked_at].to(device))
         measured |= _turned(path, inputs[:probe].to(device))
         kept = {name: ("step", run[name].values) for name in ("loss", "accuracy", "test_accuracy")}
-        found.append(xr.Dataset(kept | measured, {"step": run.step.values, "part": list(LeNet().shapes())}))
+        found.append(
+            xr.Dataset(kept | measured, {"step": run.step.values, "part": list(LeNet().shapes())})
+        )
     return xr.concat(found, "member").astype(np.float32)
 
 
 def _rising(step: int, over: float) -> float:
-    """Return the factor of the learning rate at a step, from 0: (step + 1)² up to step `over`, 1 from there on."""
+    """Return the factor of the learning rate at a step, from 0:
+    (step + 1)² up to step `over`, 1 from there on.
+    """
     return min(1.0, (step + 1) / max(over, 1)) ** 2
 
 
 def _work(path: Mapping[str, Tensor], inputs: Tensor, labels: Tensor) -> dict[str, tuple]:
-    """Return, over (step, part), the work that the parts of one network have done, their squared slopes and their shifts."""
+    """Return, over (step, part), the work that the parts of one
+    network have done, their squared slopes and their shifts.
+    """
     slopes = []
     for t in range(len(path["weight1"])):
         leaves = [value[t].clone().requires_grad_() for value in path.values()]
         loss = cross_entropy(LeNet()(dict(zip(path, leaves, strict=True)), inputs, ())[0], labels)
         slopes.append(torch.autograd.grad(loss, leaves))
     work, square, shift = [], [], []
-    for value, slope in zip(path.values(), (torch.stack(of) for of in zip(*slopes, strict=True)), strict=True):
+    for value, slope in zip(
+        path.values(), (torch.stack(of) for of in zip(*slopes, strict=True)), strict=True
+    ):
         value, slope = value.flatten(1).double(), slope.flatten(1).double()
         done = -((slope[1:] + slope[:-1]) / 2 * value.diff(dim=0)).sum(1).cumsum(0)
         work.append(torch.cat([done.new_zeros(1), done]))
         square.append((slope**2).sum(1))
         shift.append(torch.linalg.norm(value - value[0], dim=1))
     stacked = {"work": work, "square": square, "shift": shift}
-    return {name: (("step", "part"), torch.stack(parts, 1).cpu().numpy()) for name, parts in stacked.items()}
+    return {
+        name: (("step", "part"), torch.stack(parts, 1).cpu().numpy())
+        for name, parts in stacked.items()
+    }
 
 
 @torch.no_grad()
 def _turned(path: Mapping[str, Tensor], images: Tensor) -> dict[str, tuple]:
-    """Compare the states of one network with the first of them: kernels, also with switches or weights alone, and switches."""
-    states = [{name: value[t, None] for name, value in path.items()} for t in range(len(path["weight1"]))]
+    """Compare the states of one network with the first of them: kernels, also with switches or
+    weights alone, and switches.
+    """
+    states = [
+        {name: value[t, None] for name, value in path.items()} for t in range(len(path["weight1"]))
+    ]
     first = {name: value[0] for name, value in states[0].items()}
-    units = [torch.cat(LeNet()({n: v[0] for n, v in now.items()}, images)[1], 1) > 0 for now in states]
+    units = [
+        torch.cat(LeNet()({n: v[0] for n, v in now.items()}, images)[1], 1) > 0 for now in states
+    ]
     full = ntk(LeNet(), states[0], images, full=True)[0].cpu().numpy()
     start = _traced(full, len(images))
     found: dict[str, list] = {"kernel": [], "full": [], "switches": [], "weights": []}
@@ -133,10 +160,15 @@ def _turned(path: Mapping[str, Tensor], images: Tensor) -> dict[str, tuple]:
         whole = ntk(LeNet(), now, images, full=True)[0].cpu().numpy()
         found["full"].append(kernel_distance(full, whole))
         found["kernel"].append(kernel_distance(start, _traced(whole, len(images))))
-        for name, swapped, own in (("switches", Switched(new), states[0]), ("weights", Switched(first), now)):
+        for name, swapped, own in (
+            ("switches", Switched(new), states[0]),
+            ("weights", Switched(first), now),
+        ):
             found[name].append(kernel_distance(start, ntk(swapped, own, images)[0].cpu().numpy()))
     found["hamming"] = [float((now != units[0]).double().mean()) for now in units]
-    found["moved"] = [sum(float(((now[n] - states[0][n]) ** 2).sum()) for n in now) ** 0.5 for now in states]
+    found["moved"] = [
+        sum(float(((now[n] - states[0][n]) ** 2).sum()) for n in now) ** 0.5 for now in states
+    ]
     return {name: ("step", np.array(values)) for name, values in found.items()}
 
 
@@ -146,7 +178,8 @@ def _traced(kernel: NDArray, points: int) -> NDArray:
 
 
 class Switched(Network):
-    """LeNet-5 with the rectifiers and the maxima of a LeNet-5 that has other parameters: linear in each layer's weights.
+    """LeNet-5 with the rectifiers and the maxima of a LeNet-5 that
+    has other parameters: linear in each layer's weights.
 
     `theirs` are those parameters, of one member. Where their maxima tie, all of them share.
     """
@@ -170,7 +203,10 @@ class Switched(Network):
         h = g = inputs  # of our network and of theirs
         both = parameters, self.theirs
         for i, margin in ((1, 2), (2, 0)):
-            y, g = (conv2d(v, p[f"weight{i}"], p[f"bias{i}"], padding=margin) for v, p in zip((h, g), both, strict=True))
+            y, g = (
+                conv2d(v, p[f"weight{i}"], p[f"bias{i}"], padding=margin)
+                for v, p in zip((h, g), both, strict=True)
+            )
             note(passed, Layer(h, y, margin=margin))
             y, g = (v.unflatten(3, (-1, 2)).unflatten(2, (-1, 2)) for v in (y, g))
             top = g.amax((3, 5), keepdim=True)
@@ -179,7 +215,9 @@ class Switched(Network):
             g = top.squeeze((3, 5)).relu()
         h, g = h.flatten(1), g.flatten(1)
         for i in (3, 4):
-            y, g = (linear(v, p[f"weight{i}"], p[f"bias{i}"]) for v, p in zip((h, g), both, strict=True))
+            y, g = (
+                linear(v, p[f"weight{i}"], p[f"bias{i}"]) for v, p in zip((h, g), both, strict=True)
+            )
             note(passed, Layer(h, y))
             h, g = y * (g > 0), g.relu()
         outputs = linear(h, parameters["weight5"], parameters["bias5"])

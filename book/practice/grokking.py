@@ -1,6 +1,8 @@
-"""Grokking: how the balance between layers moves the time from fitting the training set to generalizing, in modular arithmetic.
+"""Grokking: how the balance between layers moves the time from fitting the training set to
+generalizing, in modular arithmetic.
 
-Source: Kunin et al. (2024), "Get rich quick", figure 5(d) and its appendix; Kumar et al. (2024) for the factor of the output.
+Source: Kunin et al. (2024), "Get rich quick", figure 5(d) and its appendix; Kumar et al. (2024) for
+the factor of the output.
 """
 
 from typing import Any
@@ -32,27 +34,31 @@ def transformer_clocks(
     weight_decay: float = 0.0,
     device: str = "cpu",
 ) -> xr.Dataset:
-    """Train one-layer transformers on half of all equations modulo p until they have fitted and generalized.
+    """Train one-layer transformers on half of all equations
+    modulo p until they have fitted and generalized.
 
-    Embeddings of tokens and places start divided by α; the output is multiplied by τ and the learning rate divided by τ². A seed
-    determines the split, the weights and the order of batches: members of one seed differ in α and τ only.
+    Embeddings of tokens and places start divided by α; the output is multiplied by τ and the
+    learning rate divided by τ². A seed determines the split, the weights and the order of batches:
+    members of one seed differ in α and τ only.
 
     Parameters
     ----------
     alpha, tau, seed : (m,), one entry for each network
     steps : updates at most, by Adam on batches of 512
-    looks : about how many, evenly spaced on a logarithmic scale: times are known to 1 / `looks` of ln(`steps`)
+    looks : about how many, evenly spaced on a logarithmic scale: times are known to 1 / `looks` of
+        ln(`steps`)
     p : a prime
     operation : as in `lib.data.arithmetic.modular`
     weight_decay : decoupled, as in AdamW; the paper has none
 
     Returns
     -------
-    over member: fit and grok, the steps at which the accuracies on the training set and on the other equations were first seen
-    to be at least `REACHED`, infinite where they were not; train and validation, the last accuracies; diverged
+    over member: fit and grok, the steps at which the accuracies on the training set and on the
+    other equations were first seen to be at least `REACHED`, infinite where they were not; train
+    and validation, the last accuracies; diverged
 
-    Source: appendix, "Grokking", and its figure; learning rate 1e-3, β = (.9, .98) and ten steps of warm-up from the code it
-    names, teddykoker/grokking.
+    Source: appendix, "Grokking", and its figure; learning rate 1e-3, β = (.9, .98) and ten steps of
+    warm-up from the code it names, teddykoker/grokking.
     """
     members = np.broadcast_arrays(*np.atleast_1d(alpha, tau, seed))
     options = {"p": p, "operation": operation, "weight_decay": weight_decay, "device": device}
@@ -72,15 +78,22 @@ def _train(
     device: str,
     **options: Any,
 ) -> xr.Dataset:
-    """Train transformers, one for each entry of α, τ and seed, all in one program; a target is a label and its member's τ."""
+    """Train transformers, one for each entry of α, τ and seed, all in
+    one program; a target is a label and its member's τ.
+    """
     tokens, labels = modular(p, operation)
     network = Transformer(p + 2)
     drawn = {one: _drawn(network, one, len(tokens), device) for one in dict.fromkeys(seed.tolist())}
-    parameters = {name: torch.stack([drawn[one][0][name] for one in seed.tolist()]) for name in network.shapes()}
+    parameters = {
+        name: torch.stack([drawn[one][0][name] for one in seed.tolist()])
+        for name in network.shapes()
+    }
     for name in ("embedding", "positions"):
         parameters[name] /= torch.tensor(alpha).to(parameters[name]).view(-1, 1, 1)
     train_set, others = (np.stack([drawn[one][part] for one in seed.tolist()]) for part in (1, 2))
-    pairs = ((labels[part], np.broadcast_to(tau[:, None], part.shape)) for part in (train_set, others))
+    pairs = (
+        (labels[part], np.broadcast_to(tau[:, None], part.shape)) for part in (train_set, others)
+    )
     targets = [np.stack(pair, axis=-1).astype(np.float32) for pair in pairs]
     return train(
         network,
@@ -93,7 +106,9 @@ def _train(
         betas=(0.9, 0.98),
         schedule=warm_up(10),
         batch_size=min(512, train_set.shape[1]),
-        loss=lambda outputs, targets: cross_entropy(targets[..., 1:] * outputs, targets[..., 0].long()),
+        loss=lambda outputs, targets: cross_entropy(
+            targets[..., 1:] * outputs, targets[..., 0].long()
+        ),
         metrics={"accuracy": lambda outputs, targets: accuracy(outputs, targets[..., 0].long())},
         test=(tokens[others], targets[1]),
         record=record,
@@ -111,18 +126,27 @@ def _generalized(seen: dict[str, NDArray]) -> NDArray:
 def _clocks(found: xr.Dataset) -> xr.Dataset:
     """Return when members had fitted and generalized, and where they ended."""
     parts = {"train": found.accuracy, "validation": found.test_accuracy}
-    times = {name: steps_until(parts[part], REACHED) for name, part in (("fit", "train"), ("grok", "validation"))}
+    times = {
+        name: steps_until(parts[part], REACHED)
+        for name, part in (("fit", "train"), ("grok", "validation"))
+    }
     ends = {name: part.isel(step=-1, drop=True) for name, part in parts.items()}
     return xr.Dataset(times | ends | {"diverged": found.diverged})
 
 
-def _drawn(network: Transformer, seed: int, count: int, device: str) -> tuple[dict[str, Tensor], NDArray, NDArray]:
+def _drawn(
+    network: Transformer, seed: int, count: int, device: str
+) -> tuple[dict[str, Tensor], NDArray, NDArray]:
     """Return a seed's first weights and the two parts of the equations."""
     weights = {name: value[0] for name, value in network.initialize(seed, device=device).items()}
     return weights, *split((seed, 0), count, count // 2)
 
 
 def steps_until(accuracies: xr.DataArray, threshold: float = REACHED) -> xr.DataArray:
-    """Return the first recorded `step` at which an accuracy is at least the threshold; infinity where there is none."""
+    """Return the first recorded `step` at which an accuracy is at
+    least the threshold; infinity where there is none.
+    """
     reached = accuracies >= threshold
-    return xr.where(reached.any("step"), accuracies.step[reached.argmax("step")], np.inf).drop_vars("step", errors="ignore")
+    return xr.where(reached.any("step"), accuracies.step[reached.argmax("step")], np.inf).drop_vars(
+        "step", errors="ignore"
+    )

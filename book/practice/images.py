@@ -1,8 +1,8 @@
 """Unbalanced starts in networks that look at images, and the first filters of a residual network.
 
-Source: Kunin et al. (2024), "Get rich quick", figure 5 (b), and appendix "Experimental details". Networks of one seed differ in
-α only: they share the first draw, the images and the order in which they see them. Where their images cannot be had, these
-experiments raise `lib.data.DataUnavailable`.
+Source: Kunin et al. (2024), "Get rich quick", figure 5 (b), and appendix "Experimental details".
+Networks of one seed differ in α only: they share the first draw, the images and the order in which
+they see them. Where their images cannot be had, these experiments raise `lib.data.DataUnavailable`.
 """
 
 from collections.abc import Mapping
@@ -30,25 +30,36 @@ KEPT = 16  # channels whose filters are kept
 
 
 @takes(alpha=positive)
-def unbalance(parameters: Mapping[str, Tensor], alpha: float, first: str, last: str = "") -> dict[str, Tensor]:
-    """Divide the parameter `first` by α and, if there is one, multiply `last` by it; α > 1 is upstream."""
+def unbalance(
+    parameters: Mapping[str, Tensor], alpha: float, first: str, last: str = ""
+) -> dict[str, Tensor]:
+    """Divide the parameter `first` by α and, if there is one,
+    multiply `last` by it; α > 1 is upstream.
+    """
     one_of("first", first, parameters)
     if last != "":
         one_of("last", last, parameters)
-    changed = {first: parameters[first] / alpha} | ({last: parameters[last] * alpha} if last else {})
+    changed = {first: parameters[first] / alpha} | (
+        {last: parameters[last] * alpha} if last else {}
+    )
     return {**parameters, **changed}
 
 
 def states(parameters: dict[str, Tensor], outputs: Tensor, hidden: list[Tensor]) -> dict:
     """Observe all parameters, one after the other."""
-    return {"theta": (("parameter",), torch.cat([value.flatten(1) for value in parameters.values()], 1))}
+    return {
+        "theta": (("parameter",), torch.cat([value.flatten(1) for value in parameters.values()], 1))
+    }
 
 
 def unpack(network: Network, theta: Tensor) -> dict[str, Tensor]:
     """Give the parameters in `theta` (..., parameters) their names and shapes back."""
     shapes = network.shapes()
     parts = theta.split([int(np.prod(shape)) for shape in shapes.values()], dim=-1)
-    return {name: part.unflatten(-1, shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
+    return {
+        name: part.unflatten(-1, shape)
+        for (name, shape), part in zip(shapes.items(), parts, strict=True)
+    }
 
 
 def photographs(
@@ -66,17 +77,18 @@ def photographs(
     looks: int = 12,
     device: str = "cpu",
 ) -> xr.Dataset:
-    """Train small residual networks on photographs, with the first layer's filters divided by α, and look at these filters.
+    """Train small residual networks on photographs, with the first
+    layer's filters divided by α, and look at these filters.
 
-    Under normalization the first function does not depend on α, and α is a learning rate of the first layer. Training is by
-    stochastic descent on the cross-entropy, with Nesterov's momentum .9 and a learning rate that rises from 0 to its peak
-    in the first 5/24 of the time and falls back to 0, on images shifted by up to 4 pixels, mirrored and with a square of 8 pixels
-    cut out.
+    Under normalization the first function does not depend on α, and α is a learning rate of the
+    first layer. Training is by stochastic descent on the cross-entropy, with Nesterov's momentum .9
+    and a learning rate that rises from 0 to its peak in the first 5/24 of the time and falls back
+    to 0, on images shifted by up to 4 pixels, mirrored and with a square of 8 pixels cut out.
 
     Parameters
     ----------
-    alpha, seed : (m,), one entry for each network; above 1 the first layer starts small. A seed determines the first draw, the
-        order of the images and their changes
+    alpha, seed : (m,), one entry for each network; above 1 the first layer starts small. A seed
+        determines the first draw, the order of the images and their changes
     images : of the training set, from its beginning; None for all
     channels, kernel, doublings : of the network, see `lib.networks.convolutional.SmallResNet`
     epochs, batch_size, learning_rate : of the training; the last is its peak
@@ -85,9 +97,10 @@ def photographs(
 
     Returns
     -------
-    over (member, step): roughness, the mean of the filters; loss, accuracy, test_loss and test_accuracy. Over (member, look), at
-    the start, after two steps, of which the first has the rate 0, and at the end: filter (channel, colour, row, column), of the
-    first `KEPT` channels. And `origin`, which says where the images are from
+    over (member, step): roughness, the mean of the filters; loss, accuracy, test_loss and
+    test_accuracy. Over (member, look), at the start, after two steps, of which the first has the
+    rate 0, and at the end: filter (channel, colour, row, column), of the first `KEPT` channels. And
+    `origin`, which says where the images are from
 
     Source: figure 5 (b) and the network for the DAWN benchmark, whose settings are the defaults.
     """
@@ -116,21 +129,39 @@ def photographs(
         ).isel(member=0)
         rough = filter_laplacian(run["filter"].values, LAPLACIAN).mean((-2, -1))
         kept = run["filter"].sel(step=[0, 2, steps])[:, :KEPT].rename(step="look")
-        found.append(run.drop_vars(["filter", "stopped"]).assign(roughness=("step", rough), filter=kept, origin=origin))
-    return single_precision(xr.concat(found, "member", data_vars="all").drop_vars("member", errors="ignore"))
+        found.append(
+            run.drop_vars(["filter", "stopped"]).assign(
+                roughness=("step", rough), filter=kept, origin=origin
+            )
+        )
+    return single_precision(
+        xr.concat(found, "member", data_vars="all").drop_vars("member", errors="ignore")
+    )
 
 
-def _pictures(images: int | None, tested: int) -> tuple[tuple[NDArray, NDArray], tuple[NDArray, NDArray], str]:
-    """Return training and test photographs (n, 3, 32, 32), standardized by colour, with labels, and where they are from."""
-    (train, labels, copy), (test, test_labels, _) = pictures.cifar10(), pictures.cifar10(train=False)
+def _pictures(
+    images: int | None, tested: int
+) -> tuple[tuple[NDArray, NDArray], tuple[NDArray, NDArray], str]:
+    """Return training and test photographs (n, 3, 32, 32),
+    standardized by colour, with labels, and where they are from.
+    """
+    (train, labels, copy), (test, test_labels, _) = (
+        pictures.cifar10(),
+        pictures.cifar10(train=False),
+    )
     train, test = (np.float32(v[:count]) for v, count in ((train, images), (test, tested)))
     mean, spread = (f(train, axis=(0, 2, 3), keepdims=True) for f in (np.mean, np.std))
     origin = "CIFAR-10" if copy == "standard" else f"CIFAR-10, {copy} copy"
-    return ((train - mean) / spread, labels[:images]), ((test - mean) / spread, test_labels[:tested]), origin
+    return (
+        ((train - mean) / spread, labels[:images]),
+        ((test - mean) / spread, test_labels[:tested]),
+        origin,
+    )
 
 
 def batches(inputs: NDArray, labels: NDArray, size: int, augment: bool, seed: int) -> Draw:
-    """Draw batches that pass through all images in an order of the member's own, anew in each epoch, changed if so asked.
+    """Draw batches that pass through all images in an order of the
+    member's own, anew in each epoch, changed if so asked.
 
     The last batch of an epoch may be smaller.
     """
@@ -141,7 +172,9 @@ def batches(inputs: NDArray, labels: NDArray, size: int, augment: bool, seed: in
         order = np.random.default_rng((seed, member, epoch, 2)).permutation(len(inputs))
         chosen = order[number * size : (number + 1) * size]
         batch = inputs[chosen]
-        return _changed(np.random.default_rng((seed, member, step, 3)), batch) if augment else batch, labels[chosen]
+        return _changed(
+            np.random.default_rng((seed, member, step, 3)), batch
+        ) if augment else batch, labels[chosen]
 
     return draw
 
@@ -152,7 +185,9 @@ def _changed(rng: np.random.Generator, images: NDArray) -> NDArray:
     padded = np.pad(images, ((0, 0), (0, 0), (4, 4), (4, 4)), mode="reflect")
     places = rng.integers(0, [[9], [9], [side - 7], [side - 7]], (4, count)).T
     mirrored = rng.random(count) < 0.5
-    changed = np.moveaxis(np.empty((count, side, side, colours), images.dtype), -1, 1)  # in memory, colours are innermost
+    changed = np.moveaxis(
+        np.empty((count, side, side, colours), images.dtype), -1, 1
+    )  # in memory, colours are innermost
     for i, (top, left, row, column) in enumerate(places):
         shifted = padded[i, :, top : top + side, left : left + side]
         changed[i] = shifted[:, :, ::-1] if mirrored[i] else shifted

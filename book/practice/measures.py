@@ -1,4 +1,6 @@
-"""What is measured on networks in practice: accuracy, and how rough filters are and how much they resemble Gabor functions."""
+"""What is measured on networks in practice: accuracy, and how rough
+filters are and how much they resemble Gabor functions.
+"""
 
 from collections.abc import Iterator
 from functools import partial
@@ -13,7 +15,9 @@ from lib.networks.base import check_labels
 
 
 def accuracy(outputs: Tensor, labels: Tensor) -> Tensor:
-    """Return the fraction of points whose largest output is the label's, for outputs (..., n, c), labels (n,) or (..., n)."""
+    """Return the fraction of points whose largest output is the
+    label's, for outputs (..., n, c), labels (n,) or (..., n).
+    """
     check_labels(outputs, labels)
     return (outputs.argmax(-1) == labels).to(outputs).mean(-1)
 
@@ -22,8 +26,9 @@ def accuracy(outputs: Tensor, labels: Tensor) -> Tensor:
 def filter_laplacian(filters: ArrayLike, kernel: ArrayLike) -> NDArray:
     r"""Return how rough filters are, :math:`\left\| \frac{w}{\|w\|_2} * \Delta \right\|_2^2`.
 
-    Outside of a filter there are zeros, so that the convolution is larger than the filter. It is computed as the mean of
-    :math:`|\hat\Delta|^2` over the filter's power spectrum, which it is by Parseval's theorem.
+    Outside of a filter there are zeros, so that the convolution is larger than the filter. It is
+    computed as the mean of :math:`|\hat\Delta|^2` over the filter's power spectrum, which it is by
+    Parseval's theorem.
 
     The result is (...) for filters (..., k, k) and the kernel Δ (l, l), the discrete Laplacian.
 
@@ -41,21 +46,26 @@ def filter_laplacian(filters: ArrayLike, kernel: ArrayLike) -> NDArray:
 
 @takes(filters=partial(squares, largest=np.inf))
 def gabor_share(filters: ArrayLike) -> NDArray:
-    r"""Return the share of a filter's power that the best of 117,600 Gabor functions has, 1 for a filter that is one of them.
+    r"""Return the share of a filter's power that the best of 117,600
+    Gabor functions has, 1 for a filter that is one of them.
 
-    A Gabor function is a plane wave in a Gaussian window,
-    :math:`e^{-x^2/2\sigma_x^2 - y^2/2\sigma_y^2}\cos(2\pi x/\lambda - \varphi)`, with x along the wave, from the window's
-    centre. All take part that have 5 lengths and 5 widths of the window (.08 to .41 of the filter's side), 8 wavelengths (.28 to
-    1.6 sides), 12 directions and 7 × 7 centres; the phase is the best one.
+    A Gabor function is a plane wave in a Gaussian window, :math:`e^{-x^2/2\sigma_x^2 -
+    y^2/2\sigma_y^2}\cos(2\pi x/\lambda - \varphi)`, with x along the wave, from the window's
+    centre. All take part that have 5 lengths and 5 widths of the window (.08 to .41 of the filter's
+    side), 8 wavelengths (.28 to 1.6 sides), 12 directions and 7 × 7 centres; the phase is the best
+    one.
 
-    The result is (...) for filters (..., k, k), k ≥ 5. Of 15 × 15 pixels a Gabor function between those of the net has .97, the
-    median, and rarely less than .8; white noise has .07.
+    The result is (...) for filters (..., k, k), k ≥ 5. Of 15 × 15 pixels a Gabor function between
+    those of the net has .97, the median, and rarely less than .8; white noise has .07.
 
-    Source: beyond Kunin et al. (2024), figure 5 (b), whose appendix calls the filters Gabor filters.
+    Source: beyond Kunin et al. (2024), figure 5 (b), whose appendix calls the filters Gabor
+    filters.
     """
     side = filters.shape[-1]
     if side < 5:
-        raise ValueError(f"filters have {side} pixels a side: want 5 or more, for a wave in a window")
+        raise ValueError(
+            f"filters have {side} pixels a side: want 5 or more, for a wave in a window"
+        )
     largest = np.max(np.abs(filters), axis=(-2, -1), keepdims=True)
     if not np.all(largest > 0):
         raise ValueError("filters holds one that is zero: it has no shape")
@@ -68,7 +78,9 @@ def gabor_share(filters: ArrayLike) -> NDArray:
 
 
 def _gabor_functions(side: int) -> Iterator[NDArray]:
-    """Give Gabor functions of one window, wavelength and direction at all centres, in two orthonormal phases."""
+    """Give Gabor functions of one window, wavelength and
+    direction at all centres, in two orthonormal phases.
+    """
     sizes = side * 0.08 * 1.5 ** np.arange(5)
     waves = side * np.geomspace(0.28, 1.6, 8)
     centres = 0.4 * side * np.linspace(-1, 1, 7)

@@ -20,7 +20,9 @@ BATCHES = {True: [f"data_batch_{number}.bin" for number in range(1, 6)], False: 
 
 
 class Pictures(NamedTuple):
-    """Images (n, 3, 32, 32), uint8; labels (n,), int64; and which copy they are from: "standard" or "JPEG"."""
+    """Images (n, 3, 32, 32), uint8; labels (n,), int64; and
+    which copy they are from: "standard" or "JPEG".
+    """
 
     images: NDArray
     labels: NDArray
@@ -30,9 +32,10 @@ class Pictures(NamedTuple):
 def cifar10(train: bool = True) -> Pictures:
     """Return small photographs of ten kinds of things, in their original order.
 
-    They come from the authors' binary archive (cifar-10-binary.tar.gz, 170 MB; the one for Python is a pickle, which we do not
-    read): in the folder that the environment variable CIFAR10_DIR names, or else in the cache, or from its authors' site. The
-    folder may instead hold a copy of the images as JPEG (cifar10-jpeg.tar.xz, with cifar10-train-labels.npy and
+    They come from the authors' binary archive (cifar-10-binary.tar.gz, 170 MB; the one for Python
+    is a pickle, which we do not read): in the folder that the environment variable CIFAR10_DIR
+    names, or else in the cache, or from its authors' site. The folder may instead hold a copy of
+    the images as JPEG (cifar10-jpeg.tar.xz, with cifar10-train-labels.npy and
     cifar10-test-labels.npy), which differs from the original by what the compression lost.
 
     Parameters
@@ -56,7 +59,8 @@ def cifar10(train: bool = True) -> Pictures:
 
 
 def read_batches(archive: bytes, train: bool) -> tuple[NDArray, NDArray]:
-    """Read images (n, 3, 32, 32) and labels (n,) from the standard archive, in its order; nothing is written or run.
+    """Read images (n, 3, 32, 32) and labels (n,) from the standard
+    archive, in its order; nothing is written or run.
 
     An image is 3073 bytes: its label, then 32 × 32 of red, of green and of blue, row by row.
     """

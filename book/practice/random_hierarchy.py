@@ -1,7 +1,8 @@
-"""The random hierarchy model: strings of symbols that a class label generates level by level, by random rules.
+"""The random hierarchy model: strings of symbols that a class
+label generates level by level, by random rules.
 
-Source: Cagnetta et al. (2024), "How deep neural networks learn compositional data"; Kunin et al. (2024), appendix, "Random
-Hierarchy Model".
+Source: Cagnetta et al. (2024), "How deep neural networks learn compositional data"; Kunin et al.
+(2024), appendix, "Random Hierarchy Model".
 """
 
 from dataclasses import dataclass
@@ -16,8 +17,9 @@ from lib.checks import generator, sizes, takes, whole
 class RandomHierarchy:
     """The sizes of a model; `rules` draws one.
 
-    A class is replaced by one of its m features, tuples of s symbols, then each symbol by one of its m features, and so on, L
-    times. No two symbols of a level, and no two classes, share a feature; so each string has one class and one derivation.
+    A class is replaced by one of its m features, tuples of s symbols, then each symbol by one of
+    its m features, and so on, L times. No two symbols of a level, and no two classes, share a
+    feature; so each string has one class and one derivation.
 
     Attributes
     ----------
@@ -37,10 +39,14 @@ class RandomHierarchy:
     def __post_init__(self) -> None:
         sizes(**vars(self))
         whole("branches", self.branches, 2)
-        tuples, most = self.symbols**self.branches, max(self.classes, self.symbols if self.levels > 1 else 1)
+        tuples, most = (
+            self.symbols**self.branches,
+            max(self.classes, self.symbols if self.levels > 1 else 1),
+        )
         if most * self.features > tuples:
             raise ValueError(
-                f"{self.features} features for each of {most} classes or symbols: there are {tuples} tuples of"
+                f"{self.features} features for each of {most} classes or symbols: there are "
+                f"{tuples} tuples of"
                 f" {self.branches} symbols, too few for all to differ"
             )
 
@@ -55,7 +61,8 @@ class RandomHierarchy:
         return self.classes * self.features ** ((self.length - 1) // (self.branches - 1))
 
     def rules(self, seed: ArrayLike) -> list[NDArray]:
-        """Draw the features of each class, (n_c, m, s), then of each symbol of the levels below, (v, m, s) each.
+        """Draw the features of each class, (n_c, m, s), then of
+        each symbol of the levels below, (v, m, s) each.
 
         Features are drawn without repetition from all tuples, each as likely.
         """
@@ -63,7 +70,9 @@ class RandomHierarchy:
         tuples = (self.symbols,) * self.branches
         rules = []
         for count in [self.classes] + [self.symbols] * (self.levels - 1):
-            features = rng.choice(self.symbols**self.branches, (count, self.features), replace=False)
+            features = rng.choice(
+                self.symbols**self.branches, (count, self.features), replace=False
+            )
             rules.append(np.stack(np.unravel_index(features, tuples), axis=-1))
         return rules
 
@@ -78,7 +87,9 @@ class RandomHierarchy:
         numbers = np.asarray(numbers)
         fit = numbers.ndim == 1 and numbers.size and numbers.dtype.kind in "iu"
         if not fit or np.any((numbers < 0) | (numbers >= self.strings)):
-            raise ValueError(f"numbers: want integers from 0 to {self.strings - 1}, in one dimension")
+            raise ValueError(
+                f"numbers: want integers from 0 to {self.strings - 1}, in one dimension"
+            )
         labels, rest = np.divmod(numbers, self.strings // self.classes)
         symbols = labels[:, None]  # (n, symbols of this level)
         for features in rules:
@@ -92,9 +103,11 @@ class RandomHierarchy:
     def draw(
         self, seed: ArrayLike, rules: list[NDArray], train: int, test: int
     ) -> tuple[tuple[NDArray, NDArray], tuple[NDArray, NDArray]]:
-        """Draw strings to learn from and others to test on: the first and the last of all in a random order.
+        """Draw strings to learn from and others to test on: the
+        first and the last of all in a random order.
 
-        So a smaller training set of one seed is a part of a larger one, and the test set stays the same.
+        So a smaller training set of one seed is a part of a larger one, and the test set stays the
+        same.
 
         Parameters
         ----------
@@ -104,10 +117,13 @@ class RandomHierarchy:
 
         Returns
         -------
-        (inputs, labels) twice. inputs (n, sᴸ·v), float32: v numbers for each symbol, of which one is 1; labels (n,)
+        (inputs, labels) twice. inputs (n, sᴸ·v), float32: v numbers for each symbol, of which one
+            is 1; labels (n,)
         """
         if train + test > self.strings:
-            raise ValueError(f"train {train} and test {test}: want together at most the {self.strings} strings")
+            raise ValueError(
+                f"train {train} and test {test}: want together at most the {self.strings} strings"
+            )
         order = generator(seed).permutation(self.strings)
         return self._encoded(rules, order[:train]), self._encoded(rules, order[-test:])
 

@@ -10,7 +10,8 @@ from lib.runs import Run, grid, named
 
 _SOURCE = {"networks": 24, "images": 60_000, "epochs": 500, "probe": 6000}
 
-# Plain descent, and the source's rate and batches with the other usual optimizer at the standard start.
+# Plain descent, and the source's rate and batches with the
+# other usual optimizer at the standard start.
 _LONG = {"images": 60_000, "epochs": 25, "records": 32, "probe": 256}
 _PASSES = _LONG | {"batch_size": 128, "learning_rate": 3e-4, "ramp": 0.012}
 _ADAM = _LONG | {"batch_size": 512, "learning_rate": 1e-4, "optimizer": "adam"}
@@ -20,7 +21,9 @@ GRID = {"alpha": [0.1, 0.3, 1.0, 3.0, 10.0], "tau": [0.5, 0.75, 1.0, 1.25, 1.5]}
 CURVES = ("train_loss", "epochs", "test")
 
 RUNS = [
-    Run(  # the source's network and schedule: two to four minutes a network on a GPU, twelve hours on a core
+    # the source's network and schedule: two to four minutes
+    # a network on a GPU, twelve hours on a core
+    Run(
         "practice/photographs",
         photographs,
         grid(alpha=np.logspace(-1, 1, 5).tolist(), seed=range(2)),
@@ -47,7 +50,9 @@ RUNS = [
         batch=8,
         first=True,
     ),
-    Run(  # the paper's grid and half of its equations, but with decoupled decay and an end at `REACHED`: a minute a network
+    # the paper's grid and half of its equations, but with decoupled
+    # decay and an end at `REACHED`: a minute a network
+    Run(
         "practice/grokking_decaying",
         transformer_clocks,
         grid(**GRID, seed=range(5)),
@@ -56,7 +61,8 @@ RUNS = [
         batch=25,
         first=True,
     ),
-    Run(  # the public code's operation and no decay: seven minutes a network on a core, less if it groks
+    # the public code's operation and no decay: seven minutes a network on a core, less if it groks
+    Run(
         "practice/grokking_products",
         transformer_clocks,
         grid(**GRID, seed=range(5)),
@@ -67,7 +73,13 @@ RUNS = [
     Run(
         "practice/hierarchies",
         learning_curves,
-        named("points", {str(count): {"points": [count], **SCALE} for count in (*(512 * 2**k for k in range(8)), ALL)}),
+        named(
+            "points",
+            {
+                str(count): {"points": [count], **SCALE}
+                for count in (*(512 * 2**k for k in range(8)), ALL)
+            },
+        ),
         source={"alpha": 6, "seeds": 6, "test": 20_000},
         chaotic=CURVES,
     ),
@@ -77,11 +89,19 @@ RUNS = [
         named(
             "rate",
             {
-                str(rate): {"points": [1024, 2048, 4096, 8192], **SCALE, "alpha": alpha, "rate": rate}
+                str(rate): {
+                    "points": [1024, 2048, 4096, 8192],
+                    **SCALE,
+                    "alpha": alpha,
+                    "rate": rate,
+                }
                 for rate, alpha in {
                     1.0: [30.0, 100.0, 300.0, 1000.0],
                     2.0: [0.1, 1.0, 10.0, 30.0, 100.0, 300.0],
-                    **{rate: [0.1, 1.0, 10.0, 30.0, 100.0] for rate in (3.0, 4.0, 5.0, 6.0, 7.0, 10.0)},
+                    **{
+                        rate: [0.1, 1.0, 10.0, 30.0, 100.0]
+                        for rate in (3.0, 4.0, 5.0, 6.0, 7.0, 10.0)
+                    },
                 }.items()
             },
         ),
@@ -89,13 +109,20 @@ RUNS = [
         tolerance=0.05,  # where a network stops before it has fitted all
         chaotic=CURVES,
     ),
-    Run(  # some of these networks again, beside others, so that products round differently: how far do numbers move by luck?
+    # some of these networks again, beside others, so that products
+    # round differently: how far do numbers move by luck?
+    Run(
         "practice/hierarchy_again",
         learning_curves,
         named(
             "rate",
             {
-                str(rate): {"points": [1024, 2048, 4096, 8192], **SCALE, "alpha": [1.0, 10.0, 30.0], "rate": rate}
+                str(rate): {
+                    "points": [1024, 2048, 4096, 8192],
+                    **SCALE,
+                    "alpha": [1.0, 10.0, 30.0],
+                    "rate": rate,
+                }
                 for rate in (2.0, 3.0, 5.0)
             },
         ),

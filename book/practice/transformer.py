@@ -1,7 +1,8 @@
 """A transformer of one layer, for many members at once.
 
-It answers at the last place of a string only. So one query is asked for each string; and since nothing comes before the
-attention but embeddings, what it sees is worked out once for each token in each place, not once for each string.
+It answers at the last place of a string only. So one query is asked for each string; and since
+nothing comes before the attention but embeddings, what it sees is worked out once for each token in
+each place, not once for each string.
 """
 
 from dataclasses import dataclass
@@ -20,12 +21,15 @@ from lib.networks.base import Answer, Layers, Network, Parameters, Shape, check_
 class Transformer(Network):
     r"""A decoder of one layer, from strings of tokens to an output at their last place.
 
-    Embeddings of tokens and places are added and normalized, :math:`u = \mathrm{norm}(e + p)`, and then
+    Embeddings of tokens and places are added and normalized, :math:`u = \mathrm{norm}(e + p)`, and
+    then
 
-    .. math:: v = u + \mathrm{attention}(u), \quad h = v + \mathrm{MLP}(\mathrm{norm}(v)), \quad f = R\,\mathrm{norm}(h).
+    .. math:: v = u + \mathrm{attention}(u), \quad h = v + \mathrm{MLP}(\mathrm{norm}(v)), \quad f
+              = R\,\mathrm{norm}(h).
 
-    The normalization stands before the residual branches part, so that the function hardly depends on the embeddings' scale, as
-    long as their variance is far above the 1e-5 that the normalization adds to it.
+    The normalization stands before the residual branches part, so that the function hardly depends
+    on the embeddings' scale, as long as their variance is far above the 1e-5 that the normalization
+    adds to it.
 
     Attributes
     ----------
@@ -34,7 +38,8 @@ class Transformer(Network):
     width : of embeddings, split between the heads; the MLP is four times as wide, with GELU
     heads : how many
 
-    Source: Kunin et al. (2024), appendix, "Grokking", and the code that it names, teddykoker/grokking.
+    Source: Kunin et al. (2024), appendix, "Grokking", and the code that it names,
+    teddykoker/grokking.
     """
 
     broadcasts: ClassVar[bool] = True
@@ -48,7 +53,9 @@ class Transformer(Network):
     def __post_init__(self) -> None:
         sizes(**vars(self))
         if self.width % self.heads:
-            raise ValueError(f"width {self.width} and heads {self.heads}: want heads that divide the width")
+            raise ValueError(
+                f"width {self.width} and heads {self.heads}: want heads that divide the width"
+            )
 
     @property
     def outputs(self) -> int:  # noqa: D102
@@ -77,17 +84,24 @@ class Transformer(Network):
 
     @takes(seed=seed, members=whole, device=check_device)
     def initialize(
-        self, seed: int = 0, members: int = 1, *, dtype: torch.dtype = torch.float32, device: str = "cpu"
+        self,
+        seed: int = 0,
+        members: int = 1,
+        *,
+        dtype: torch.dtype = torch.float32,
+        device: str = "cpu",
     ) -> Parameters:
         """Draw parameters as torch's own modules do.
 
-        Embeddings are N(0, 1); queries, keys and values Xavier-uniform without biases; the other layers uniform within
-        ± 1/√fan-in, their biases too, but not that of `mixing`, which starts at 0 like the norms' shifts. Arguments and result
-        are those of `Network.initialize`.
+        Embeddings are N(0, 1); queries, keys and values Xavier-uniform without biases; the other
+        layers uniform within ± 1/√fan-in, their biases too, but not that of `mixing`, which starts
+        at 0 like the norms' shifts. Arguments and result are those of `Network.initialize`.
         """
         parameters = {}
         for i, (name, shape) in enumerate(self.shapes().items()):
-            drawn = np.stack([self._drawn(name, shape, (seed, member, i)) for member in range(members)])
+            drawn = np.stack(
+                [self._drawn(name, shape, (seed, member, i)) for member in range(members)]
+            )
             parameters[name] = torch.from_numpy(drawn).to(device, dtype)
         return parameters
 
@@ -104,7 +118,8 @@ class Transformer(Network):
         return rng.uniform(-bound, bound, size=shape)
 
     def __call__(self, parameters: Parameters, inputs: Tensor, layers: Layers = None) -> Answer:
-        """Map strings (members, n, length) or (n, length) to outputs (members, n, tokens) and, for layer 0, h (members, n, w).
+        """Map strings (members, n, length) or (n, length) to outputs
+        (members, n, tokens) and, for layer 0, h (members, n, w).
 
         Parameters have a member axis.
         """
@@ -113,9 +128,14 @@ class Transformer(Network):
         inputs = inputs if inputs.ndim == 3 else inputs.unsqueeze(0)
         rows = inputs + places * self.tokens  # of a table of each token in each place
 
-        table = p["embedding"].unsqueeze(1) + p["positions"].unsqueeze(2)  # (members, place, token, w)
+        table = p["embedding"].unsqueeze(1) + p["positions"].unsqueeze(
+            2
+        )  # (members, place, token, w)
         table = _norm(table.flatten(1, 2), p, 1)
-        asking, told = p["attention"].split([w, 2 * w], dim=1), p["attention_bias"].split([w, 2 * w], dim=1)
+        asking, told = (
+            p["attention"].split([w, 2 * w], dim=1),
+            p["attention_bias"].split([w, 2 * w], dim=1),
+        )
         queries = _affine(table[:, -self.tokens :], asking[0], told[0])  # (members, token, w)
         known = _affine(table, asking[1], told[1])  # keys and values (members, place · token, 2 w)
 
@@ -127,7 +147,9 @@ class Transformer(Network):
         return _norm(h, p, 3) @ p["readout"].mT, [h for _ in self.layers(layers)]
 
     def _attend(self, query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-        """Return what a query (members, n, w) mixes of the values (members, n, place, w), (members, n, w)."""
+        """Return what a query (members, n, w) mixes of the
+        values (members, n, place, w), (members, n, w).
+        """
         heads = (self.heads, self.width // self.heads)
         weights = (query.unsqueeze(-2) * keys).unflatten(-1, heads).sum(-1) * heads[1] ** -0.5
         return (weights.softmax(-2).unsqueeze(-1) * values.unflatten(-1, heads)).sum(-3).flatten(-2)
@@ -139,12 +161,20 @@ def _affine(h: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 
 
 def _norm(h: Tensor, p: Parameters, i: int) -> Tensor:
-    """Bring each row of h (members, n, w) to mean 0 and variance 1, then to the i-th norm's scale and shift."""
-    return functional.layer_norm(h, h.shape[-1:]) * p[f"scale{i}"].unsqueeze(1) + p[f"shift{i}"].unsqueeze(1)
+    """Bring each row of h (members, n, w) to mean 0 and
+    variance 1, then to the i-th norm's scale and shift.
+    """
+    return functional.layer_norm(h, h.shape[-1:]) * p[f"scale{i}"].unsqueeze(1) + p[
+        f"shift{i}"
+    ].unsqueeze(1)
 
 
 def _rows(table: Tensor, index: Tensor) -> Tensor:
-    """Return the rows (members, n, ..., w) of each member's table (members, rows, w) at `index` (members or 1, n, ...)."""
+    """Return the rows (members, n, ..., w) of each member's table
+    (members, rows, w) at `index` (members or 1, n, ...).
+    """
     members, rows, _ = table.shape
     starts = rows * torch.arange(members, device=index.device)
-    return functional.embedding(index + starts.view(-1, *[1] * (index.ndim - 1)), table.flatten(0, 1))
+    return functional.embedding(
+        index + starts.view(-1, *[1] * (index.ndim - 1)), table.flatten(0, 1)
+    )

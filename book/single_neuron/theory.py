@@ -1,8 +1,10 @@
-r"""One linear hidden neuron: its basins, the geometry of its flow, and the interpolator that it chooses.
+r"""One linear hidden neuron: its basins, the geometry of its
+flow, and the interpolator that it chooses.
 
-Source: Kunin et al. (2024), "Get rich quick", section 3 and appendix A. The names are those of `lib.theory.neuron`, which has the
-flow itself: :math:`\beta = aw`, the conserved :math:`\delta = \eta_w a^2 - \eta_a\|w\|^2`, and data that are white unless a
-function takes `xtx` and `xty`.
+Source: Kunin et al. (2024), "Get rich quick", section 3 and appendix A. The names are those of
+`lib.theory.neuron`, which has the flow itself: :math:`\beta = aw`, the conserved
+:math:`\delta = \eta_w a^2 - \eta_a\|w\|^2`, and data that are white unless a function takes `xtx`
+and `xty`.
 """
 
 from collections.abc import Callable
@@ -17,13 +19,17 @@ from lib.theory.neuron import _conserved, _modes, _rescaled, flow
 
 
 @takes(a0=number, w0=vector, beta_star=nonzero, eta_a=positive, eta_w=positive)
-def basin(a0: float, w0: ArrayLike, beta_star: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0) -> int:
+def basin(
+    a0: float, w0: ArrayLike, beta_star: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0
+) -> int:
     r"""Tell which branch of minima attracts: the final sign of a, or 0 for the saddle.
 
-    It is the sign of :math:`p \propto w_0^\top\beta_* + \tfrac{a_0}{2}(\delta + \sqrt{\delta^2 + 4\|\beta_*\|^2})`, for every δ;
-    where p vanishes up to the rounding of its terms, the answer is 0. Arguments and errors as in `trajectory`.
+    It is the sign of :math:`p \propto w_0^\top\beta_* + \tfrac{a_0}{2}(\delta + \sqrt{\delta^2 +
+    4\|\beta_*\|^2})`, for every δ; where p vanishes up to the rounding of its terms, the answer is
+    0. Arguments and errors as in `trajectory`.
 
-    Source: "Basins of attraction", there for δ < 0 only, and with the saddle's basin counted to S⁺ at δ = 0.
+    Source: "Basins of attraction", there for δ < 0 only, and with the saddle's basin counted to S⁺
+    at δ = 0.
     """
     a0, w0, beta_star = _rescaled(a0, w0, beta_star, eta_a, eta_w)
     return int(np.sign(_modes(a0, w0, beta_star).p))
@@ -31,21 +37,28 @@ def basin(a0: float, w0: ArrayLike, beta_star: ArrayLike, eta_a: float = 1.0, et
 
 @takes(beta=vectors, delta=number)
 def potential(beta: ArrayLike, delta: float) -> NDArray:
-    r"""Return the potential of the time-warped mirror flow, shifted to :math:`\Phi_\delta(0) = 0` and free of cancellation:
+    r"""Return the potential of the time-warped mirror flow, shifted to
+    :math:`\Phi_\delta(0) = 0` and free of cancellation:
 
-    .. math:: \Phi_\delta(\beta) = \tfrac13(\kappa - 2\delta)\sqrt{\kappa + \delta} + c_\delta, \qquad
+    .. math:: \Phi_\delta(\beta) = \tfrac13(\kappa - 2\delta)\sqrt{\kappa + \delta}
+              + c_\delta, \qquad
               \kappa = \sqrt{\delta^2+4\|\beta\|^2}.
 
-    Its Hessian is :math:`\sqrt{\kappa+\delta}\;M^{-1}`. `beta` has shape (..., d), the result (...).
+    Its Hessian is :math:`\sqrt{\kappa+\delta}\;M^{-1}`. `beta` has shape (..., d), the result
+    (...).
 
     Source: Theorem 1 and "Solving for the potential".
     """  # noqa: D400
     norm = np.hypot.reduce(beta, axis=-1)
     a, w = layer_sizes(norm, delta)
     if delta < 0:
-        return np.sqrt(2) * norm * ((2 * a**2 - 3 * delta) / w) / 3  # a = ‖β‖/w, which may underflow
+        return (
+            np.sqrt(2) * norm * ((2 * a**2 - 3 * delta) / w) / 3
+        )  # a = ‖β‖/w, which may underflow
     a0 = np.sqrt(delta)  # at β = 0
-    excess = np.sqrt(2) * w * np.divide(w, a + a0, out=np.zeros_like(a), where=a + a0 > 0)  # √2 (a - a0)
+    excess = (
+        np.sqrt(2) * w * np.divide(w, a + a0, out=np.zeros_like(a), where=a + a0 > 0)
+    )  # √2 (a - a0)
     return excess * (2 * a**2 + 2 * a * a0 - a0**2) / 3
 
 
@@ -62,9 +75,11 @@ def potential_gradient(beta: ArrayLike, delta: float) -> NDArray:
 
 @takes(xtx=gram, xty=vector, beta0=nonzero, delta=number)
 def nearest_in_bregman(xtx: ArrayLike, xty: ArrayLike, beta0: ArrayLike, delta: float) -> NDArray:
-    r"""Minimize :math:`\Phi_\delta(\beta) - \nabla\Phi_\delta(\beta_0)^\top\beta` over the interpolating β, numerically.
+    r"""Minimize :math:`\Phi_\delta(\beta) - \nabla\Phi_\delta(\beta_0)^\top\beta` over the
+    interpolating β, numerically.
 
-    `xtx` and `xty` are as in `flow`; `beta0` (d,), β at time 0, is not zero. The minimizer (d,) has about seven digits.
+    `xtx` and `xty` are as in `flow`; `beta0` (d,), β at time 0, is not zero. The minimizer (d,) has
+    about seven digits.
 
     Source: Theorem 1.
     """
@@ -79,16 +94,18 @@ def nearest_in_bregman(xtx: ArrayLike, xty: ArrayLike, beta0: ArrayLike, delta: 
 
 @takes(xtx=gram, xty=vector, a0=number, w0=vector)
 def interpolator(xtx: ArrayLike, xty: ArrayLike, a0: float, w0: ArrayLike) -> NDArray:
-    r"""Where the flow ends on any data: :math:`\beta(\infty) = \beta_* + a_\infty P_N w_0`, with the shortest interpolator β*.
+    r"""Where the flow ends on any data: :math:`\beta(\infty) = \beta_* + a_\infty P_N w_0`, with
+    the shortest interpolator β*.
 
-    The data never push along their null space N, so that :math:`P_N w_0` is conserved, and so is δ. With
-    :math:`k = \|P_N w_0\|` the two leave
+    The data never push along their null space N, so that :math:`P_N w_0` is conserved, and so is δ.
+    With :math:`k = \|P_N w_0\|` the two leave
 
-    .. math:: a_\infty^2 = \tfrac{k^2+\delta}{2} + \sqrt{\bigl(\tfrac{k^2+\delta}{2}\bigr)^2 + \|\beta_*\|^2}.
+    .. math:: a_\infty^2 = \tfrac{k^2+\delta}{2} + \sqrt{\bigl(\tfrac{k^2+\delta}{2}\bigr)^2
+              + \|\beta_*\|^2}.
 
-    The sign of :math:`a_\infty` is that of :math:`a_0` if :math:`\delta + k^2 > 0`, since then a cannot vanish. Else it is that
-    of the neuron's basin in the visible directions: in closed form if the data are equally strong in all of them, by integration
-    if not.
+    The sign of :math:`a_\infty` is that of :math:`a_0` if :math:`\delta + k^2 > 0`, since then a
+    cannot vanish. Else it is that of the neuron's basin in the visible directions: in closed form
+    if the data are equally strong in all of them, by integration if not.
 
     Parameters
     ----------
@@ -103,7 +120,8 @@ def interpolator(xtx: ArrayLike, xty: ArrayLike, a0: float, w0: ArrayLike) -> ND
     Raises
     ------
     ValueError
-        If nothing interpolates these data, or the start lies on the separatrix: its flow ends in a saddle.
+        If nothing interpolates these data, or the start lies on the separatrix: its flow ends in a
+        saddle.
 
     Source: new; contains "Exact solution when interpolating manifold is one-dimensional".
     """
@@ -119,12 +137,17 @@ def interpolator(xtx: ArrayLike, xty: ArrayLike, a0: float, w0: ArrayLike) -> ND
     white = np.ptp(strengths) <= 1e-9 * strengths.max()
     sign = basin(a0, w0 - hidden, base) if white else _settled_sign(a0, w0, xtx, xty)
     if sign == 0:
-        raise ValueError("a0 and w0 lie on the separatrix: the flow ends in a saddle, where nothing is interpolated")
+        raise ValueError(
+            "a0 and w0 lie on the separatrix: the flow ends in a saddle, where nothing is "
+            "interpolated"
+        )
     return base + sign * a_end * hidden
 
 
 def _settled_sign(a0: float, w0: NDArray, xtx: NDArray, xty: NDArray) -> float:
-    """Return the final sign of a, or 0 if the flow ends in a saddle, where the loss is that of β = 0."""
+    """Return the final sign of a, or 0 if the flow ends in a
+    saddle, where the loss is that of β = 0.
+    """
     fastest = np.linalg.eigvalsh(xtx)[-1] * (a0**2 + w0 @ w0) + np.linalg.norm(xty)
     patience = 100 * fastest / (xty @ xty)  # the saddles repel at a rate of at least xty² / fastest
     end = flow(a0, w0, xtx, xty, [patience])
@@ -134,9 +157,14 @@ def _settled_sign(a0: float, w0: NDArray, xtx: NDArray, xty: NDArray) -> float:
 
 
 def best_interpolator(
-    objective: Callable[[NDArray], tuple[float, NDArray]], xtx: NDArray, xty: NDArray, start: NDArray
+    objective: Callable[[NDArray], tuple[float, NDArray]],
+    xtx: NDArray,
+    xty: NDArray,
+    start: NDArray,
 ) -> NDArray:
-    """Minimize a convex objective (value and gradient) over all interpolators, from the one nearest to `start`."""
+    """Minimize a convex objective (value and gradient) over all
+    interpolators, from the one nearest to `start`.
+    """
     shortest, null, _ = interpolators(xtx, xty)
     if null.shape[1] == 0:
         return shortest
@@ -145,5 +173,7 @@ def best_interpolator(
         value, gradient = objective(shortest + null @ free)
         return value, null.T @ gradient
 
-    best = minimize(restricted, null.T @ (start - shortest), jac=True, method="BFGS", options={"gtol": 1e-11})
+    best = minimize(
+        restricted, null.T @ (start - shortest), jac=True, method="BFGS", options={"gtol": 1e-11}
+    )
     return shortest + null @ best.x

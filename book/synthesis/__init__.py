@@ -1,1 +1,3 @@
-"""The chapter on one equation for two-layer models: its theory, its experiments and its materials."""
+"""The chapter on one equation for two-layer models: its
+theory, its experiments and its materials.
+"""

@@ -1,12 +1,16 @@
-r"""One conserved quantity in the models of three documents: its symmetry and drift, the maps between them, and what it decides.
+r"""One conserved quantity in the models of three documents: its symmetry and drift, the maps
+between them, and what it decides.
 
-Sources: the product-depth note; Kunin et al. (2024), "Get rich quick"; van Rossem & Saxe (2024), "When representations align".
-That a rescaling symmetry conserves an imbalance is known (Du et al., 2018; Kunin et al., 2021); maps and closed forms are new.
+Sources: the product-depth note; Kunin et al. (2024), "Get rich quick"; van Rossem & Saxe (2024),
+"When representations align". That a rescaling symmetry conserves an imbalance is known (Du et al.,
+2018; Kunin et al., 2021); maps and closed forms are new.
 
-A neuron is :math:`\beta = aw` with targets :math:`\beta_*` on white data, as in `lib.theory.neuron`. Its two numbers are
-the balance :math:`b = \delta/(2\sqrt{\eta_a\eta_w}\,\|\beta_*\|)` and the size :math:`r = \|\beta_0\|/\|\beta_*\|`. For many
-neurons δ and :math:`\|\beta\|` are sums over neurons. Lengths are in units of :math:`s = \|\beta_*\|`, times T and learning
-rates in units of the clock :math:`\sqrt{\eta_a\eta_w}\,s`.
+A neuron is :math:`\beta = aw` with targets :math:`\beta_*` on white data, as in
+`lib.theory.neuron`. Its two numbers are the balance
+:math:`b = \delta/(2\sqrt{\eta_a\eta_w}\,\|\beta_*\|)` and the size
+:math:`r = \|\beta_0\|/\|\beta_*\|`. For many neurons δ and :math:`\|\beta\|` are sums over neurons.
+Lengths are in units of :math:`s = \|\beta_*\|`, times T and learning rates in units of the clock
+:math:`\sqrt{\eta_a\eta_w}\,s`.
 """
 
 from collections.abc import Sequence
@@ -51,7 +55,9 @@ COSINE = partial(number, low=-1, high=1)
 
 
 class Neuron(NamedTuple):
-    """One linear neuron and its task, to be given to `lib.theory.neuron.trajectory` in this order, with the times."""
+    """One linear neuron and its task, to be given to
+    `lib.theory.neuron.trajectory` in this order, with the times.
+    """
 
     a: float
     w: NDArray  # (d,)
@@ -79,20 +85,29 @@ class Coordinates(NamedTuple):
 
 def _neuron(name: str, value: Neuron) -> Neuron:
     """Return a neuron of numbers that fit: a check for `takes`."""
-    fields = zip((number, vector, vector, positive, positive), Neuron._fields, checks.kind(name, value, Neuron), strict=True)
+    fields = zip(
+        (number, vector, vector, positive, positive),
+        Neuron._fields,
+        checks.kind(name, value, Neuron),
+        strict=True,
+    )
     neuron = Neuron._make(check(f"{name}.{field}", given) for check, field, given in fields)
     shaped("(d,), (d,)", **{f"{name}.w": neuron.w, f"{name}.beta_star": neuron.beta_star})
     return neuron
 
 
 @takes(parameters=arrays, generators=GENERATORS, rates=RATES)
-def charge(parameters: Sequence[ArrayLike], generators: Sequence[ArrayLike], rates: Sequence[float]) -> float:
-    r"""Return what gradient flow conserves if :math:`\theta_i \to e^{\epsilon G_i}\theta_i` leaves the loss as it is,
+def charge(
+    parameters: Sequence[ArrayLike], generators: Sequence[ArrayLike], rates: Sequence[float]
+) -> float:
+    r"""Return what gradient flow conserves if :math:`\theta_i \to
+    e^{\epsilon G_i}\theta_i` leaves the loss as it is,
 
     .. math:: Q = \sum_i \frac{1}{\eta_i}\,\langle\theta_i, G_i\theta_i\rangle .
 
-    With :math:`\dot\theta_i = -\eta_i\nabla_iL`, :math:`\dot Q = -\sum_i\langle\nabla_iL, (G_i + G_i^\top)\theta_i\rangle`, which
-    for symmetric :math:`G_i` is twice the change of L under the symmetry. An antisymmetric part adds nothing to Q.
+    With :math:`\dot\theta_i = -\eta_i\nabla_iL`, :math:`\dot Q = -\sum_i\langle\nabla_iL, (G_i +
+    G_i^\top)\theta_i\rangle`, which for symmetric :math:`G_i` is twice the change of L under the
+    symmetry. An antisymmetric part adds nothing to Q.
 
     Parameters
     ----------
@@ -114,13 +129,16 @@ def charge(parameters: Sequence[ArrayLike], generators: Sequence[ArrayLike], rat
 
 @takes(start=number, kinetic=VECTOR, momentum=PART, decay=PART)
 def drift(start: float, kinetic: ArrayLike, momentum: float = 0.0, decay: float = 0.0) -> NDArray:
-    r"""Return `charge` along gradient descent with momentum μ and decay ν, from rest and exactly, given the updates' own charges.
+    r"""Return `charge` along gradient descent with momentum μ and decay ν, from rest and exactly,
+    given the updates' own charges.
 
-    With :math:`u_k = \mu u_{k-1} - g_k` and :math:`\theta_i \leftarrow (1-\nu)\theta_i + \eta_iu_{i,k}`, the charge Q, the
-    charge of the motion :math:`P = \sum_i\langle u_i, G_i\theta_i\rangle` and that of the update
+    With :math:`u_k = \mu u_{k-1} - g_k` and
+    :math:`\theta_i \leftarrow (1-\nu)\theta_i + \eta_iu_{i,k}`, the charge Q, the charge of the
+    motion :math:`P = \sum_i\langle u_i, G_i\theta_i\rangle` and that of the update
     :math:`U = \sum_i\eta_i\langle u_i, G_iu_i\rangle` obey
 
-    .. math:: Q_{k+1} = (1-\nu)^2Q_k + 2(1-\nu)P_k + U_k, \qquad P_{k+1} = \mu\,[(1-\nu)P_k + U_k], \qquad P_0 = 0,
+    .. math:: Q_{k+1} = (1-\nu)^2Q_k + 2(1-\nu)P_k + U_k, \qquad P_{k+1} = \mu\,[(1-\nu)P_k
+              + U_k], \qquad P_0 = 0,
 
     because the gradient's part of P vanishes by the symmetry. Without decay
     :math:`Q_\infty - Q_0 = \frac{1+\mu}{1-\mu}\sum_kU_k`; with μ = ν = 0 a step adds
@@ -143,11 +161,13 @@ def drift(start: float, kinetic: ArrayLike, momentum: float = 0.0, decay: float 
 
 @takes(points=matrix, velocities=matrix)
 def quadratic_invariants(points: ArrayLike, velocities: ArrayLike) -> NDArray:
-    r"""Find every symmetric Q for which :math:`\theta^\top Q\theta` is conserved, from samples of a flow: a basis.
+    r"""Find every symmetric Q for which :math:`\theta^\top
+    Q\theta` is conserved, from samples of a flow: a basis.
 
-    Conserved means :math:`\theta^\top Q\,\dot\theta = 0` at all samples, a linear equation for Q at each.
-    `points` (n, D) are parameters θ in general position, `velocities` (n, D) theirs. The basis (k, D, D) is orthonormal in the
-    Frobenius product. Raises ValueError if n < D(D + 1)/2, too few to tell. Source: new.
+    Conserved means :math:`\theta^\top Q\,\dot\theta = 0` at all samples, a linear equation for Q at
+    each. `points` (n, D) are parameters θ in general position, `velocities` (n, D) theirs. The
+    basis (k, D, D) is orthonormal in the Frobenius product. Raises ValueError if n < D(D + 1)/2,
+    too few to tell. Source: new.
     """
     shaped("(n, D), (n, D)", points=points, velocities=velocities)
     n, size = points.shape
@@ -155,12 +175,16 @@ def quadratic_invariants(points: ArrayLike, velocities: ArrayLike) -> NDArray:
     if n < len(rows):
         raise ValueError(f"{n} samples of {size} parameters: want at least {len(rows)}")
     products = points[:, rows] * velocities[:, columns] + points[:, columns] * velocities[:, rows]
-    products *= np.where(rows == columns, 0.5, np.sqrt(0.5))  # the basis of symmetric matrices is orthonormal
+    products *= np.where(
+        rows == columns, 0.5, np.sqrt(0.5)
+    )  # the basis of symmetric matrices is orthonormal
     products /= np.linalg.norm(products, axis=1, keepdims=True).clip(np.finfo(float).tiny)
     _, singular, modes = np.linalg.svd(products, full_matrices=False)
     found = modes[singular < 1e-9 * singular[0]]
     basis = np.zeros((len(found), size, size))
-    basis[:, rows, columns] = basis[:, columns, rows] = found * np.where(rows == columns, 1, np.sqrt(0.5))
+    basis[:, rows, columns] = basis[:, columns, rows] = found * np.where(
+        rows == columns, 1, np.sqrt(0.5)
+    )
     return basis
 
 
@@ -170,15 +194,19 @@ def deep_imbalances(weights: Sequence[ArrayLike], rates: Sequence[float]) -> lis
 
     .. math:: \frac{1}{\eta_{l+1}}W_{l+1}^\top W_{l+1} - \frac{1}{\eta_l}W_lW_l^\top .
 
-    For two layers this is :math:`\Delta/(\eta_a\eta_w)` of `lib.theory.linear.conserved`, with :math:`W_2 = A^\top`.
+    For two layers this is :math:`\Delta/(\eta_a\eta_w)` of `lib.theory.linear.conserved`, with
+    :math:`W_2 = A^\top`.
 
-    The `weights` are :math:`W_l` (n_l, n_{l-1}), the first layer first, with a positive learning rate in `rates` for each; the
-    result is a list of one matrix (n_l, n_l) for each hidden layer.
+    The `weights` are :math:`W_l` (n_l, n_{l-1}), the first layer first, with a positive learning
+    rate in `rates` for each; the result is a list of one matrix (n_l, n_l) for each hidden layer.
 
     Source: appendix B of Kunin et al. (2024), there for equal rates.
     """  # noqa: D400
     if not 2 <= len(weights) == len(rates):
-        raise ValueError(f"{len(weights)} weights and {len(rates)} rates: want two layers or more, and a rate for each")
+        raise ValueError(
+            f"{len(weights)} weights and {len(rates)} rates: want two layers or more, and a rate "
+            "for each"
+        )
     found = []
     for (below, rate_below), (above, rate_above) in pairwise(zip(weights, rates, strict=True)):
         found.append(linear.conserved(above.T, below, 1 / rate_below, 1 / rate_above))
@@ -187,12 +215,14 @@ def deep_imbalances(weights: Sequence[ArrayLike], rates: Sequence[float]) -> lis
 
 @takes(neuron=_neuron)
 def neuron_as_pair(neuron: Neuron) -> Product:
-    r"""Read a neuron with one input as a product of two weights, in the clock :math:`\sqrt{\eta_a\eta_w}`:
+    r"""Read a neuron with one input as a product of two weights, in the clock
+    :math:`\sqrt{\eta_a\eta_w}`:
 
     .. math:: w_1 = (\eta_w/\eta_a)^{1/4}a, \quad w_2 = (\eta_a/\eta_w)^{1/4}w, \quad
               w_1^2 - w_2^2 = \delta/\sqrt{\eta_a\eta_w}.
 
-    The weights (2,) and the target are for `lib.theory.products.flow`. Raises ValueError if the neuron has several inputs.
+    The weights (2,) and the target are for `lib.theory.products.flow`. Raises ValueError if the
+    neuron has several inputs.
 
     Source: new.
     """  # noqa: D400
@@ -200,17 +230,22 @@ def neuron_as_pair(neuron: Neuron) -> Product:
     if w.shape != (1,):
         raise ValueError(f"neuron.w has shape {w.shape}: want a neuron with one input, (1,)")
     shift = (eta_w / eta_a) ** 0.25
-    return Product(np.array([shift * a, w[0] / shift]), float(target[0]), float(np.sqrt(eta_a * eta_w)))
+    return Product(
+        np.array([shift * a, w[0] / shift]), float(target[0]), float(np.sqrt(eta_a * eta_w))
+    )
 
 
 @takes(dh2=positive, dy2=checks.non_negative, w=number, pair=one)
 def two_points_as_neuron(dh2: float, dy2: float, w: float, pair: Pair) -> Neuron:
-    r"""Read the equations of two points as a neuron: :math:`a = \|dh\|`, :math:`w = dy/\|dh\|`, :math:`\beta_* = \Delta y`,
+    r"""Read the equations of two points as a neuron: :math:`a =
+    \|dh\|`, :math:`w = dy/\|dh\|`, :math:`\beta_* = \Delta y`,
 
-    .. math:: \eta_a = \frac{\|\Delta x\|^2}{2\tau_h}, \quad \eta_w = \frac{1}{2\tau_y}, \quad \delta = \frac{A_{high}}{2\tau_y}.
+    .. math:: \eta_a = \frac{\|\Delta x\|^2}{2\tau_h}, \quad \eta_w
+              = \frac{1}{2\tau_y}, \quad \delta = \frac{A_{high}}{2\tau_y}.
 
-    The scalar a is the *encoder* and w the decoder: δ > 0 says that the layer next to the inputs is the larger. With one output
-    the neuron's input is one number, signed along Δy; in general it has two, along Δy and across.
+    The scalar a is the *encoder* and w the decoder: δ > 0 says that the layer next to the inputs is
+    the larger. With one output the neuron's input is one number, signed along Δy; in general it has
+    two, along Δy and across.
 
     Arguments and errors as `lib.theory.two_points.solve`, but `pair.y` is positive. Source: new.
     """  # noqa: D400
@@ -218,18 +253,24 @@ def two_points_as_neuron(dh2: float, dy2: float, w: float, pair: Pair) -> Neuron
     along = (dy2 - w) / target
     across2 = dy2 - along**2
     if across2 < -1e-11 * dy2:
-        raise ValueError(f"no dy has dy2 {dy2:g} and w {w:g}: |dy2 - w| = |dy·Δy| is at most pair.y * sqrt(dy2)")
+        raise ValueError(
+            f"no dy has dy2 {dy2:g} and w {w:g}: |dy2 - w| = |dy·Δy| is at most pair.y * sqrt(dy2)"
+        )
     dy = np.array([along]) if across2 <= 1e-11 * dy2 else np.array([along, np.sqrt(across2)])
     a, beta_star = np.sqrt(dh2), target * np.eye(len(dy))[0]
-    return Neuron(a, dy / a, beta_star, float(pair.x**2 / (2 * pair.tau_h)), float(1 / (2 * pair.tau_y)))
+    return Neuron(
+        a, dy / a, beta_star, float(pair.x**2 / (2 * pair.tau_h)), float(1 / (2 * pair.tau_y))
+    )
 
 
 @takes(neuron=_neuron)
 def coordinates(neuron: Neuron) -> Coordinates:
-    r"""Return the balance b, the size r and the cosine of a neuron, which decide its course, and its clock.
+    r"""Return the balance b, the size r and the cosine of a
+    neuron, which decide its course, and its clock.
 
-    Where :math:`\beta_0 = 0`, balance and size alone do not decide. The cosine is then that of w, with the sign of a (+ for
-    a = 0, where :math:`w` and :math:`-w` have mirrored courses), or 0 for w = 0, which starts straight towards β*.
+    Where :math:`\beta_0 = 0`, balance and size alone do not decide. The cosine is then that of w,
+    with the sign of a (+ for a = 0, where :math:`w` and :math:`-w` have mirrored courses), or 0 for
+    w = 0, which starts straight towards β*.
 
     >>> coordinates(Neuron(3, [1], [2], 1, 1))
     Coordinates(balance=2.0, size=1.5, cosine=1.0, clock=2.0)
@@ -248,7 +289,8 @@ def coordinates(neuron: Neuron) -> Coordinates:
 
 @takes(balance=number, size=positive, cosine=COSINE)
 def course(balance: float, size: float, cosine: float, times: ArrayLike) -> NDArray:
-    r"""Return :math:`\beta/\|\beta_*\|` along β* and across, at times in units of :math:`1/(\sqrt{\eta_a\eta_w}\,\|\beta_*\|)`.
+    r"""Return :math:`\beta/\|\beta_*\|` along β* and across, at times in units of
+    :math:`1/(\sqrt{\eta_a\eta_w}\,\|\beta_*\|)`.
 
     Parameters
     ----------
@@ -267,10 +309,12 @@ def course(balance: float, size: float, cosine: float, times: ArrayLike) -> NDAr
 def strengths(balance: ArrayLike, size: ArrayLike) -> tuple[NDArray, NDArray]:
     r"""Return what readout and input weights contribute to the kernel,
 
-    .. math:: \kappa_\pm = \sqrt{b^2 + r^2} \pm b, \qquad \kappa_+ = \frac{\eta_wa^2}{\sqrt{\eta_a\eta_w}\,s}, \quad
+    .. math:: \kappa_\pm = \sqrt{b^2 + r^2} \pm b, \qquad \kappa_+
+              = \frac{\eta_wa^2}{\sqrt{\eta_a\eta_w}\,s}, \quad
               \kappa_- = \frac{\eta_a\|w\|^2}{\sqrt{\eta_a\eta_w}\,s},
 
-    without cancellation; at the end of learning r is 1. The kernel is :math:`\kappa_+I + \kappa_-\hat\beta\hat\beta^\top`.
+    without cancellation; at the end of learning r is 1. The kernel is
+    :math:`\kappa_+I + \kappa_-\hat\beta\hat\beta^\top`.
 
     Parameters
     ----------
@@ -285,7 +329,8 @@ def strengths(balance: ArrayLike, size: ArrayLike) -> tuple[NDArray, NDArray]:
 
 @takes(balance=numbers, size=non_negatives)
 def half_time(balance: ArrayLike, size: ArrayLike) -> NDArray:
-    r"""Return the time, in units of the clock, at which :math:`p = \|\beta\|/s` is one half, for φ = 0:
+    r"""Return the time, in units of the clock, at which
+    :math:`p = \|\beta\|/s` is one half, for φ = 0:
 
     .. math:: T = \int_r^{1/2}\frac{dp}{(1-p)\sqrt{4b^2+4p^2}} = \frac{1}{2\sqrt{1+b^2}}\Big[\ln
               \frac{b^2+p+\sqrt{(1+b^2)(b^2+p^2)}}{1-p}\Big]_{p=r}^{p=1/2} .
@@ -296,7 +341,8 @@ def half_time(balance: ArrayLike, size: ArrayLike) -> NDArray:
     ----------
     balance, size : b and r ≥ 0, which broadcast to (...)
 
-    Returns (...). Raises ValueError where both are zero: such a neuron rests. Source: new in this form.
+    Returns (...). Raises ValueError where both are zero: such a neuron rests. Source: new in this
+    form.
     """  # noqa: D400
     broadcastable(balance=balance, size=size)
     if np.any((balance == 0) & (size == 0)):
@@ -311,37 +357,46 @@ def half_time(balance: ArrayLike, size: ArrayLike) -> NDArray:
 
 @takes(balance=numbers)
 def sharpness(balance: ArrayLike) -> NDArray:
-    r"""Return the largest curvature of the loss at the minimum that a neuron reaches, in units of the target:
+    r"""Return the largest curvature of the loss at the minimum
+    that a neuron reaches, in units of the target:
 
     .. math:: \frac{\lambda_{\max}}{s} = \kappa_+ + \kappa_- = 2\sqrt{1+b^2} .
 
-    λ is the largest eigenvalue of the Hessian of :math:`\tfrac12\|\beta-\beta_*\|^2` in the parameters (a, w), for one learning
-    rate η, where :math:`b = (a^2-\|w\|^2)/2s`. For two rates it is that of :math:`H_{ij}\sqrt{\eta_i\eta_j}` in units of
-    :math:`\sqrt{\eta_a\eta_w}\,s`. Gradient descent of rate η is stable at the minimum if :math:`\eta\lambda < 2`. It holds for
-    one active direction on white data of strength one, not for neurons that point elsewhere.
+    λ is the largest eigenvalue of the Hessian of :math:`\tfrac12\|\beta-\beta_*\|^2` in the
+    parameters (a, w), for one learning rate η, where :math:`b = (a^2-\|w\|^2)/2s`. For two rates it
+    is that of :math:`H_{ij}\sqrt{\eta_i\eta_j}` in units of :math:`\sqrt{\eta_a\eta_w}\,s`.
+    Gradient descent of rate η is stable at the minimum if :math:`\eta\lambda < 2`. It holds for one
+    active direction on white data of strength one, not for neurons that point elsewhere.
 
-    `balance` b and the result have shape (...). Source: new in these units; Zhao et al. (2023) relate sharpness to the charge.
+    `balance` b and the result have shape (...). Source: new in these units; Zhao et al. (2023)
+    relate sharpness to the charge.
     """  # noqa: D400
     return 2 * np.hypot(1, balance)
 
 
 @takes(rate=positives)
 def largest_balance(rate: ArrayLike) -> NDArray:
-    r"""Return the largest |b| at which gradient descent is stable at the minimum that one neuron reaches on white data,
+    r"""Return the largest |b| at which gradient descent is stable at
+    the minimum that one neuron reaches on white data,
 
     .. math:: |b| < \sqrt{\frac{1}{(\eta s)^2} - 1} .
 
-    `rate` (...) is ηs in (0, 1], :math:`\sqrt{\eta_a\eta_w}\,s` for two rates, times the strength of the data; above it no
-    minimum is stable. Source: new in these units.
+    `rate` (...) is ηs in (0, 1], :math:`\sqrt{\eta_a\eta_w}\,s` for two rates, times the strength
+    of the data; above it no minimum is stable. Source: new in these units.
     """  # noqa: D400
     if np.any(rate > 1):
-        raise ValueError(f"rate is up to {np.max(rate):g}: want at most 1, beyond which no minimum is stable")
+        raise ValueError(
+            f"rate is up to {np.max(rate):g}: want at most 1, beyond which no minimum is stable"
+        )
     return np.sqrt((1 - rate) * (1 + rate)) / rate
 
 
 @takes(balance=numbers, size=positives, cosine=COSINE, dimension=whole)
-def neuron_kernel_distance(balance: ArrayLike, size: ArrayLike, cosine: float = 0.0, dimension: int = 2) -> NDArray:
-    r"""Return how far the tangent kernel of one neuron has turned when it has learned, :math:`S(0, \infty)`, on white data.
+def neuron_kernel_distance(
+    balance: ArrayLike, size: ArrayLike, cosine: float = 0.0, dimension: int = 2
+) -> NDArray:
+    r"""Return how far the tangent kernel of one neuron has turned when it has learned,
+    :math:`S(0, \infty)`, on white data.
 
     The kernel is that of `strengths`, and r = 1 at the end.
 
@@ -351,38 +406,62 @@ def neuron_kernel_distance(balance: ArrayLike, size: ArrayLike, cosine: float = 
     cosine : between β₀ and β*; unless it is -1, with b = 0, the neuron does reach β*
     dimension : of the inputs
 
-    Returns (...). Source: extends the kernel distances of Kunin et al. (2024), section 3, to any size, angle and dimension.
+    Returns (...). Source: extends the kernel distances of Kunin et al. (2024), section 3, to any
+    size, angle and dimension.
     """
     broadcastable(balance=balance, size=size)
-    (plus, minus), (plus_end, minus_end) = (_normalized(*strengths(balance, r), dimension) for r in (size, 1.0))
+    (plus, minus), (plus_end, minus_end) = (
+        _normalized(*strengths(balance, r), dimension) for r in (size, 1.0)
+    )
     apart, along = plus - plus_end, minus - minus_end
-    return (dimension * apart**2 + 2 * apart * along + along**2 + 2 * minus * minus_end * (1 - cosine**2)) / 2
+    return (
+        dimension * apart**2
+        + 2 * apart * along
+        + along**2
+        + 2 * minus * minus_end * (1 - cosine**2)
+    ) / 2
 
 
-@takes(balance=numbers, size=positives, dimension=partial(whole, least=2), pairs=partial(whole, least=1))
-def twin_kernel_distance(balance: ArrayLike, size: ArrayLike, dimension: int = 2, pairs: int = 1) -> NDArray:
-    r"""Return :math:`S(0, \infty)` for neurons with twins, the same w and the opposite a, so that :math:`\beta_0 = 0`.
+@takes(
+    balance=numbers,
+    size=positives,
+    dimension=partial(whole, least=2),
+    pairs=partial(whole, least=1),
+)
+def twin_kernel_distance(
+    balance: ArrayLike, size: ArrayLike, dimension: int = 2, pairs: int = 1
+) -> NDArray:
+    r"""Return :math:`S(0, \infty)` for neurons with twins, the same
+    w and the opposite a, so that :math:`\beta_0 = 0`.
 
-    For w ⊥ β* only the mean a and the difference of the two w of a pair move, of all pairs as one neuron that starts with w = 0
-    and :math:`\delta = \sum_ka_k^2`, of balance :math:`\kappa_+/2`: with :math:`\kappa_\pm` of `strengths`,
-    :math:`\kappa'_\pm = \sqrt{\kappa_+^2/4 + 1} \pm \kappa_+/2` and the mean P of the pairs' :math:`\hat w\hat w^\top` the
-    kernel turns from :math:`\kappa_+I + \kappa_-P` to
+    For w ⊥ β* only the mean a and the difference of the two w of a pair move, of all pairs as one
+    neuron that starts with w = 0 and :math:`\delta = \sum_ka_k^2`, of balance :math:`\kappa_+/2`:
+    with :math:`\kappa_\pm` of `strengths`,
+    :math:`\kappa'_\pm = \sqrt{\kappa_+^2/4 + 1} \pm \kappa_+/2` and the mean P of the pairs'
+    :math:`\hat w\hat w^\top` the kernel turns from :math:`\kappa_+I + \kappa_-P` to
     :math:`\kappa'_+I + \kappa_-P + \kappa'_-\hat\beta_*\hat\beta_*^\top`.
 
-    Arguments as in `neuron_kernel_distance`, of all neurons together; `pairs` of equal size and orthogonal w, fewer than the
-    dimensions. Source: new.
+    Arguments as in `neuron_kernel_distance`, of all neurons together; `pairs` of equal size and
+    orthogonal w, fewer than the dimensions. Source: new.
     """
     broadcastable(balance=balance, size=size)
     if pairs >= dimension:
-        raise ValueError(f"pairs is {pairs}: want fewer than the {dimension} dimensions, since w ⊥ β*")
+        raise ValueError(
+            f"pairs is {pairs}: want fewer than the {dimension} dimensions, since w ⊥ β*"
+        )
     plus, minus = strengths(balance, size)
     plus_end, minus_end = strengths(plus / 2, 1.0)
     minus, multiplicity = minus / pairs, np.array([pairs, 1, dimension - pairs - 1])
     start, end = (
         np.stack(np.broadcast_arrays(*values), axis=-1)
-        for values in ((plus + minus, plus, plus), (plus_end + minus, plus_end + minus_end, plus_end))
+        for values in (
+            (plus + minus, plus, plus),
+            (plus_end + minus, plus_end + minus_end, plus_end),
+        )
     )
-    start, end = (m / np.sqrt(np.sum(multiplicity * m**2, axis=-1, keepdims=True)) for m in (start, end))
+    start, end = (
+        m / np.sqrt(np.sum(multiplicity * m**2, axis=-1, keepdims=True)) for m in (start, end)
+    )
     return np.sum(multiplicity * (start - end) ** 2, axis=-1) / 2
 
 

@@ -1,13 +1,13 @@
-"""The experiments of "When representations align" (van Rossem & Saxe): two points, XOR, blobs, MNIST.
+"""The experiments of "When representations align" (van
+Rossem & Saxe): two points, XOR, blobs, MNIST.
 
-Where the text and the authors' code (loekvanrossem/universality) disagree, the tables keep both or say which one they follow.
+Where the text and the authors' code (loekvanrossem/universality) disagree, the tables keep both or
+say which one they follow.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import count
-from math import ceil
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,111 +17,17 @@ from numpy.typing import ArrayLike
 
 from book.two_point import measures, toys
 from book.two_point import theory as two_point
-from lib import data, training
+from book.two_point.settings import (
+    FIGURE_5,
+    INPUT_DISTANCE,
+    TABLE_1,
+    TABLE_2,
+    TARGET_DISTANCE,
+    Setting,
+)
+from lib import data
 from lib.checks import instance, one_of, size, takes
 from lib.experiments.precision import single_precision
-from lib.networks import Convolutional, Dense, Network
-
-INPUT_DISTANCE, TARGET_DISTANCE = 1.0, 0.5**0.5  # of the authors' code; the text has .5 and 1
-
-
-@dataclass(frozen=True)
-class Setting:
-    """A network and how it is trained: a row of Table 1 or 2."""
-
-    architecture: str = "dense"
-    activation: str = "leaky_relu"
-    gain: float = 1.0
-    learning_rate: float = 0.005
-    epochs: int = 6000
-    units: int = 500
-    hidden_layers: int = 20
-    optimizer: str = "sgd"
-
-    def __post_init__(self) -> None:
-        one_of("architecture", self.architecture, ("dense", "skip", "dropout", "convolutional"))
-
-    def network(self, inputs: int = 1, outputs: int = 1) -> Network:
-        """Return the network; before a convolutional one's hidden layers lies a line of units, as in the authors' code."""
-        if self.architecture == "convolutional":
-            return Convolutional(inputs, outputs, self.units, self.hidden_layers + 1, activation=self.activation)
-        widths = (inputs, *[self.units] * self.hidden_layers, outputs)
-        dropout = 0.1 if self.architecture == "dropout" else 0.0
-        return Dense(widths, self.activation, skip=self.architecture == "skip", dropout=dropout)
-
-    def train(
-        self,
-        inputs: np.ndarray,
-        targets: np.ndarray,
-        trials: int,
-        seed: ArrayLike,
-        device: str,
-        **options: Any,
-    ) -> xr.Dataset:
-        """Train initializations of the network, watching the layer half-way through it; `options` of `lib.training.train`.
-
-        `seed` is one number, or one for each trial, which then is as if it were alone.
-        """
-        network = self.network(inputs.shape[-1], targets.shape[-1])
-        draws = [(seed, trials)] if np.ndim(seed) == 0 else [(own, 1) for own in seed]
-        drawn = [network.initialize(own, count, self.gain, device=device) for own, count in draws]
-        parameters = {name: torch.cat([each[name] for each in drawn]) for name in network.shapes()}
-        settings = {"learning_rate": self.learning_rate, "steps": self.epochs, "optimizer": self.optimizer, "seed": seed}
-        settings |= {"layers": self.hidden_layers // 2, "progress": True} | options
-        # ty: ignore[invalid-argument-type] which of the settings is which is not seen
-        return training.train(network, parameters, inputs, targets, **settings).rename(member="trial")
-
-    def batches(self, points: int) -> dict[str, int]:
-        """Return, as options for `train`, the size of a batch, 64 or all points if they are fewer, and the steps in all."""
-        batch_size = min(64, points)
-        return {"batch_size": batch_size, "steps": self.epochs * ceil(points / batch_size)}
-
-    def with_adam(self, learning_rate: float, epochs: int) -> "Setting":
-        """Return the setting with Adam; the paper gives no learning rates for it, so they are ours."""
-        return replace(self, optimizer="adam", learning_rate=learning_rate, epochs=epochs)
-
-
-TABLE_1 = {
-    "default": Setting(),
-    "convolutional": Setting("convolutional", gain=0.95, learning_rate=0.002, hidden_layers=10),
-    "skip": Setting("skip", gain=0.1, learning_rate=0.01),
-    "shallow": Setting(gain=0.35, learning_rate=0.01, hidden_layers=2),
-    "narrow": Setting(gain=1.05, units=50),
-    "dropout": Setting("dropout", hidden_layers=10),
-    "linear": Setting(activation="linear", gain=0.85, learning_rate=0.00125),
-    "relu": Setting(activation="relu"),
-    "elu": Setting(activation="elu", gain=0.95, learning_rate=0.00045),
-    "tanh": Setting(activation="tanh", gain=0.85, learning_rate=0.00125),
-    "swish": Setting(activation="swish", gain=1.7, learning_rate=0.0025),
-    "low": Setting(gain=0.9, learning_rate=0.015),
-    "intermediate": Setting(gain=1.1, learning_rate=0.0025),
-    "high": Setting(gain=1.3, learning_rate=0.00075),
-    "very high": Setting(gain=1.4, learning_rate=0.00025),
-}
-
-
-# Kinds of network that the authors' notebook for figure 5 loops over, the two-layer one from their settings file. With
-# convolutions or dropout one network takes up to 250 s, 25 networks 100 minutes.
-FIGURE_5 = {name: row for name, row in TABLE_1.items() if row.architecture in ("dense", "skip")} | {
-    "two layers": Setting(activation="linear", gain=0.1, hidden_layers=1)
-}
-
-
-TABLE_2 = {
-    "xor low, text": Setting(gain=0.7, learning_rate=0.015, epochs=1000),
-    "xor intermediate": Setting(gain=1.25, learning_rate=0.002, epochs=1000),
-    "xor high": Setting(gain=2.0, learning_rate=3e-9, epochs=1000),
-    "xor two layers": Setting(gain=0.0015, learning_rate=0.03, epochs=40_000, hidden_layers=1),
-    # The authors' notebook on XOR has rectifiers and, alone of theirs, a loss without ½: in our units twice its learning rates.
-    "xor low": Setting(activation="relu", gain=0.85, learning_rate=0.03, epochs=3000),
-    "xor intermediate, code": Setting(activation="relu", gain=1.25, learning_rate=0.004, epochs=1000),
-    "xor high, code": Setting(activation="relu", gain=2.0, learning_rate=6e-9, epochs=1000),
-    "xor two layers, code": Setting(activation="relu", gain=0.0015, learning_rate=0.06, epochs=2000, hidden_layers=1),
-    "blobs very low": Setting(gain=0.275, learning_rate=0.05, epochs=2000, units=100, hidden_layers=4),
-    "blobs low": Setting(gain=0.5, learning_rate=0.015, epochs=1500, units=100, hidden_layers=4),
-    "blobs high": Setting(gain=2.0, learning_rate=0.0015, epochs=750, units=100, hidden_layers=4),
-    "mnist": Setting(gain=0.5, learning_rate=0.002, epochs=500, units=100, hidden_layers=4),
-}
 
 
 @takes(setting=instance(Setting), every=size)
@@ -154,11 +60,19 @@ def dynamics(
     inputs, targets = toys.two_points(input_distance, target_distance)
     layers = None if all_layers else setting.hidden_layers // 2
     record, observe = np.arange(0, setting.epochs + 1, every), measures.two_points(targets)
-    found = setting.train(inputs, targets, trials, seed, device, record=record, observe=observe, layers=layers)
-    return found.assign_coords(layer=np.arange(found.sizes["layer"])) if all_layers else found.isel(layer=0)
+    found = setting.train(
+        inputs, targets, trials, seed, device, record=record, observe=observe, layers=layers
+    )
+    return (
+        found.assign_coords(layer=np.arange(found.sizes["layer"]))
+        if all_layers
+        else found.isel(layer=0)
+    )
 
 
-def convolutional(seed: ArrayLike, *, epochs: int, every: int = 20, device: str = "cpu") -> xr.Dataset:
+def convolutional(
+    seed: ArrayLike, *, epochs: int, every: int = 20, device: str = "cpu"
+) -> xr.Dataset:
     """Train the convolutional network of Table 1 on two points, once for each seed, and watch it.
 
     Parameters
@@ -174,34 +88,53 @@ def convolutional(seed: ArrayLike, *, epochs: int, every: int = 20, device: str 
     Source: Table 1, figure 2.
     """
     setting = replace(TABLE_1["convolutional"], epochs=epochs)
-    found = [dynamics(setting, every=every, seed=int(own), device=device).isel(trial=0, drop=True) for own in np.atleast_1d(seed)]
+    found = [
+        dynamics(setting, every=every, seed=int(own), device=device).isel(trial=0, drop=True)
+        for own in np.atleast_1d(seed)
+    ]
     return single_precision(xr.concat(found, "member"))
 
 
-def fit(found: xr.Dataset, input_distance: float = INPUT_DISTANCE, target_distance: float = TARGET_DISTANCE) -> xr.Dataset:
-    """Fit the theory to each trial of `dynamics`: two constants to the three curves, then a third to the loss.
+def fit(
+    found: xr.Dataset,
+    input_distance: float = INPUT_DISTANCE,
+    target_distance: float = TARGET_DISTANCE,
+) -> xr.Dataset:
+    """Fit the theory to each trial of `dynamics`: two constants
+    to the three curves, then a third to the loss.
 
     The distances are those with which it was found.
 
     Returns
     -------
-    (trial) tau_h, tau_y and tau_mean, in steps; misfit, the squared errors summed over the records; (trial, curve) r2; and
+    (trial) tau_h, tau_y and tau_mean, in steps; misfit, the squared errors summed over the records;
+        (trial, curve) r2; and
     (trial, curve, step) theory
 
     Source: Appendix B.1, "Fitting Procedure".
     """
-    return xr.concat([_fit(found.sel(trial=trial), input_distance, target_distance) for trial in found.trial], "trial")
+    return xr.concat(
+        [_fit(found.sel(trial=trial), input_distance, target_distance) for trial in found.trial],
+        "trial",
+    )
 
 
 def _fit(one: xr.Dataset, input_distance: float, target_distance: float) -> xr.Dataset:
-    steps, dh2, dy2, w, losses = (one[name].values.astype(float) for name in ("step", "dh2", "dy2", "w", "loss"))
-    found = two_point.fit(steps, dh2, dy2, w, input_distance=input_distance, target_distance=target_distance)
+    steps, dh2, dy2, w, losses = (
+        one[name].values.astype(float) for name in ("step", "dh2", "dy2", "w", "loss")
+    )
+    found = two_point.fit(
+        steps, dh2, dy2, w, input_distance=input_distance, target_distance=target_distance
+    )
     theory = found.curves
     mean_error = np.sqrt(max(2 * losses[0] - (w[0] + (target_distance**2 - dy2[0]) / 2) / 2, 1e-12))
     constants = {"target_distance": target_distance, "mean_error": float(mean_error)}
     tau_mean = two_point.fit_mean(steps, losses, theory.dy2, theory.w, **constants)
     loss = two_point.loss(theory.dy2, theory.w, steps - steps[0], tau_mean=tau_mean, **constants)
-    r2 = [*found.r2.values(), 1 - np.sum((loss - losses) ** 2) / np.sum((losses - losses.mean()) ** 2)]
+    r2 = [
+        *found.r2.values(),
+        1 - np.sum((loss - losses) ** 2) / np.sum((losses - losses.mean()) ** 2),
+    ]
     return xr.Dataset(
         {
             "tau_h": found.pair.tau_h,
@@ -231,27 +164,40 @@ def final_distance(
     Parameters
     ----------
     row : of `FIGURE_5`
-    speed : so many times the learning rate of the authors' code, which is two fifths of Table 1's, and so many times fewer epochs
+    speed : so many times the learning rate of the authors' code, which is two fifths of Table 1's,
+        and so many times fewer epochs
     epochs : at most, at speed 1
 
     Returns
     -------
     (moment, input_distance, target_distance) loss, dh2 and dy2; moment is "start" and "end"
 
-    Source: Appendix B.1, "Final Representational Distance"; rate, epochs and where to stop are the authors' code's.
+    Source: Appendix B.1, "Final Representational Distance"; rate, epochs and where to stop are the
+    authors' code's.
     """
-    for name, distances in (("input_distances", input_distances), ("target_distances", target_distances)):
+    for name, distances in (
+        ("input_distances", input_distances),
+        ("target_distances", target_distances),
+    ):
         if len(set(distances)) < len(distances):
             raise ValueError(f"{name} are {distances}: want each once")
     rate = 0.4 * speed * FIGURE_5[row].learning_rate
     setting = replace(FIGURE_5[row], learning_rate=rate, epochs=round(epochs / speed))
-    pairs = pd.MultiIndex.from_product([input_distances, target_distances], names=["input_distance", "target_distance"])
-    inputs, targets = (np.stack(arrays) for arrays in zip(*(toys.two_points(*pair) for pair in pairs), strict=True))
+    pairs = pd.MultiIndex.from_product(
+        [input_distances, target_distances], names=["input_distance", "target_distance"]
+    )
+    inputs, targets = (
+        np.stack(arrays) for arrays in zip(*(toys.two_points(*pair) for pair in pairs), strict=True)
+    )
     record = np.unique([*range(0, setting.epochs, 50), setting.epochs])
     options = {"record": record, "observe": measures.two_points(targets[0]), "stop_below": 1e-4}
     found = setting.train(inputs, targets, len(pairs), seed, device, **options)
     ends = _moments(found[["loss", "dh2", "dy2"]].isel(layer=0))
-    return ends.drop_vars("trial").assign_coords(xr.Coordinates.from_pandas_multiindex(pairs, "trial")).unstack("trial")
+    return (
+        ends.drop_vars("trial")
+        .assign_coords(xr.Coordinates.from_pandas_multiindex(pairs, "trial"))
+        .unstack("trial")
+    )
 
 
 def _moments(found: xr.Dataset) -> xr.Dataset:
@@ -262,32 +208,42 @@ def _moments(found: xr.Dataset) -> xr.Dataset:
 def xor(setting: Setting, *, trials: int = 1, seed: int = 0, device: str = "cpu") -> xr.Dataset:
     """Train networks on XOR; points in the order 00, 10, 01, 11.
 
-    Found are, over (trial, moment), loss, outputs (point, output) and distance2 (point, other) half-way through the network.
+    Found are, over (trial, moment), loss, outputs (point, output) and distance2 (point, other)
+    half-way through the network.
 
     Source: Section 4.4, Appendix B.2.
     """
-    found = setting.train(*toys.xor(), trials, seed, device, record=[0, setting.epochs], observe=measures.geometry)
+    found = setting.train(
+        *toys.xor(), trials, seed, device, record=[0, setting.epochs], observe=measures.geometry
+    )
     return _moments(found.isel(layer=0))
 
 
 def merging(found: xr.Dataset) -> xr.DataArray:
-    """Return the squared distance of each of XOR's two pairs with equal outputs over the mean of the pairs with different ones.
+    """Return the squared distance of each of XOR's two pairs with equal outputs over the mean of
+    the pairs with different ones.
 
-    `found` is of `xor`; the result has its dimensions, with `pair` (00–11, 10–01) in place of point and other.
+    `found` is of `xor`; the result has its dimensions, with `pair` (00–11, 10–01) in place of point
+    and other.
     """
     between = [found.distance2.isel(point=i, other=j) for i, j in ((0, 1), (0, 2), (3, 1), (3, 2))]
     within = [found.distance2.isel(point=i, other=j) for i, j in ((0, 3), (1, 2))]
     return xr.concat(within, "pair") / xr.concat(between, "between").mean("between")
 
 
-def blobs(setting: Setting, *, side: int = 30, trials: int = 1, seed: int = 0, device: str = "cpu") -> xr.Dataset:
-    """Train networks to report the x or the y position of a blob, whichever the context asks for, in batches of 64.
+def blobs(
+    setting: Setting, *, side: int = 30, trials: int = 1, seed: int = 0, device: str = "cpu"
+) -> xr.Dataset:
+    """Train networks to report the x or the y position of a blob,
+    whichever the context asks for, in batches of 64.
 
     Returns
     -------
-    (trial, moment) loss; spread (context, feature): the variance of the representations' means half-way through the network
-    at equal values of a feature, over all units; apart: the squared distance between the two contexts' means; and of the first
-    trial place (moment, point, axis), where classical scaling in three dimensions puts the representations
+    (trial, moment) loss; spread (context, feature): the variance of the representations' means
+        half-way through the network
+    at equal values of a feature, over all units; apart: the squared distance between the two
+    contexts' means; and of the first trial place (moment, point, axis), where classical scaling in
+    three dimensions puts the representations
 
     Source: Sections 4.5 and C.2, Appendix B.3; the batch size is the authors' code's.
     """
@@ -297,9 +253,20 @@ def blobs(setting: Setting, *, side: int = 30, trials: int = 1, seed: int = 0, d
         return {"hidden": (("point", "unit"), hidden[0])}
 
     batches = setting.batches(len(inputs))
-    found = setting.train(inputs, targets, trials, seed, device, **batches, record=[0, batches["steps"]], observe=observe)
+    found = setting.train(
+        inputs,
+        targets,
+        trials,
+        seed,
+        device,
+        **batches,
+        record=[0, batches["steps"]],
+        observe=observe,
+    )
     found = _moments(found)
-    hidden = found.hidden.values.reshape(trials, 2, 2, side, side, -1)  # (trial, moment, context, x, y, unit)
+    hidden = found.hidden.values.reshape(
+        trials, 2, 2, side, side, -1
+    )  # (trial, moment, context, x, y, unit)
     along_x, along_y = hidden.mean(4).var(3).sum(-1), hidden.mean(3).var(3).sum(-1)
     apart = ((hidden[:, :, 0].mean((2, 3)) - hidden[:, :, 1].mean((2, 3))) ** 2).sum(-1)
     place = np.stack([measures.principal_axes(h, 3) for h in found.hidden.values[0]])
@@ -311,12 +278,19 @@ def blobs(setting: Setting, *, side: int = 30, trials: int = 1, seed: int = 0, d
 
 
 def digits(
-    seed: ArrayLike, *, learning_rate: float, epochs: int, optimizer: str = "sgd", records: int = 500, device: str = "cpu"
+    seed: ArrayLike,
+    *,
+    learning_rate: float,
+    epochs: int,
+    optimizer: str = "sgd",
+    records: int = 500,
+    device: str = "cpu",
 ) -> xr.Dataset:
     """Train the network of Table 2 on all digits as the authors' code does, once for each seed.
 
-    Digits are standardized as the training images are. The code's loss is the mean over the ten outputs and ours their sum, so
-    that the same descent has a tenth of the learning rate here; Adam takes the same steps with either, but for its ε.
+    Digits are standardized as the training images are. The code's loss is the mean over the ten
+    outputs and ours their sum, so that the same descent has a tenth of the learning rate here; Adam
+    takes the same steps with either, but for its ε.
 
     Parameters
     ----------
@@ -326,22 +300,30 @@ def digits(
 
     Returns
     -------
-    (member, step) loss, dh2, dy2, w of the first zero and the first one; of the first hundred digits, sorted: (digit) label
-    and, over the pairs of these, as in `np.triu_indices`: (member, moment, pair) distance2, the squared distances of
-    representations half-way through the network, after 0, 1/25, 1/5 and all of the epochs; (pair) input2 and target2
+    (member, step) loss, dh2, dy2, w of the first zero and the first one; of the first hundred
+        digits, sorted: (digit) label
+    and, over the pairs of these, as in `np.triu_indices`: (member, moment, pair) distance2, the
+    squared distances of representations half-way through the network, after 0, 1/25, 1/5 and all of
+    the epochs; (pair) input2 and target2
 
-    Source: Sections 3.4, 4.6 and C.3, figures 4, 9 and 16; the authors' notebooks on MNIST for inputs, loss and batches of 64.
+    Source: Sections 3.4, 4.6 and C.3, figures 4, 9 and 16; the authors' notebooks on MNIST for
+    inputs, loss and batches of 64.
     """
     rate = learning_rate / 10 if optimizer == "sgd" else learning_rate
     setting = replace(TABLE_2["mnist"], learning_rate=rate, epochs=epochs, optimizer=optimizer)
-    seeds, (inputs, labels) = np.atleast_1d(seed).tolist(), (values.numpy() for values in data.digits(60_000))
+    seeds, (inputs, labels) = (
+        np.atleast_1d(seed).tolist(),
+        (values.numpy() for values in data.digits(60_000)),
+    )
     inputs, targets = inputs.reshape(-1, 784), np.eye(10, dtype=np.float32)[labels]
     pair = measures.two_points(targets, int(np.argmax(labels == 0)), int(np.argmax(labels == 1)))
     first = np.argsort(labels[:100], kind="stable")
     pairs = np.triu_indices(len(first), 1)
     batches = setting.batches(len(inputs))
     record = np.unique(np.linspace(0, batches["steps"], records + 1).astype(int))
-    wanted = [int(np.argmin(abs(record - share * batches["steps"]))) for share in (0, 1 / 25, 1 / 5, 1)]
+    wanted = [
+        int(np.argmin(abs(record - share * batches["steps"]))) for share in (0, 1 / 25, 1 / 5, 1)
+    ]
     looks, kept = count(), {}
 
     def observe(parameters: dict, outputs: torch.Tensor, hidden: list) -> dict:
@@ -349,11 +331,16 @@ def digits(
             kept[look] = measures.squared_distances(hidden[0][:, first]).cpu().numpy()[:, *pairs]
         return pair(parameters, outputs, hidden)
 
-    found = setting.train(inputs, targets, len(seeds), seeds, device, **batches, record=record, observe=observe)
+    found = setting.train(
+        inputs, targets, len(seeds), seeds, device, **batches, record=record, observe=observe
+    )
     found = found.isel(layer=0).rename(trial="member").drop_vars("member")
     # Networks that all diverge are no longer looked at: then their last moment stays.
     distances = np.stack([kept.get(look, kept[max(kept)]) for look in wanted], 1)
-    input2, target2 = (measures.squared_distances(torch.from_numpy(values[first])).numpy()[pairs] for values in (inputs, targets))
+    input2, target2 = (
+        measures.squared_distances(torch.from_numpy(values[first])).numpy()[pairs]
+        for values in (inputs, targets)
+    )
     return single_precision(
         found.assign(distance2=(("member", "moment", "pair"), distances)).assign_coords(
             label=("digit", labels[first]), input2=("pair", input2), target2=("pair", target2)
@@ -361,5 +348,6 @@ def digits(
     )
 
 
-# When the initial weights change by one part in ten million, these curves of twenty layers move by 2 % as they leave the plateau.
+# When the initial weights change by one part in ten million, these curves of twenty layers move by
+# 2 % as they leave the plateau.
 CURVES = ("dh2", "dy2", "w")

@@ -1,4 +1,5 @@
-"""The assumption of "When representations align" (van Rossem & Saxe), measured: how the two maps of two points really move.
+"""The assumption of "When representations align" (van Rossem & Saxe),
+measured: how the two maps of two points really move.
 
 Eq. 6 is not fitted here but looked at, from record to record of a training network.
 """
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from book.two_point import theory, toys
-from book.two_point.experiments import INPUT_DISTANCE, TABLE_1, TARGET_DISTANCE, Setting
+from book.two_point.settings import INPUT_DISTANCE, TABLE_1, TARGET_DISTANCE, Setting
 from lib.checks import instance, one_of, takes
 from lib.networks import ACTIVATIONS, Dense, Network, Observe
 
@@ -24,14 +25,16 @@ def maps(network: Network, targets: ArrayLike, layers: Sequence[int]) -> Observe
 
     Parameters
     ----------
-    network : fully connected, without skip connections: its output must be a function of one hidden layer
+    network : fully connected, without skip connections: its output must be a function of one hidden
+        layer
     targets : (2, c), of the two points
     layers : hidden layers, counted from 0, the same as `lib.training.train` is asked for
 
     Returns
     -------
-    For `lib.training.train`: dh (layer, unit), the difference of two representations; d_y (layer, output, unit), the decoder's
-    Jacobian halfway between them; dy and wanted (output), the differences of outputs and of targets
+    For `lib.training.train`: dh (layer, unit), the difference of two representations; d_y (layer,
+    output, unit), the decoder's Jacobian halfway between them; dy and wanted (output), the
+    differences of outputs and of targets
 
     Source: van Rossem & Saxe, Eqs. 5 and 8.
     """
@@ -41,7 +44,10 @@ def maps(network: Network, targets: ArrayLike, layers: Sequence[int]) -> Observe
     wanted = torch.as_tensor(targets[1] - targets[0])
 
     def observe(parameters: dict[str, Tensor], outputs: Tensor, hidden: list[Tensor]) -> dict:
-        decoders = [_jacobian(network, layer, parameters, h.mean(1)) for layer, h in zip(layers, hidden, strict=True)]
+        decoders = [
+            _jacobian(network, layer, parameters, h.mean(1))
+            for layer, h in zip(layers, hidden, strict=True)
+        ]
         return {
             "dh": (("layer", "unit"), torch.stack([h[:, 1] - h[:, 0] for h in hidden], 1)),
             "d_y": (("layer", "output", "unit"), torch.stack(decoders, 1)),
@@ -53,34 +59,42 @@ def maps(network: Network, targets: ArrayLike, layers: Sequence[int]) -> Observe
 
 
 def _jacobian(network: Network, layer: int, parameters: dict[str, Tensor], h: Tensor) -> Tensor:
-    """Return the derivative (m, c, k) of the outputs by the representation `h` (m, k) after a hidden layer."""
+    """Return the derivative (m, c, k) of the outputs by the
+    representation `h` (m, k) after a hidden layer.
+    """
     h = h.detach().unsqueeze(-2).requires_grad_()
     with torch.enable_grad():
         z = h
         for i in range(layer + 2, network.depth + 2):
             z = z @ parameters[f"weight{i}"].mT + parameters[f"bias{i}"].unsqueeze(-2)
             z = ACTIVATIONS[network.activation](z) if i <= network.depth else z
-        each = [torch.autograd.grad(z[..., which].sum(), h, retain_graph=True)[0] for which in range(network.outputs)]
+        each = [
+            torch.autograd.grad(z[..., which].sum(), h, retain_graph=True)[0]
+            for which in range(network.outputs)
+        ]
     return torch.cat(each, -2)
 
 
 def motion(found: xr.Dataset) -> xr.Dataset:
-    r"""Return how the two maps of `maps` move from record to record, beside how Eq. 6 says that they move.
+    r"""Return how the two maps of `maps` move from record to
+    record, beside how Eq. 6 says that they move.
 
     In the clock of Eq. 7 it says
 
-    .. math:: \dot{dh} = \frac{\|\Delta x\|^2}{2\tau_h}\,p, \quad p = D_y^\top(\Delta y - dy), \qquad
+    .. math:: \dot{dh} = \frac{\|\Delta x\|^2}{2\tau_h}\,p, \quad p = D_y^\top(\Delta y
+              - dy), \qquad
               \dot D_y = \frac{1}{2\tau_y}\,q, \quad q = (\Delta y - dy)\,dh^\top.
 
-    Displacements, and not gradients, are compared with the mean of p and q at both ends: with learning rates as large as those of
-    the source a gradient oscillates from step to step, and its mean is what moves the network.
+    Displacements, and not gradients, are compared with the mean of p and q at both ends: with
+    learning rates as large as those of the source a gradient oscillates from step to step, and its
+    mean is what moves the network.
 
     Returns
     -------
-    Over step: dh2, dy2, w as in `lib.measures.two_points`; alignment, ‖D_y dh‖ / ‖D_y‖‖dh‖; bent, ‖dy − D_y dh‖ / ‖dy‖, 0 for a
-    linear decoder. Over between, the middle of two
-    records: speed_h and speed_y, norms of the velocities per step; along_h and along_y, their components along p and q;
-    force_h = ‖p‖ and force_y = ‖q‖
+    Over step: dh2, dy2, w as in `lib.measures.two_points`; alignment, ‖D_y dh‖ / ‖D_y‖‖dh‖; bent,
+    ‖dy − D_y dh‖ / ‖dy‖, 0 for a linear decoder. Over between, the middle of two records: speed_h
+    and speed_y, norms of the velocities per step; along_h and along_y, their components along p and
+    q; force_h = ‖p‖ and force_y = ‖q‖
 
     Source: van Rossem & Saxe, Eq. 6, with the ½ of Eq. 17.
     """
@@ -105,10 +119,15 @@ def motion(found: xr.Dataset) -> xr.Dataset:
             ends = [force.isel(step=part).drop_vars("step") for part in (slice(1, None), slice(-1))]
             force, moved = (
                 (ends[0] + ends[1]) / 2,
-                place.diff("step").drop_vars("step") / xr.DataArray(np.diff(found.step), dims="step"),
+                place.diff("step").drop_vars("step")
+                / xr.DataArray(np.diff(found.step), dims="step"),
             )
             size = np.sqrt((force**2).sum(over))
-            parts = {"speed": np.sqrt((moved**2).sum(over)), "along": (moved * force).sum(over) / size, "force": size}
+            parts = {
+                "speed": np.sqrt((moved**2).sum(over)),
+                "along": (moved * force).sum(over) / size,
+                "force": size,
+            }
             seen |= {
                 # ty: ignore[missing-union-attribute] NumPy's stubs make arrays of DataArrays
                 f"{part}_{name}": value.rename(step="between").assign_coords(between=between)
@@ -142,7 +161,8 @@ def assumption(
 
     Returns
     -------
-    (trial, step) loss and what `motion` returns, which has a dimension layer, counted from 0, if all are asked for
+    (trial, step) loss and what `motion` returns, which has a dimension layer, counted from 0, if
+        all are asked for
 
     Source: the setting is that of Appendix B.1, the question ours.
     """
@@ -151,7 +171,11 @@ def assumption(
     layers = tuple(range(setting.hidden_layers)) if all_layers else (setting.hidden_layers // 2,)
     record = np.unique(np.linspace(0, setting.epochs, records + 1).astype(int))
     observe = maps(setting.network(), targets, layers)
-    found = motion(setting.train(inputs, targets, trials, seed, device, record=record, observe=observe, layers=layers))
+    found = motion(
+        setting.train(
+            inputs, targets, trials, seed, device, record=record, observe=observe, layers=layers
+        )
+    )
     return found.assign_coords(layer=list(layers)) if all_layers else found.isel(layer=0)
 
 
@@ -166,9 +190,11 @@ def assessed(found: xr.Dataset, *, input_distance: float = INPUT_DISTANCE) -> xr
 
     Returns
     -------
-    Over between: tau_h and tau_y, in steps, the constants that Eq. 6 would need at each moment, negative where a map moves
-    against it. For the whole run share_h and share_y: :math:`\int v|v|\,dt / \int \|\dot{dh}\|^2dt` with v the component of the
-    velocity along Eq. 6; 1 if Eq. 6 holds with any constants that change in time, 0 if all motion is across, negative if against
+    Over between: tau_h and tau_y, in steps, the constants that Eq. 6 would need at each moment,
+    negative where a map moves against it. For the whole run share_h and share_y:
+    :math:`\int v|v|\,dt / \int \|\dot{dh}\|^2dt` with v the component of the velocity along Eq. 6;
+    1 if Eq. 6 holds with any constants that change in time, 0 if all motion is across, negative if
+    against
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         taus = {
@@ -185,22 +211,28 @@ def assessed(found: xr.Dataset, *, input_distance: float = INPUT_DISTANCE) -> xr
 
 @takes(row=partial(one_of, allowed=TABLE_1))
 def path(row: str, *, records: int = 200, seed: int = 0, device: str = "cpu") -> xr.Dataset:
-    r"""Train a network and return the exponents with which the factors of ‖dy‖ grow between a tenth and nine tenths of ‖Δy‖².
+    r"""Train a network and return the exponents with which the factors
+    of ‖dy‖ grow between a tenth and nine tenths of ‖Δy‖².
 
-    If the decoder is linear between the points, then :math:`\|dy\| = \|dh\|\,\|D_y\|\cos\angle` at each layer, and the
-    exponents of the three factors in ‖dy‖ add up to 1.
+    If the decoder is linear between the points, then :math:`\|dy\| = \|dh\|\,\|D_y\|\cos\angle` at
+    each layer, and the exponents of the three factors in ‖dy‖ add up to 1.
 
     Returns
     -------
-    Over layer, the weight layers before it: dh and cosine, the exponents, and theory, that of dh in Eq. 7 fitted to the layer.
-    Over weight: squared, the mean squared singular value of each weight matrix at the start (its squared norm for a vector)
+    Over layer, the weight layers before it: dh and cosine, the exponents, and theory, that of dh in
+    Eq. 7 fitted to the layer. Over weight: squared, the mean squared singular value of each weight
+    matrix at the start (its squared norm for a vector)
 
     Source: beyond van Rossem & Saxe, Eq. 24.
     """
     setting = TABLE_1[row]
-    found = assumption(setting, trials=1, records=records, all_layers=True, seed=seed, device=device).isel(trial=0)
+    found = assumption(
+        setting, trials=1, records=records, all_layers=True, seed=seed, device=device
+    ).isel(trial=0)
     times, dy2, w = (found[name].values.astype(float) for name in ("step", "dy2", "w"))
-    dh2, alignment = (found[name].transpose("layer", "step").values.astype(float) for name in ("dh2", "alignment"))
+    dh2, alignment = (
+        found[name].transpose("layer", "step").values.astype(float) for name in ("dh2", "alignment")
+    )
     lengths = {"input_distance": INPUT_DISTANCE, "target_distance": TARGET_DISTANCE}
     # ty: ignore[invalid-argument-type] the names of `lengths` are not seen
     curves = [theory.fit(times, of_layer, dy2, w, **lengths).curves for of_layer in dh2]
@@ -210,21 +242,36 @@ def path(row: str, *, records: int = 200, seed: int = 0, device: str = "cpu") ->
         {
             "dh": ("layer", [_exponent(dy2, np.log(np.sqrt(of_layer))) for of_layer in dh2]),
             "cosine": ("layer", [_exponent(dy2, np.log(of_layer)) for of_layer in alignment]),
-            "theory": ("layer", [_exponent(curve.dy2.values, np.log(curve.dh2.values) / 2) for curve in curves]),
-            "squared": ("weight", [float((value**2).sum() / min(value.shape)) for value in matrices]),
+            "theory": (
+                "layer",
+                [_exponent(curve.dy2.values, np.log(curve.dh2.values) / 2) for curve in curves],
+            ),
+            "squared": (
+                "weight",
+                [float((value**2).sum() / min(value.shape)) for value in matrices],
+            ),
         },
         {"layer": found.layer.values + 1},
     )
 
 
 def _exponent(dy2: np.ndarray, log_factor: np.ndarray) -> float:
-    """Return the exponent with which a factor grows in ‖dy‖, between a tenth and nine tenths of ‖Δy‖²."""
+    """Return the exponent with which a factor grows in ‖dy‖,
+    between a tenth and nine tenths of ‖Δy‖².
+    """
     share = dy2 / TARGET_DISTANCE**2
     rising = (share > 0.1) & (share < 0.9)
     return float(np.polyfit(np.log(dy2[rising]) / 2, log_factor[rising], 1)[0])
 
 
-DENSE = [name for name, row in TABLE_1.items() if row.architecture == "dense"]  # those whose decoder `maps` can cut off
+DENSE = [
+    name for name, row in TABLE_1.items() if row.architecture == "dense"
+]  # those whose decoder `maps` can cut off
 
 
-SOME = ["default", "shallow", "narrow", "linear"]  # of which the learning rate and the records are varied
+SOME = [
+    "default",
+    "shallow",
+    "narrow",
+    "linear",
+]  # of which the learning rate and the records are varied

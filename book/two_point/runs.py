@@ -6,10 +6,6 @@ from typing import Any
 
 from book.two_point.experiments import (
     CURVES,
-    FIGURE_5,
-    TABLE_1,
-    TABLE_2,
-    Setting,
     blobs,
     convolutional,
     digits,
@@ -18,19 +14,28 @@ from book.two_point.experiments import (
     xor,
 )
 from book.two_point.maps import DENSE, SOME, assumption, path
+from book.two_point.settings import FIGURE_5, TABLE_1, TABLE_2, Setting
 from lib.runs import Run, grid, named
 
 _FEW = ("default", "shallow", "narrow", "two layers")
 _DEEP = ["default", "tanh"]
 _FOUR = {"input_distances": (0.75, 1.25), "target_distances": (0.5, 1.0)}
-_XOR = {name.removeprefix("xor "): setting for name, setting in TABLE_2.items() if name.startswith("xor")} | {
+_XOR = {
+    name.removeprefix("xor "): setting
+    for name, setting in TABLE_2.items()
+    if name.startswith("xor")
+} | {
     "low, text, code's loss": replace(TABLE_2["xor low, text"], learning_rate=0.03),
     "adam low": TABLE_2["xor low"].with_adam(2e-5, 1000),
     "adam intermediate": TABLE_2["xor intermediate"].with_adam(2e-5, 1000),
     "adam high": TABLE_2["xor high"].with_adam(2e-6, 1000),
     "adam two layers": TABLE_2["xor two layers"].with_adam(1e-3, 4000),
 }
-_BLOBS = {name.removeprefix("blobs "): setting for name, setting in TABLE_2.items() if name.startswith("blobs")} | {
+_BLOBS = {
+    name.removeprefix("blobs "): setting
+    for name, setting in TABLE_2.items()
+    if name.startswith("blobs")
+} | {
     "tanh low": replace(TABLE_2["blobs low"], activation="tanh"),
     "tanh high": replace(TABLE_2["blobs high"], activation="tanh"),
     "tanh very low": replace(TABLE_2["blobs very low"], activation="tanh"),
@@ -56,33 +61,78 @@ _DIGITS = {"learning_rate": 0.002, "epochs": 500}
 _ADAM_DIGITS = {"learning_rate": 2e-6, "epochs": 50, "optimizer": "adam", "records": 50}
 
 
-def _rows(names: Iterable[str], table: Mapping[str, Setting] = TABLE_1, dimension: str = "row", **options: Any) -> Any:
+def _rows(
+    names: Iterable[str],
+    table: Mapping[str, Setting] = TABLE_1,
+    dimension: str = "row",
+    **options: Any,
+) -> Any:
     """Return rows of a table as cases."""
     return named(dimension, {name: {"setting": table[name], **options} for name in names})
 
 
-_SLOW = {name: replace(TABLE_1[name], learning_rate=TABLE_1[name].learning_rate / 5, epochs=30_000) for name in SOME}
+_SLOW = {
+    name: replace(TABLE_1[name], learning_rate=TABLE_1[name].learning_rate / 5, epochs=30_000)
+    for name in SOME
+}
 
 RUNS = [
     Run("two_point/dynamics", dynamics, _rows(TABLE_1, trials=3), chaotic=CURVES),
     Run("two_point/large", dynamics, _rows(["high", "very high"], trials=32, every=50, seed=1)),
-    Run("two_point/large_smooth", dynamics, _rows(_LARGE_SMOOTH, _LARGE_SMOOTH, trials=8, every=50, seed=1)),
+    Run(
+        "two_point/large_smooth",
+        dynamics,
+        _rows(_LARGE_SMOOTH, _LARGE_SMOOTH, trials=8, every=50, seed=1),
+    ),
     Run("two_point/depth", dynamics, _rows(["default"], trials=3, all_layers=True)),
-    Run("two_point/text_distances", dynamics, _rows(["default", "relu", "narrow", "shallow"], **_TEXT)),
-    # At the distances that the text prints, where very large weights do grow: the first and the last step.
-    Run("two_point/large_text_distances", dynamics, _rows(_NEARER, _NEARER, trials=2, every=1500, seed=5, **_TEXT)),
+    Run(
+        "two_point/text_distances",
+        dynamics,
+        _rows(["default", "relu", "narrow", "shallow"], **_TEXT),
+    ),
+    # At the distances that the text prints, where very large
+    # weights do grow: the first and the last step.
+    Run(
+        "two_point/large_text_distances",
+        dynamics,
+        _rows(_NEARER, _NEARER, trials=2, every=1500, seed=5, **_TEXT),
+    ),
     Run("two_point/adam", dynamics, named("row", {"default": _ADAM})),
     Run("two_point/fits", dynamics, _rows(_FEW, FIGURE_5, trials=50, every=50, seed=1)),
-    # The authors' rates and epochs; in deep networks twice the rate for half the epochs, which is checked for two of them.
-    Run("two_point/final_distance", final_distance, grid(row=["shallow", "narrow", "two layers"], seed=range(8))),
-    Run("two_point/final_distance_deep", final_distance, grid(row=_DEEP, seed=range(3)), {"speed": 2.0}),
+    # The authors' rates and epochs; in deep networks twice the rate
+    # for half the epochs, which is checked for two of them.
+    Run(
+        "two_point/final_distance",
+        final_distance,
+        grid(row=["shallow", "narrow", "two layers"], seed=range(8)),
+    ),
+    Run(
+        "two_point/final_distance_deep",
+        final_distance,
+        grid(row=_DEEP, seed=range(3)),
+        {"speed": 2.0},
+    ),
     Run("two_point/final_distance_check", final_distance, grid(row=_DEEP, speed=[1.0, 2.0]), _FOUR),
     Run("two_point/xor", xor, _rows(_XOR, _XOR, "task", trials=10), chaotic=("distance2",)),
-    Run("two_point/blobs", blobs, _rows(_BLOBS, _BLOBS, "task", trials=10), chaotic=("apart", "spread")),
+    Run(
+        "two_point/blobs",
+        blobs,
+        _rows(_BLOBS, _BLOBS, "task", trials=10),
+        chaotic=("apart", "spread"),
+    ),
     # The row of Table 1 that is slowest to leave its plateau, with twice the time.
-    Run("two_point/convolutional", convolutional, grid(seed=range(10)), _TWICE, _ONCE, batch=10, chaotic=(*CURVES, "loss")),
-    # The paper's figures 9 and 16 in full. It gives no rate for Adam. A progress bar that was left in the published notebook on
-    # structure shows 50 epochs, and a mean loss of .01351 in the nineteenth; Adam has .0136 there at the rate 2e-6.
+    Run(
+        "two_point/convolutional",
+        convolutional,
+        grid(seed=range(10)),
+        _TWICE,
+        _ONCE,
+        batch=10,
+        chaotic=(*CURVES, "loss"),
+    ),
+    # The paper's figures 9 and 16 in full. It gives no rate for Adam. A progress bar that was left
+    # in the published notebook on structure shows 50 epochs, and a mean loss of .01351 in the
+    # nineteenth; Adam has .0136 there at the rate 2e-6.
     Run(
         "two_point/digits",
         digits,
@@ -101,12 +151,22 @@ RUNS = [
         batch=50,
         first=True,
     ),
-    Run("two_point/assumption", assumption, named("row", {name: {"setting": TABLE_1[name], "trials": 3} for name in DENSE})),
+    Run(
+        "two_point/assumption",
+        assumption,
+        named("row", {name: {"setting": TABLE_1[name], "trials": 3} for name in DENSE}),
+    ),
     Run("two_point/path", path, grid(row=["linear", "tanh", "default"], seed=range(8))),
-    Run("two_point/assumption_slow", assumption, named("row", {name: {"setting": _SLOW[name], "trials": 1} for name in SOME})),
+    Run(
+        "two_point/assumption_slow",
+        assumption,
+        named("row", {name: {"setting": _SLOW[name], "trials": 1} for name in SOME}),
+    ),
     Run(
         "two_point/assumption_fine",
         assumption,
-        named("row", {name: {"setting": TABLE_1[name], "trials": 1, "records": 1200} for name in SOME}),
+        named(
+            "row", {name: {"setting": TABLE_1[name], "trials": 1, "records": 1200} for name in SOME}
+        ),
     ),
 ]

@@ -1,8 +1,10 @@
-"""How well the theory of van Rossem & Saxe does: Eq. 7 beside rivals, Eq. 10 at other distances, in XOR and among blobs.
+"""How well the theory of van Rossem & Saxe does: Eq. 7 beside rivals,
+Eq. 10 at other distances, in XOR and among blobs.
 
-A rival of Eq. 7 is fitted to the same three curves by the same sum of squared errors. It is a function of the curves (3, T), the
-times (T,) in units of their span, ‖Δx‖ and ‖Δy‖, and its constants, and returns curves (3, T). A logistic step has no dynamics:
-it knows the distances' first values only, and is told their last ones or fits them.
+A rival of Eq. 7 is fitted to the same three curves by the same sum of squared errors. It is a
+function of the curves (3, T), the times (T,) in units of their span, ‖Δx‖ and ‖Δy‖, and its
+constants, and returns curves (3, T). A logistic step has no dynamics: it knows the distances' first
+values only, and is told their last ones or fits them.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,7 +17,8 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
-from book.two_point.experiments import INPUT_DISTANCE, TARGET_DISTANCE, fit
+from book.two_point.experiments import fit
+from book.two_point.settings import INPUT_DISTANCE, TARGET_DISTANCE
 from lib import data
 from lib.checks import one_of
 from lib.theory import two_points
@@ -24,7 +27,9 @@ from lib.theory.two_points import CURVES, Pair
 Lengths = tuple[float, float]
 
 
-def _eq_7(curves: NDArray, times: NDArray, lengths: Lengths, log_tau_h: float, log_tau_y: float) -> NDArray:
+def _eq_7(
+    curves: NDArray, times: NDArray, lengths: Lengths, log_tau_h: float, log_tau_y: float
+) -> NDArray:
     """Return the theory itself."""
     pair = Pair(*lengths, np.exp(log_tau_h), np.exp(log_tau_y))
     return two_points.solve(*curves[:, 0], times, pair).to_array().values
@@ -36,13 +41,24 @@ def _one_clock(curves: NDArray, times: NDArray, lengths: Lengths, log_tau: float
 
 
 def _step(
-    curves: NDArray, times: NDArray, lengths: Lengths, middle: float, width: float, *ends: float, powers: Sequence = (1, 1)
+    curves: NDArray,
+    times: NDArray,
+    lengths: Lengths,
+    middle: float,
+    width: float,
+    *ends: float,
+    powers: Sequence = (1, 1),
 ) -> NDArray:
-    """Return a logistic step of both distances to their last values, or to `ends` in units of their largest values."""
+    """Return a logistic step of both distances to their last
+    values, or to `ends` in units of their largest values.
+    """
     targets = ends * curves[:2].max(axis=1) if ends else curves[:2, -1]
     rise = 1 / (1 + np.exp(np.clip((middle - times) / np.exp(width), -500, 500)))
     rise = (rise - rise[0]) / max(np.ptp(rise), 1e-100)
-    dh2, dy2 = (curve[0] + (end - curve[0]) * rise**power for curve, end, power in zip(curves, targets, powers, strict=False))
+    dh2, dy2 = (
+        curve[0] + (end - curve[0]) * rise**power
+        for curve, end, power in zip(curves, targets, powers, strict=False)
+    )
     return np.stack([dh2, dy2, dy2 - lengths[1] * np.sqrt(np.maximum(dy2, 0))])
 
 
@@ -55,21 +71,32 @@ COURSES: dict[str, tuple[Callable[..., NDArray], list[tuple]]] = {  # and where 
     "step": (_step, [(middle, -3.0) for middle in _MIDDLES]),
     # ‖dh‖² along the theory's path from small balanced maps, ‖dh‖² ∝ ‖dy‖
     "step with path": (partial(_step, powers=(0.5, 1)), [(middle, -3.0) for middle in _MIDDLES]),
-    "free step": (_step, [(middle, width, 1.0, 1.0) for middle in _MIDDLES for width in (-6.0, -3.0)]),
+    "free step": (
+        _step,
+        [(middle, width, 1.0, 1.0) for middle in _MIDDLES for width in (-6.0, -3.0)],
+    ),
 }
 
 
 def quality(
-    found: xr.Dataset, name: str, *, input_distance: float = INPUT_DISTANCE, target_distance: float = TARGET_DISTANCE
+    found: xr.Dataset,
+    name: str,
+    *,
+    input_distance: float = INPUT_DISTANCE,
+    target_distance: float = TARGET_DISTANCE,
 ) -> xr.DataArray:
-    """Fit a course of `COURSES` to each trial of `lib.experiments.two_point.dynamics`, and return its R² (trial, curve)."""
+    """Fit a course of `COURSES` to each trial of `lib.experiments.two_point.dynamics`, and return
+    its R² (trial, curve).
+    """
     course, starts = COURSES[one_of("name", name, COURSES)]
     times, scores = found.step.values / found.step.values[-1], []
     for trial in range(found.sizes["trial"]):
         curves = np.stack([found[each].isel(trial=trial).values.astype(float) for each in CURVES])
 
         def errors(constants: NDArray, curves: NDArray = curves) -> NDArray:
-            return (course(curves, times, (input_distance, target_distance), *constants) - curves).ravel()
+            return (
+                course(curves, times, (input_distance, target_distance), *constants) - curves
+            ).ravel()
 
         best = min((least_squares(errors, start) for start in starts), key=lambda fit: fit.cost)
         scores.append(1 - np.mean(best.fun.reshape(curves.shape) ** 2, axis=1) / curves.var(axis=1))
@@ -77,15 +104,19 @@ def quality(
 
 
 def ratio(found: xr.Dataset) -> float:
-    """Return τ_y/τ_h from the mean effective learning rates of the networks of `lib.experiments.two_point.dynamics`."""
+    """Return τ_y/τ_h from the mean effective learning rates of the networks of
+    `lib.experiments.two_point.dynamics`.
+    """
     fitted = fit(found)
     return float((1 / fitted.tau_h).mean() / (1 / fitted.tau_y).mean())
 
 
 def agreement(found: xr.Dataset, ratio: float, **fixed: float) -> NDArray:
-    """Compare Eq. 10 with the networks of `lib.experiments.two_point.final_distance` that learned, where Δy > 0.
+    """Compare Eq. 10 with the networks of `lib.experiments.two_point.final_distance` that learned,
+    where Δy > 0.
 
-    As in the authors' code (loekvanrossem/universality), a network has learned if its loss ends below 1e-3.
+    As in the authors' code (loekvanrossem/universality), a network has learned if its loss ends
+    below 1e-3.
 
     Parameters
     ----------
@@ -94,7 +125,9 @@ def agreement(found: xr.Dataset, ratio: float, **fixed: float) -> NDArray:
 
     Returns (4, n), ‖Δx‖, ‖Δy‖, the measured and the predicted final ‖dh‖.
     """
-    start, end = (found.sel(moment=m).transpose("input_distance", "target_distance") for m in ("start", "end"))
+    start, end = (
+        found.sel(moment=m).transpose("input_distance", "target_distance") for m in ("start", "end")
+    )
     dx, dy = np.meshgrid(end.input_distance, end.target_distance, indexing="ij")
     pair = replace(Pair(dx, dy, tau_h=1.0, tau_y=ratio), **fixed)
     squared = two_points.final_distance2(start.dh2.values, start.dy2.values, pair)
@@ -108,7 +141,9 @@ def log_error(compared: NDArray) -> float:
 
 
 def exponents(compared: NDArray, row: int = 2) -> tuple[NDArray, NDArray]:
-    """Fit powers of ‖Δx‖ and ‖Δy‖ to a row of `agreement`, measured or predicted (3); return them and their errors."""
+    """Fit powers of ‖Δx‖ and ‖Δy‖ to a row of `agreement`, measured
+    or predicted (3); return them and their errors.
+    """
     factors = np.stack([*np.log(compared[:2]), np.ones(compared.shape[1])], axis=1)
     powers, (squares,), *_ = np.linalg.lstsq(factors, np.log(compared[row]))
     variances = np.diag(np.linalg.inv(factors.T @ factors)) * squares / (compared.shape[1] - 3)
@@ -116,17 +151,23 @@ def exponents(compared: NDArray, row: int = 2) -> tuple[NDArray, NDArray]:
 
 
 def collapse(found: xr.Dataset) -> xr.DataArray:
-    """Return the variance along the irrelevant feature over that along the relevant one, of `lib.experiments.two_point.blobs`."""
+    """Return the variance along the irrelevant feature over that along the relevant one, of
+    `lib.experiments.two_point.blobs`.
+    """
     first, second = found.spread.isel(context=0), found.spread.isel(context=1)
-    kept = first.isel(feature=1) / first.isel(feature=0), second.isel(feature=0) / second.isel(feature=1)
+    kept = (
+        first.isel(feature=1) / first.isel(feature=0),
+        second.isel(feature=0) / second.isel(feature=1),
+    )
     return sum(kept) / 2
 
 
 def digit_matrices(found: xr.Dataset) -> dict[str, NDArray]:
     """Return matrices (100, 100) over the digits of `lib.experiments.two_point.digits`.
 
-    First what was trained, the mean over networks of ‖dh‖² at the end; then what is said to be near it: Eq. 50 as in the authors'
-    code, Eq. 10 for small weights, up to a constant, and what needs no theory.
+    First what was trained, the mean over networks of ‖dh‖² at the end; then what is said to be near
+    it: Eq. 50 as in the authors' code, Eq. 10 for small weights, up to a constant, and what needs
+    no theory.
 
     Source: van Rossem & Saxe, Eqs. 10 and 50; `experiments/mnist_structure.ipynb` of the authors.
     """
@@ -152,9 +193,11 @@ def digit_matrices(found: xr.Dataset) -> dict[str, NDArray]:
 
 @cache
 def _class_sums(count: int = 10_000) -> NDArray:
-    """Return the sums of √2 ‖Δx‖ over the pairs of the first digits that lie in two classes (10, 10), 0 within a class.
+    """Return the sums of √2 ‖Δx‖ over the pairs of the first digits
+    that lie in two classes (10, 10), 0 within a class.
 
-    This is what Eq. 50 comes to with pixels from 0 to 255, where exp(-‖Δx‖‖Δy‖) is 1 within a class and nearly 0 elsewhere.
+    This is what Eq. 50 comes to with pixels from 0 to 255, where exp(-‖Δx‖‖Δy‖) is 1 within a class
+    and nearly 0 elsewhere.
     """
     pixels, labels = (torch.from_numpy(values[:count]) for values in data.mnist())
     sums, classes = torch.zeros(10, 10, dtype=torch.float64), torch.eye(10)[labels.long()]

@@ -1,6 +1,7 @@
 """The velocity and the loss of two points, and the fit of their theory to measured curves.
 
-Source: van Rossem & Saxe (2024), "When representations align". `lib.theory.two_points` explains the names and solves Eq. 7.
+Source: van Rossem & Saxe (2024), "When representations align". `lib.theory.two_points` explains the
+names and solves Eq. 7.
 """
 
 from functools import partial
@@ -12,7 +13,17 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import OptimizeResult, least_squares, minimize_scalar
 
 from lib import checks
-from lib.checks import ascending, broadcastable, non_negative, non_negatives, numbers, positive, positives, takes, vector
+from lib.checks import (
+    ascending,
+    broadcastable,
+    non_negative,
+    non_negatives,
+    numbers,
+    positive,
+    positives,
+    takes,
+    vector,
+)
 from lib.theory.two_points import CURVES, Pair, dataset, path
 
 
@@ -22,7 +33,8 @@ def velocity(dh2: ArrayLike, dy2: ArrayLike, w: ArrayLike, pair: Pair) -> NDArra
 
     .. math::
         \tfrac{d}{dt}\|dh\|^2 &= -\tfrac1{\tau_h}\|\Delta x\|^2 w \\
-        \tfrac{d}{dt}\|dy\|^2 &= -w\,(\tfrac1{\tau_y}\|dh\|^2 + \tfrac1{\tau_h}\|\Delta x\|^2\tfrac{\|dy\|^2}{\|dh\|^2}) \\
+        \tfrac{d}{dt}\|dy\|^2 &= -w\,(\tfrac1{\tau_y}\|dh\|^2
+              + \tfrac1{\tau_h}\|\Delta x\|^2\tfrac{\|dy\|^2}{\|dh\|^2}) \\
         \tfrac{d}{dt}w &= -\tfrac1{2\tau_y}(3w - \|dy\|^2 + \|\Delta y\|^2)\|dh\|^2
                           - \tfrac1{2\tau_h}\|\Delta x\|^2\tfrac{(\|dy\|^2 + w)\,w}{\|dh\|^2}.
 
@@ -44,9 +56,22 @@ def velocity(dh2: ArrayLike, dy2: ArrayLike, w: ArrayLike, pair: Pair) -> NDArra
     )
 
 
-@takes(dy2=vector, w=vector, times=ascending, target_distance=non_negative, tau_mean=positive, mean_error=non_negative)
+@takes(
+    dy2=vector,
+    w=vector,
+    times=ascending,
+    target_distance=non_negative,
+    tau_mean=positive,
+    mean_error=non_negative,
+)
 def loss(
-    dy2: ArrayLike, w: ArrayLike, times: ArrayLike, *, target_distance: float, tau_mean: float, mean_error: float
+    dy2: ArrayLike,
+    w: ArrayLike,
+    times: ArrayLike,
+    *,
+    target_distance: float,
+    tau_mean: float,
+    mean_error: float,
 ) -> NDArray:
     r"""Return the training loss along the curves,
 
@@ -78,12 +103,23 @@ class Fit(NamedTuple):
     """The pair whose two time constants describe three measured curves best."""
 
     pair: Pair
-    r2: dict[str, float]  # coefficient of determination of dh2, dy2 and w; not finite where a curve is constant
-    loss: float  # squared errors, summed over the points of the three curves (Eq. 49); where asked for, over their variances
+    r2: dict[
+        str, float
+    ]  # coefficient of determination of dh2, dy2 and w; not finite where a curve is constant
+    # squared errors, summed over the points of the three curves
+    # (Eq. 49); where asked for, over their variances
+    loss: float
     curves: xr.Dataset  # the theory at the measured times, as of `solve`
 
 
-@takes(times=vector, dh2=partial(positives, ndim=1), dy2=vector, w=vector, input_distance=positive, target_distance=non_negative)
+@takes(
+    times=vector,
+    dh2=partial(positives, ndim=1),
+    dy2=vector,
+    w=vector,
+    input_distance=positive,
+    target_distance=non_negative,
+)
 def fit(
     times: ArrayLike,
     dh2: ArrayLike,
@@ -94,37 +130,60 @@ def fit(
     target_distance: float,
     normalized: bool = False,
 ) -> Fit:
-    """Find the two time constants with which Eq. 7, started from the first measured values, describes three measured curves.
+    """Find the two time constants with which Eq. 7, started from the first measured values,
+    describes three measured curves.
 
-    The squared errors of the three curves are summed over the points (Eq. 49), and minimized over log τ_h and log τ_y from the
-    best places of a coarse grid. Curves that Eq. 7 cannot describe get the best fit, and a low r2.
+    The squared errors of the three curves are summed over the points (Eq. 49), and minimized over
+    log τ_h and log τ_y from the best places of a coarse grid. Curves that Eq. 7 cannot describe get
+    the best fit, and a low r2.
 
     Parameters
     ----------
     times : (T,) ascending, T ≥ 4; `times[0]` counts as time 0
-    dh2, dy2, w : (T,) measured ‖dh‖² > 0, ‖dy‖² and w; a start that noise made impossible is moved to the nearest dy·Δy
+    dh2, dy2, w : (T,) measured ‖dh‖² > 0, ‖dy‖² and w; a start that noise made impossible is moved
+        to the nearest dy·Δy
     input_distance, target_distance : ‖Δx‖ > 0 and ‖Δy‖ ≥ 0
-    normalized : divide each curve's errors by its standard deviation, for Eq. 49 is blind to a curve of small numbers
+    normalized : divide each curve's errors by its standard deviation, for Eq. 49 is blind to a
+        curve of small numbers
 
     Source: van Rossem & Saxe, appendix B.1, "Fitting Procedure".
     """
     _check_measured(times, dh2=dh2, dy2=dy2, w=w)
     x2, target2 = input_distance**2, target_distance**2
-    start, clock, measured = (dh2[0], max(dy2[0], 0.0), w[0]), times - times[0], np.stack([dh2, dy2, w])
-    scale = np.where((size := measured.std(axis=1, keepdims=True)) > 0, size, 1) if normalized else np.ones((3, 1))
+    start, clock, measured = (
+        (dh2[0], max(dy2[0], 0.0), w[0]),
+        times - times[0],
+        np.stack([dh2, dy2, w]),
+    )
+    scale = (
+        np.where((size := measured.std(axis=1, keepdims=True)) > 0, size, 1)
+        if normalized
+        else np.ones((3, 1))
+    )
 
     def theory(log_taus: NDArray, clock: NDArray) -> NDArray:
         return path(start, clock, x2, target2, *np.exp(log_taus))
 
-    def polish(log_taus: NDArray, points: NDArray | slice, most: int | None = None) -> OptimizeResult:
+    def polish(
+        log_taus: NDArray, points: NDArray | slice, most: int | None = None
+    ) -> OptimizeResult:
         def errors(log_taus: NDArray) -> NDArray:
-            if not np.all(np.isfinite(log_taus)):  # SciPy's step where nothing has an effect; it then stays where it is
+            if not np.all(
+                np.isfinite(log_taus)
+            ):  # SciPy's step where nothing has an effect; it then stays where it is
                 return np.full(measured[:, points].size, np.nan)
             return ((theory(log_taus, clock[points]) - measured[:, points]) / scale).ravel()
 
-        box = (log_taus - np.log(1e6), log_taus + np.log(1e6))  # flat curves would send τ to infinity
-        with np.errstate(divide="ignore", invalid="ignore"):  # SciPy divides 0 by 0 where a constant has no effect
-            return least_squares(errors, log_taus, bounds=box, xtol=1e-12, ftol=1e-12, gtol=None, max_nfev=most)
+        box = (
+            log_taus - np.log(1e6),
+            log_taus + np.log(1e6),
+        )  # flat curves would send τ to infinity
+        with np.errstate(
+            divide="ignore", invalid="ignore"
+        ):  # SciPy divides 0 by 0 where a constant has no effect
+            return least_squares(
+                errors, log_taus, bounds=box, xtol=1e-12, ftol=1e-12, gtol=None, max_nfev=most
+            )
 
     few = _sample(len(times))
     starts = _coarse_fits(start, clock[few[::3]], measured[:, few[::3]], scale, x2, target2)
@@ -142,25 +201,37 @@ def fit(
 
 
 def _sample(size: int, most: int = 200) -> NDArray:
-    """Choose at most `most` of `size` points, half of them evenly, half of them dense at the start."""
+    """Choose at most `most` of `size` points, half of them
+    evenly, half of them dense at the start.
+    """
     even, early = np.linspace(0, size - 1, most // 2), np.geomspace(1, size, most // 2) - 1
     return np.unique(np.round(np.concatenate([even, early])).astype(int))
 
 
 def _coarse_fits(
-    start: tuple[float, float, float], times: NDArray, measured: NDArray, scale: NDArray, x2: float, target2: float
+    start: tuple[float, float, float],
+    times: NDArray,
+    measured: NDArray,
+    scale: NDArray,
+    x2: float,
+    target2: float,
 ) -> list[NDArray]:
     """Return the (log τ_h, log τ_y) of a grid that fit best, one for each ratio τ_y/τ_h.
 
-    With the ratio fixed the constants set the clock alone, so that one solution at many times serves all of them.
+    With the ratio fixed the constants set the clock alone, so that one solution at many times
+    serves all of them.
     """
     found = []
     center = measured[0].max() ** 2 / (x2 * max(target2, measured[1].max()) or 1.0)
     for ratio in center * np.logspace(-6, 6, 50):
         high = start[0] - ratio * x2 * start[1] / start[0]
-        rate = (start[0] + np.hypot(high, 2 * np.sqrt(ratio * x2 * target2))) / (2 * ratio)  # at τ_h = 1
+        rate = (start[0] + np.hypot(high, 2 * np.sqrt(ratio * x2 * target2))) / (
+            2 * ratio
+        )  # at τ_h = 1
         clocks = np.logspace(-2, 4, 61) / (rate * times[-1])
-        curves = path(start, np.outer(clocks, times).ravel(), x2, target2, 1.0, ratio).reshape(3, len(clocks), -1)
+        curves = path(start, np.outer(clocks, times).ravel(), x2, target2, 1.0, ratio).reshape(
+            3, len(clocks), -1
+        )
         errors = np.sum(((curves - measured[:, None]) / scale[:, None]) ** 2, axis=(0, 2))
         best = np.argmin(errors)
         found.append((errors[best], -np.log(clocks[best]), np.log(ratio) - np.log(clocks[best])))
@@ -168,11 +239,25 @@ def _coarse_fits(
     return [np.array(log_taus) for _, *log_taus in sorted(apart)[:10]]
 
 
-@takes(times=vector, losses=vector, dy2=vector, w=vector, target_distance=non_negative, mean_error=positive)
+@takes(
+    times=vector,
+    losses=vector,
+    dy2=vector,
+    w=vector,
+    target_distance=non_negative,
+    mean_error=positive,
+)
 def fit_mean(
-    times: ArrayLike, losses: ArrayLike, dy2: ArrayLike, w: ArrayLike, *, target_distance: float, mean_error: float
+    times: ArrayLike,
+    losses: ArrayLike,
+    dy2: ArrayLike,
+    w: ArrayLike,
+    *,
+    target_distance: float,
+    mean_error: float,
 ) -> float:
-    """Find the time constant τ_ȳ with which Eq. 9 describes a measured loss best, in the sum of squared errors.
+    """Find the time constant τ_ȳ with which Eq. 9 describes a
+    measured loss best, in the sum of squared errors.
 
     Parameters
     ----------
@@ -181,18 +266,23 @@ def fit_mean(
     target_distance : ‖Δy‖ ≥ 0
     mean_error : ‖ȳ - (y₁ + y₂)/2‖ > 0 at `times[0]`
 
-    Returns τ_ȳ, within 10⁻⁶ to 10⁶ times the span of `times`. Source: van Rossem & Saxe, Eq. 9 and appendix C.1.
+    Returns τ_ȳ, within 10⁻⁶ to 10⁶ times the span of `times`. Source: van Rossem & Saxe, Eq. 9 and
+    appendix C.1.
     """
     _check_measured(times, losses=losses, dy2=dy2, w=w)
     clock, excess = times - times[0], losses - pair_loss(dy2, w, target_distance)
 
     def error(log_tau: float) -> float:
-        return float(np.sum((mean_error**2 / 2 * np.exp(-2 * clock / np.exp(log_tau)) - excess) ** 2))
+        return float(
+            np.sum((mean_error**2 / 2 * np.exp(-2 * clock / np.exp(log_tau)) - excess) ** 2)
+        )
 
     grid = np.log(clock[-1]) + np.log(10) * np.linspace(-6, 6, 121)
     best = int(np.argmin([error(log_tau) for log_tau in grid]))
     near = (grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)])
-    return float(np.exp(minimize_scalar(error, bounds=near, method="bounded", options={"xatol": 1e-9}).x))
+    return float(
+        np.exp(minimize_scalar(error, bounds=near, method="bounded", options={"xatol": 1e-9}).x)
+    )
 
 
 def _check_measured(times: NDArray, **curves: NDArray) -> None:

@@ -26,11 +26,15 @@ def xor() -> tuple[NDArray, NDArray]:
 
     Source: van Rossem & Saxe (2024), App. B.2.
     """
-    return np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), np.array([[0.0], [1.0], [1.0], [0.0]])
+    return np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), np.array(
+        [[0.0], [1.0], [1.0], [0.0]]
+    )
 
 
 class Features(NamedTuple):
-    """What varies among the blobs: position x (N,) and y (N,) of the mean, and context (N,), 0 or 1."""
+    """What varies among the blobs: position x (N,) and y
+    (N,) of the mean, and context (N,), 0 or 1.
+    """
 
     x: NDArray
     y: NDArray
@@ -39,11 +43,13 @@ class Features(NamedTuple):
 
 @takes(side=partial(whole, least=2), pixels=partial(whole, least=2))
 def blobs(side: int = 30, pixels: int = 5) -> tuple[NDArray, NDArray, Features]:
-    r"""Images of Gaussian blobs, and a context that says whether to report their x or their y position.
+    r"""Images of Gaussian blobs, and a context that says
+    whether to report their x or their y position.
 
-    The pixels lie on a grid over :math:`[-1,1]^2`, the means on another; an image is :math:`e^{-r^2/2}`, with r the distance
-    from the mean, divided by its sum. Row-major pixels (one row, one y), then the context one-hot. The points are ordered by
-    context, then x, then y, so that a column reshapes to (2, side, side).
+    The pixels lie on a grid over :math:`[-1,1]^2`, the means on another; an image is
+    :math:`e^{-r^2/2}`, with r the distance from the mean, divided by its sum. Row-major pixels (one
+    row, one y), then the context one-hot. The points are ordered by context, then x, then y, so
+    that a column reshapes to (2, side, side).
 
     Parameters
     ----------
@@ -52,13 +58,21 @@ def blobs(side: int = 30, pixels: int = 5) -> tuple[NDArray, NDArray, Features]:
 
     Returns
     -------
-    inputs (N, pixels² + 2), targets (N, 1), features, for N = 2 side²; the target is x in context 0 and y in context 1
+    inputs (N, pixels² + 2), targets (N, 1), features, for N = 2 side²; the target is x in context 0
+    and y in context 1
 
-    Source: van Rossem & Saxe (2024), App. B.3; width and normalization from loekvanrossem/universality.
+    Source: van Rossem & Saxe (2024), App. B.3; width and normalization from
+    loekvanrossem/universality.
     """
     means, grid = np.linspace(-1, 1, side), np.linspace(-1, 1, pixels)
     context, x, y = (axis.ravel() for axis in np.meshgrid([0, 1], means, means, indexing="ij"))
-    squared = (grid[:, None] - y[:, None, None]) ** 2 + (grid - x[:, None, None]) ** 2  # (N, rows, columns)
+    squared = (grid[:, None] - y[:, None, None]) ** 2 + (
+        grid - x[:, None, None]
+    ) ** 2  # (N, rows, columns)
     images = np.exp(-squared / 2).reshape(len(x), -1)
     images /= images.sum(axis=1, keepdims=True)
-    return np.hstack([images, np.eye(2)[context]]), np.where(context == 0, x, y)[:, None], Features(x, y, context)
+    return (
+        np.hstack([images, np.eye(2)[context]]),
+        np.where(context == 0, x, y)[:, None],
+        Features(x, y, context),
+    )

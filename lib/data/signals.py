@@ -1,9 +1,10 @@
 """Signals on a ring, in two classes that differ in their correlation length.
 
-There are a nonlinear Gaussian process, its Gaussian clone, pulses, and other fields that are symmetric about zero.
+There are a nonlinear Gaussian process, its Gaussian clone, pulses, and other fields that are
+symmetric about zero.
 
-The first of two lengths belongs to y = 1, the second to y = 0; each sample's class is drawn with probability ½. All return
-inputs (samples, n) and labels (samples,), 1.0 or 0.0.
+The first of two lengths belongs to y = 1, the second to y = 0; each sample's class is drawn with
+probability ½. All return inputs (samples, n) and labels (samples,), 1.0 or 0.0.
 """
 
 from collections.abc import Callable
@@ -26,16 +27,20 @@ Draw = Callable[[Seed], Signals]
 
 def _lengths(name: str, value: Lengths) -> Lengths:
     if numbers(name, value).shape != (2,) or min(value) <= 0:
-        raise ValueError(f"{name} is {value}: want two positive correlation lengths, of y = 1 and of y = 0")
+        raise ValueError(
+            f"{name} is {value}: want two positive correlation lengths, of y = 1 and of y = 0"
+        )
     return value
 
 
-def nlgp(seed: Seed, samples: int, n: int, xi: Lengths, gain: float, dtype: str = "float64") -> Signals:
+def nlgp(
+    seed: Seed, samples: int, n: int, xi: Lengths, gain: float, dtype: str = "float64"
+) -> Signals:
     r"""Draw from the nonlinear Gaussian process x = erf(g z)/Z(g) on a ring, of variance 1.
 
     z is Gaussian with correlation :math:`e^{-d(i,j)^2/\xi^2}`, d the distance around the ring, and
-    :math:`Z^2 = \tfrac2\pi\sin^{-1}\tfrac{2g^2}{1+2g^2}`. Where that correlation has negative eigenvalues (ξ from about n/8 on),
-    they are set to 0 and z is scaled back to variance 1.
+    :math:`Z^2 = \tfrac2\pi\sin^{-1}\tfrac{2g^2}{1+2g^2}`. Where that correlation has negative
+    eigenvalues (ξ from about n/8 on), they are set to 0 and z is scaled back to variance 1.
 
     Parameters
     ----------
@@ -44,7 +49,8 @@ def nlgp(seed: Seed, samples: int, n: int, xi: Lengths, gain: float, dtype: str 
     n : sites on the ring
     xi : (ξ₁, ξ₀), the correlation lengths in sites of the classes y = 1 and y = 0, positive
     gain : g, positive; near 0 x is Gaussian, for large g it is a sign
-    dtype : of inputs and labels, float64 or float32; single precision draws other numbers than double, seven times as fast
+    dtype : of inputs and labels, float64 or float32; single precision draws other numbers than
+        double, seven times as fast
 
     Source: the localization notes name it; after Ingrosso & Goldt (2022), whose gain differs by √2.
     """
@@ -53,7 +59,9 @@ def nlgp(seed: Seed, samples: int, n: int, xi: Lengths, gain: float, dtype: str 
 
 @takes(samples=size, n=size, xi=_lengths, gain=positive, dtype=partial(one_of, allowed=DTYPES))
 def nlgp_draw(samples: int, n: int, xi: Lengths, gain: float, dtype: str = "float64") -> Draw:
-    """Return the function of a seed that draws as `nlgp` does: for many draws, of which each is a small one."""
+    """Return the function of a seed that draws as `nlgp` does:
+    for many draws, of which each is a small one.
+    """
     root0, root1 = (_circulant_root(n, length) for length in xi[::-1])
     spread = np.sqrt(2 / np.pi * np.arcsin(1 / (1 + 0.5 / gain**2)))
 
@@ -84,7 +92,8 @@ def nlgp_draw(samples: int, n: int, xi: Lengths, gain: float, dtype: str = "floa
 
 
 def normals(rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray:
-    """Draw standard normal numbers in single precision, about ten times faster than NumPy; none lies beyond 6.67.
+    """Draw standard normal numbers in single precision, about ten
+    times faster than NumPy; none lies beyond 6.67.
 
     The generator gives a key of 64 bits, from which `lib.data.random_numbers` makes the rest.
     """
@@ -99,19 +108,23 @@ def normals(rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray:
 
 
 def _coloured(white: NDArray, labels: NDArray, root0: NDArray, root1: NDArray) -> NDArray:
-    """Multiply each row of white noise (samples, n) by the root (n, n) of its class's covariance: both, and take its own."""
+    """Multiply each row of white noise (samples, n) by the root (n, n)
+    of its class's covariance: both, and take its own.
+    """
     both = white @ np.hstack([root0, root1]).astype(white.dtype)
     return both.reshape(2 * len(white), -1)[2 * np.arange(len(white)) + labels]
 
 
 @takes(samples=size, sigma1=gram, sigma0=gram)
 def gaussian_clone(seed: Seed, samples: int, sigma1: ArrayLike, sigma0: ArrayLike) -> Signals:
-    """Draw Gaussian inputs with given covariances: the control that shares the first two moments with another data set.
+    """Draw Gaussian inputs with given covariances: the control that
+    shares the first two moments with another data set.
 
     Parameters
     ----------
     seed, samples : as in `nlgp`
-    sigma1, sigma0 : (n, n) covariances of the classes y = 1 and y = 0, such as `lib.theory.gaussian_classes.nlgp_covariance`
+    sigma1, sigma0 : (n, n) covariances of the classes y = 1 and y = 0, such as
+        `lib.theory.gaussian_classes.nlgp_covariance`
     """
     shaped("(n, n), (n, n)", sigma1=sigma1, sigma0=sigma0)
     roots, rng = np.stack([_root(sigma0), _root(sigma1)]), generator(seed)  # entry y: class y
@@ -127,17 +140,19 @@ def single_pulse(
     xi: tuple[Lengths, Lengths] = ((0.1, 0.2), (0.0, 0.1)),
     signed: bool = False,
 ) -> Signals:
-    """Draw one pulse per sample: ones from a uniform start on, around the ring, zeros elsewhere; half of them inverted.
+    """Draw one pulse per sample: ones from a uniform start on, around
+    the ring, zeros elsewhere; half of them inverted.
 
     Parameters
     ----------
     seed, samples, n : as in `nlgp`
-    xi : for y = 1 and for y = 0 the interval of the width as a fraction of n: the width is uniform over the whole numbers of
-        sites above its lower end, up to its upper end
-    signed : values ±1 instead of 0 and 1; then the inputs are symmetric about zero, and a pulse x inverted is -x
+    xi : for y = 1 and for y = 0 the interval of the width as a fraction of n: the width is uniform
+        over the whole numbers of sites above its lower end, up to its upper end
+    signed : values ±1 instead of 0 and 1; then the inputs are symmetric about zero, and a pulse x
+        inverted is -x
 
-    Source: the localization notes name it; widths and their defaults from leonlufkin/Localization, which has either
-    values.
+    Source: the localization notes name it; widths and their defaults from leonlufkin/Localization,
+    which has either values.
     """
     ends = _widths(n, xi)
     rng = generator(seed)
@@ -149,16 +164,21 @@ def single_pulse(
 
 
 def _widths(n: int, xi: tuple[Lengths, Lengths]) -> NDArray:
-    """Return whole numbers of sites (2, 2), row y of class y: widths lie above the first, up to the second."""
+    """Return whole numbers of sites (2, 2), row y of class y:
+    widths lie above the first, up to the second.
+    """
     if numbers("xi", xi).shape != (2, 2) or not all(0 <= low < high <= 1 for low, high in xi):
-        raise ValueError(f"xi is {xi}: want two intervals (low, high) with 0 <= low < high <= 1, of y = 1 and of y = 0")
+        raise ValueError(
+            f"xi is {xi}: want two intervals (low, high) with 0 <= low < high <= 1, of y = 1 and "
+            "of y = 0"
+        )
     ends = np.floor(np.asarray(xi)[::-1] * n + 1e-9).astype(int)  # row y: class y
     if np.any(ends[:, 0] == ends[:, 1]):
         raise ValueError(f"xi is {xi}: an interval holds no whole number of sites at n = {n}")
     return ends
 
 
-# --- other fields, symmetric about zero and the same around the ring --------------------------------------------------------
+# --- other fields, symmetric about zero and the same around the ring ------------------------------
 
 POINTWISE: dict[str, Callable[[Any], NDArray]] = {  # odd functions of a Gaussian process
     "arcsine": lambda z: np.sin(np.pi * (ndtr(z) - 0.5)),  # values pile up at both ends
@@ -169,29 +189,38 @@ POINTWISE: dict[str, Callable[[Any], NDArray]] = {  # odd functions of a Gaussia
     "laplace": lambda z: -np.sign(z) * np.log(2 * ndtr(-abs(z))),  # heavy tails
     "wave": lambda z: np.sin(2 * z),  # not monotone
 }
-NOISE: dict[str, Callable[[np.random.Generator, tuple], NDArray]] = {  # independent noise, then smoothed
+NOISE: dict[
+    str, Callable[[np.random.Generator, tuple], NDArray]
+] = {  # independent noise, then smoothed
     "smoothed sign": lambda rng, shape: rng.choice([-1.0, 1.0], shape),
     "smoothed uniform": lambda rng, shape: rng.uniform(-(3**0.5), 3**0.5, shape),
     "smoothed laplace": lambda rng, shape: rng.laplace(scale=0.5**0.5, size=shape),
-    "smoothed sparse": lambda rng, shape: rng.choice([-1.0, 1.0], shape) * (rng.random(shape) < 0.1) / 0.1**0.5,
+    "smoothed sparse": lambda rng, shape: (
+        rng.choice([-1.0, 1.0], shape) * (rng.random(shape) < 0.1) / 0.1**0.5
+    ),
 }
 VOLUME: dict[str, Callable[[np.random.Generator, NDArray], NDArray]] = {  # of a whole signal
     "sign, any volume": lambda rng, z: np.sign(z) * rng.exponential(0.5**0.5, size=(len(z), 1)),
-    "Gaussian, one norm": lambda rng, z: z * np.sqrt(z.shape[1]) / np.linalg.norm(z, axis=1, keepdims=True),
+    "Gaussian, one norm": lambda rng, z: (
+        z * np.sqrt(z.shape[1]) / np.linalg.norm(z, axis=1, keepdims=True)
+    ),
 }
 FIELDS = (*POINTWISE, *NOISE, *VOLUME, "telegraph")
 
 
 @takes(samples=size, n=size, xi=_lengths, kind=partial(one_of, allowed=FIELDS))
 def symmetric_field(seed: Seed, samples: int, n: int, xi: Lengths, kind: str) -> Signals:
-    r"""Draw from a field that is the same around the ring and symmetric about zero, of variance 1; most are not Gaussian.
+    r"""Draw from a field that is the same around the ring and
+    symmetric about zero, of variance 1; most are not Gaussian.
 
     Parameters
     ----------
     seed, samples, n, xi : as in `nlgp`
-    kind : one of `FIELDS`: an odd function of a Gaussian process of correlation :math:`e^{-d^2/\xi^2}` (`POINTWISE`), independent
-        noise through that process's filter (`NOISE`), a process with a common factor (`VOLUME`), or the "telegraph", ±1 with a
-        flip between neighbours with probability :math:`\tfrac12(1-e^{-1/\xi})` and an even number of flips around the ring
+    kind : one of `FIELDS`: an odd function of a Gaussian process of correlation
+        :math:`e^{-d^2/\xi^2}` (`POINTWISE`), independent noise through that process's filter
+        (`NOISE`), a process with a common factor (`VOLUME`), or the "telegraph", ±1 with a flip
+        between neighbours with probability :math:`\tfrac12(1-e^{-1/\xi})` and an even number of
+        flips around the ring
 
     Source: ours; to test what predicts localization.
     """
@@ -219,12 +248,16 @@ def _telegraph(rng: np.random.Generator, shape: tuple[int, int], xi: float) -> N
     flips = rng.random(shape) < (1 - np.exp(-1 / xi)) / 2
     while np.any(odd := flips.sum(axis=1) % 2 == 1):  # around a ring the number of flips is even
         flips[odd] = rng.random((odd.sum(), shape[1])) < (1 - np.exp(-1 / xi)) / 2
-    return np.where(np.cumsum(flips, axis=1) % 2, -1.0, 1.0) * rng.choice([-1.0, 1.0], (shape[0], 1))
+    return np.where(np.cumsum(flips, axis=1) % 2, -1.0, 1.0) * rng.choice(
+        [-1.0, 1.0], (shape[0], 1)
+    )
 
 
 @lru_cache
 def _circulant_root(n: int, xi: float) -> NDArray:
-    """Return the symmetric root (n, n) of the process's covariance around the ring, of variance 1, without its negative part."""
+    """Return the symmetric root (n, n) of the process's covariance
+    around the ring, of variance 1, without its negative part.
+    """
     distance = np.minimum(np.arange(n), n - np.arange(n))
     variances = np.maximum(np.fft.fft(np.exp(-(distance**2) / xi**2)).real, 0)  # by frequency
     row = np.fft.ifft(np.sqrt(variances / variances.mean())).real
@@ -233,4 +266,6 @@ def _circulant_root(n: int, xi: float) -> NDArray:
 
 def _root(sigma: NDArray) -> NDArray:
     variances, modes = np.linalg.eigh(sigma)
-    return modes * np.sqrt(np.maximum(variances, 0)) @ modes.T  # the symmetric one: equal variances leave the modes open
+    return (
+        modes * np.sqrt(np.maximum(variances, 0)) @ modes.T
+    )  # the symmetric one: equal variances leave the modes open

@@ -1,1 +1,3 @@
-"""What the experiments of several chapters have in common: signals, receptive fields, teachers and students."""
+"""What the experiments of several chapters have in common:
+signals, receptive fields, teachers and students.
+"""

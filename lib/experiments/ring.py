@@ -36,7 +36,8 @@ def receptive_fields(
     seed: int = 0,
     device: str = "cpu",
 ) -> xr.Dataset:
-    """Train the mean of some neurons to tell two correlation lengths apart, by steps on (ŷ − y)², each on a fresh batch.
+    """Train the mean of some neurons to tell two correlation lengths
+    apart, by steps on (ŷ − y)², each on a fresh batch.
 
     Parameters
     ----------
@@ -48,11 +49,13 @@ def receptive_fields(
 
     Returns
     -------
-    over (trial, step): loss, the error without ½ on 10,000 signals; w (…, neuron, site), its ipr (…, neuron), and b (…, neuron)
-    if there are biases
+    over (trial, step): loss, the error without ½ on 10,000 signals; w (…, neuron, site), its ipr
+    (…, neuron), and b (…, neuron) if there are biases
     """
     network = Committee(sites, neurons, activation, bias)
-    inputs, wanted = signals(kind, sites, xi, gain, 10_000, seed, targets)(trials, 0)  # a member's number that no trial has
+    inputs, wanted = signals(kind, sites, xi, gain, 10_000, seed, targets)(
+        trials, 0
+    )  # a member's number that no trial has
     found = train(
         network,
         network.initialize(seed, trials, dtype=torch.float32, device=device),
@@ -67,7 +70,9 @@ def receptive_fields(
         progress=True,
     ).rename(member="trial")
     ratios = inverse_participation_ratio(found.w.values)
-    return found.drop_vars("stopped").assign(loss=2 * found.loss, ipr=(("trial", "step", "neuron"), ratios))
+    return found.drop_vars("stopped").assign(
+        loss=2 * found.loss, ipr=(("trial", "step", "neuron"), ratios)
+    )
 
 
 def _fields(parameters: dict[str, Tensor], outputs: Tensor, hidden: list[Tensor]) -> dict:

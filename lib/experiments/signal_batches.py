@@ -40,8 +40,12 @@ def signals(
     """
     lengths = numbers("xi", xi).shape
     if lengths != ((2, 2) if "pulse" in kind else (2,)) or len(targets) != 2:
-        raise ValueError(f"xi {lengths} and {len(targets)} targets: want two, of pulses two intervals, and two")
-    covariances = [nlgp_covariance(sites, length, gain) for length in xi] if kind == "clone" else None
+        raise ValueError(
+            f"xi {lengths} and {len(targets)} targets: want two, of pulses two intervals, and two"
+        )
+    covariances = (
+        [nlgp_covariance(sites, length, gain) for length in xi] if kind == "clone" else None
+    )
     nlgp = nlgp_draw(batch, sites, xi, gain, dtype) if kind == "nlgp" else None
 
     def draw(member: int, step: int) -> tuple[np.ndarray, np.ndarray]:

@@ -17,8 +17,12 @@ def relu_network(w: NDArray, a: NDArray, inputs: NDArray) -> NDArray:
     return np.maximum(inputs @ w.T, 0) @ a
 
 
-def balanced_student(rng: np.random.Generator, units: int, dimension: int) -> tuple[NDArray, NDArray]:
-    """Draw w (units, dimension) on the sphere and a = ±1; the second half repeats the first with opposite a, so that f = 0."""
+def balanced_student(
+    rng: np.random.Generator, units: int, dimension: int
+) -> tuple[NDArray, NDArray]:
+    """Draw w (units, dimension) on the sphere and a = ±1; the second
+    half repeats the first with opposite a, so that f = 0.
+    """
     if units % 2:
         raise ValueError(f"units is {units}: want an even number, since each neuron has a twin")
     half = units // 2
@@ -27,13 +31,17 @@ def balanced_student(rng: np.random.Generator, units: int, dimension: int) -> tu
 
 
 def teacher(seed: int, dimension: int, neurons: int = 3) -> tuple[NDArray, NDArray]:
-    """Return the w (neurons, dimension) on the sphere and the a = ±1 of the teacher that goes with a seed."""
+    """Return the w (neurons, dimension) on the sphere and the
+    a = ±1 of the teacher that goes with a seed.
+    """
     rng = np.random.default_rng((seed, 1))
     return sphere(rng, neurons, dimension), rng.choice([-1.0, 1.0], neurons)
 
 
 @takes(w=matrices, a=numbers, tau=positives, delta=numbers)
-def scale_initialization(w: ArrayLike, a: ArrayLike, tau: ArrayLike, delta: ArrayLike) -> tuple[NDArray, NDArray]:
+def scale_initialization(
+    w: ArrayLike, a: ArrayLike, tau: ArrayLike, delta: ArrayLike
+) -> tuple[NDArray, NDArray]:
     r"""Bring balanced neurons to an overall scale τ and a relative scale δ.
 
     Input weights become :math:`w\,\tau/\alpha` and output weights :math:`a\,\tau\alpha`, where
@@ -48,7 +56,8 @@ def scale_initialization(w: ArrayLike, a: ArrayLike, tau: ArrayLike, delta: Arra
     w : (..., h, d)
     a : (..., h), with :math:`|a_k| = \|w_k\|`
     tau : (...), positive
-    delta : (...); these leading axes broadcast: `tau` and `delta` (members,) share one draw (h, d) or take one draw each
+    delta : (...); these leading axes broadcast: `tau` and `delta` (members,) share one draw (h, d)
+        or take one draw each
 
     Returns w (..., h, d) and a (..., h). Raises ValueError if a neuron is not balanced.
 

@@ -1,8 +1,10 @@
-"""Figures that move: a Matplotlib figure as inline SVG, with a slider that swaps what differs between its frames.
+"""Figures that move: a Matplotlib figure as inline SVG, with a
+slider that swaps what differs between its frames.
 
-The still picture is the frame shown first: without JavaScript and in print it is all there is. Words are text, not outlines:
-they can be found and selected, weigh little, and take the font and the colour of the page, as axes and everything black do.
-The script (`sliders.js`, 1 kB) travels in every output, so that the slider works wherever the notebook does, also in Jupyter.
+The still picture is the frame shown first: without JavaScript and in print it is all there is.
+Words are text, not outlines: they can be found and selected, weigh little, and take the font and
+the colour of the page, as axes and everything black do. The script (`sliders.js`, 1 kB) travels in
+every output, so that the slider works wherever the notebook does, also in Jupyter.
 """
 
 import hashlib
@@ -29,13 +31,19 @@ MOST_BYTES = 300_000
 CONTENTS = ""  # stands for an element's contents where others name an attribute
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 REFERENCE = re.compile(r"#([\w.-]+)")
-SETTINGS: dict[Any, str] = {"svg.fonttype": "none", "svg.hashsalt": "moving", "savefig.bbox": "standard"}
+SETTINGS: dict[Any, str] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "moving",
+    "savefig.bbox": "standard",
+}
 NO_METADATA = dict.fromkeys(("Date", "Format", "Type", "Creator"))
 
 
 @dataclass(frozen=True)
 class Moving:
-    """A figure with its slider, as HTML; the notebook shows it, and `alt` where it shows no HTML."""
+    """A figure with its slider, as HTML; the notebook shows it, and `alt` where it
+    shows no HTML.
+    """
 
     html: str
     alt: str
@@ -58,12 +66,13 @@ def figure(
     start: float | None = None,
     format: str = "{:g}",
 ) -> Moving:
-    r"""Draw `fig` once for each value and return it with a slider between the frames; let it be the last line of the cell.
+    r"""Draw `fig` once for each value and return it with a slider
+    between the frames; let it be the last line of the cell.
 
-    Only artists should change, by `set_data`, `set_offsets`, `set_verts` and the like; their number may. Axes whose ticks or
-    limits change are swapped as a whole, which is heavy. The layout is that of the first frame shown. Colours should be legible
-    on white and on black; black itself becomes the colour of the page's text. `fig` is closed. A result above 300 kB is
-    a ValueError.
+    Only artists should change, by `set_data`, `set_offsets`, `set_verts` and the like; their number
+    may. Axes whose ticks or limits change are swapped as a whole, which is heavy. The layout is
+    that of the first frame shown. Colours should be legible on white and on black; black itself
+    becomes the colour of the page's text. `fig` is closed. A result above 300 kB is a ValueError.
 
     Parameters
     ----------
@@ -80,7 +89,9 @@ def figure(
     start = values[0] if start is None else start
     first = int(np.argmin(np.abs(values - start)))
     if not np.isclose(values[first], start):
-        raise ValueError(f"start {start:g} is not one of the values; the nearest is {values[first]:g}")
+        raise ValueError(
+            f"start {start:g} is not one of the values; the nearest is {values[first]:g}"
+        )
     written = [format.format(value).replace("-", "−") for value in values]
     update(values[first])
     fig.canvas.draw()
@@ -100,7 +111,8 @@ def figure(
     size = len(page.encode())
     if size > MOST_BYTES:
         raise ValueError(
-            f"this moving figure takes {size / 1000:.0f} kB, more than {MOST_BYTES / 1000:.0f}: take fewer values (now"
+            f"this moving figure takes {size / 1000:.0f} kB, more than {MOST_BYTES / 1000:.0f}: "
+            "take fewer values (now"
             f" {len(values)}), fewer points per curve, or let less of the figure change"
         )
     return Moving(page, alt)
@@ -116,7 +128,9 @@ def _draw(fig: Figure, update: Callable[[float], object], value: float) -> str:
 
 
 def _clean(text: str, prefix: str) -> Element:
-    """Parse a frame; round its coordinates, and make its style that of the page and its ids the figure's own."""
+    """Parse a frame; round its coordinates, and make its style
+    that of the page and its ids the figure's own.
+    """
     root = ElementTree.fromstring(text)
     names = [element.get("id") for element in root.iter() if f"#{element.get('id')}" in text]
     ids = {name: f"{prefix}-{number}" for number, name in enumerate(names)}
@@ -141,9 +155,13 @@ def _attribute(name: str, value: str, ids: dict[Any, str]) -> dict[str, str]:
     if name == "id":
         return {"id": ids[value]} if value in ids else {}
     if name in ("d", "x", "y"):
-        value = re.sub(r"-?\d+\.\d+", lambda match: f"{round(float(match[0]), 2) + 0:g}", value)  # + 0: no -0
+        value = re.sub(
+            r"-?\d+\.\d+", lambda match: f"{round(float(match[0]), 2) + 0:g}", value
+        )  # + 0: no -0
         value = " ".join(value.split())
-        return {name: value if re.search("[CQ]", value) else value.replace(" L ", " ")}  # after M, pairs are lines
+        return {
+            name: value if re.search("[CQ]", value) else value.replace(" L ", " ")
+        }  # after M, pairs are lines
     if name == "style":
         value = re.sub(r" ?font-family:[^;]*;?", "", value)
         for ink in {to_hex("black"), to_hex(plt.rcParams["text.color"])}:
@@ -151,8 +169,11 @@ def _attribute(name: str, value: str, ids: dict[Any, str]) -> dict[str, str]:
     return {name: REFERENCE.sub(lambda match: "#" + ids.get(match[1], match[1]), value)}
 
 
-def _changes(versions: Sequence[Element]) -> Iterator[tuple[Sequence[Element], str, list[str | None]]]:
-    """Compare one element's versions, one per frame: yield them with the attribute that changes and its states.
+def _changes(
+    versions: Sequence[Element],
+) -> Iterator[tuple[Sequence[Element], str, list[str | None]]]:
+    """Compare one element's versions, one per frame: yield them
+    with the attribute that changes and its states.
 
     Where the children differ in kind or number, the element's contents change as a whole.
     """
@@ -168,22 +189,30 @@ def _changes(versions: Sequence[Element]) -> Iterator[tuple[Sequence[Element], s
 
 
 def _inner(element: Element) -> str:
-    return html.escape(element.text or "", quote=False) + "".join(ElementTree.tostring(child, "unicode") for child in element)
+    return html.escape(element.text or "", quote=False) + "".join(
+        ElementTree.tostring(child, "unicode") for child in element
+    )
 
 
 def _number(changes: Iterator, first: int) -> list[list]:
-    """Give the changing parts of the still picture numbers; write a state seen before as the number of its frame."""
+    """Give the changing parts of the still picture numbers; write
+    a state seen before as the number of its frame.
+    """
     tracks = []
     for versions, name, states in list(changes):
         part = versions[first].attrib.setdefault("data-part", str(len(tracks)))
-        written = [states.index(state) if state in states[:k] else state for k, state in enumerate(states)]
+        written = [
+            states.index(state) if state in states[:k] else state for k, state in enumerate(states)
+        ]
         tracks.append([part, name, written])
     return tracks
 
 
 def _page(still: Element, data: dict, row: str) -> str:
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    text = text.replace("</", "<\\/").replace("<!", "\\u003c!")  # nothing may end or comment out the script
+    text = text.replace("</", "<\\/").replace(
+        "<!", "\\u003c!"
+    )  # nothing may end or comment out the script
     return (
         f'<div class="moving">\n{ElementTree.tostring(still, "unicode")}\n{row}\n'
         f'<script type="application/json">{text}</script>\n<script>\n{SCRIPT}</script>\n</div>'
@@ -195,6 +224,7 @@ def _row(name: str, label: str, written: Sequence[str], first: int) -> str:
     value = html.escape(written[first])
     return (
         f'<div class="moving-slider" hidden><label for="{name}">{html.escape(label)}</label>\n'
-        f'<input type="range" id="{name}" min="0" max="{len(written) - 1}" value="{first}" aria-valuetext="{value}">\n'
+        f'<input type="range" id="{name}" min="0" max="{len(written) - 1}" value="{first}"'
+        f' aria-valuetext="{value}">\n'
         f'<output for="{name}" aria-live="off">{value}</output></div>'
     )

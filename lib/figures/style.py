@@ -5,20 +5,28 @@ import numpy as np
 import seaborn as sns
 from matplotlib.axes import Axes
 
-BLUE, ORANGE, GREEN, RED, PURPLE, BROWN, PINK, GREY, YELLOW, SKY = sns.color_palette("colorblind").as_hex()
+BLUE, ORANGE, GREEN, RED, PURPLE, BROWN, PINK, GREY, YELLOW, SKY = sns.color_palette(
+    "colorblind"
+).as_hex()
 
 EXPERIMENT = {"linestyle": "none", "marker": "o", "markersize": 4.5, "alpha": 0.8}
 
 
 def use() -> None:
-    """Set Matplotlib up for the book, whatever it was set to; call it once at the top of a chapter."""
+    """Set Matplotlib up for the book, whatever it was set
+    to; call it once at the top of a chapter.
+    """
     matplotlib.style.use("default")
     sns.set_theme(
         context="notebook",
         style="ticks",
         palette="colorblind",
         rc={
-            "font.sans-serif": ["DejaVu Sans", "Arial", "sans-serif"],  # Matplotlib has the first, browsers others
+            "font.sans-serif": [
+                "DejaVu Sans",
+                "Arial",
+                "sans-serif",
+            ],  # Matplotlib has the first, browsers others
             "figure.figsize": (7.2, 3.6),
             "figure.dpi": 110,
             "figure.constrained_layout.use": True,
@@ -50,5 +58,7 @@ def label_panels(axes: list[Axes]) -> None:
 
 
 def diverging(count: int) -> list:
-    """Return `count` colours from dark blue over grey to dark orange, for a parameter that changes sign."""
+    """Return `count` colours from dark blue over grey to dark
+    orange, for a parameter that changes sign.
+    """
     return sns.blend_palette(["#08306b", BLUE, "#a0a0a0", ORANGE, "#7f3b08"], count)

@@ -26,27 +26,38 @@ def as_given(name: str, value: "ArrayLike | Tensor") -> Any:
 
 def _tensors(name: str, value: Mapping[str, "Tensor"]) -> dict[str, "Tensor"]:
     """Return tensors by name, without their gradients."""
-    if not isinstance(value, Mapping) or not all(hasattr(part, "detach") for part in value.values()):
+    if not isinstance(value, Mapping) or not all(
+        hasattr(part, "detach") for part in value.values()
+    ):
         raise TypeError(f"{name} must be tensors by name, each (members, ...)")
     return {key: as_given(f"{name}[{key!r}]", part.detach()) for key, part in value.items()}
 
 
 @takes(parameters=_tensors, inputs=as_given)
-def ntk(network: Callable, parameters: Mapping[str, "Tensor"], inputs: "ArrayLike | Tensor", full: bool = False) -> "Tensor":
-    r"""Return each member's tangent kernel, :math:`K_{ij} = \sum_o \nabla_\theta f_o(x_i)^\top\,\nabla_\theta f_o(x_j)`.
+def ntk(
+    network: Callable,
+    parameters: Mapping[str, "Tensor"],
+    inputs: "ArrayLike | Tensor",
+    full: bool = False,
+) -> "Tensor":
+    r"""Return each member's tangent kernel, :math:`K_{ij} = \sum_o \nabla_\theta
+    f_o(x_i)^\top\,\nabla_\theta f_o(x_j)`.
 
-    Each point passes through the network alone. A network that notes the layers that its inputs pass (`Network.by_layer`) is
-    taken layer by layer (`lib.kernels.layers`), any other by its Jacobian. Memory holds
-    the kernels and the derivatives of two blocks of points, 256 MiB each. Training may bring neurons to rest at a kink of their
-    nonlinearity; there rounding decides their slopes, and the kernel with them.
+    Each point passes through the network alone. A network that notes the layers that its inputs
+    pass (`Network.by_layer`) is taken layer by layer (`lib.kernels.layers`), any other by its
+    Jacobian. Memory holds the kernels and the derivatives of two blocks of points, 256 MiB each.
+    Training may bring neurons to rest at a kink of their nonlinearity; there rounding decides their
+    slopes, and the kernel with them.
 
     Parameters
     ----------
-    network : maps (parameters of one member, inputs (n, ...), hidden layers) to (outputs (n, c), representations), as those of
-        `lib.networks` do
+    network : maps (parameters of one member, inputs (n, ...), hidden layers) to (outputs (n, c),
+        representations), as those of `lib.networks` do
     parameters : by name, (members, ...); the result has their device and precision
-    inputs : (n, ...) for all members or (members, n, ...); `network.point` tells which (numbers where it has none)
-    full : give all pairs of outputs, points in the outer and outputs in the inner order, instead of the trace over outputs
+    inputs : (n, ...) for all members or (members, n, ...); `network.point` tells which (numbers
+        where it has none)
+    full : give all pairs of outputs, points in the outer and outputs in the inner order, instead of
+        the trace over outputs
 
     Returns
     -------
@@ -67,12 +78,21 @@ def ntk(network: Callable, parameters: Mapping[str, "Tensor"], inputs: "ArrayLik
     inputs = inputs.expand(members, *inputs.shape) if inputs.ndim == len(point) + 1 else inputs
     if inputs.ndim != len(point) + 2 or len(inputs) != members or inputs.shape[2:] != point:
         wanted = ", ".join(["n", *map(str, point)])
-        raise ValueError(f"inputs {tuple(inputs.shape)} do not fit: want ({wanted}), or ({members}, {wanted})")
+        raise ValueError(
+            f"inputs {tuple(inputs.shape)} do not fit: want ({wanted}), or ({members}, {wanted})"
+        )
     factors = _by_layer if getattr(network, "by_layer", False) else _by_jacobian
     kernels = []
     for m in range(members):
         one = {name: value[m] for name, value in parameters.items()}
-        kernels.append(_kernel(partial(factors, network, one), inputs[m], _block(network, one, inputs[m], factors), full))
+        kernels.append(
+            _kernel(
+                partial(factors, network, one),
+                inputs[m],
+                _block(network, one, inputs[m], factors),
+                full,
+            )
+        )
     return torch.stack(kernels)
 
 
@@ -88,16 +108,26 @@ def _by_jacobian(network: Callable, one: dict[str, "Tensor"], points: "Tensor") 
 
     from lib.kernels.layers import Whole
 
-    jacobian = vmap(jacrev(lambda one, point: network(one, point[None], ())[0][0]), in_dims=(None, 0))
-    return [Whole(part if part.ndim > 2 else part[..., None]) for part in jacobian(one, points).values()]
+    jacobian = vmap(
+        jacrev(lambda one, point: network(one, point[None], ())[0][0]), in_dims=(None, 0)
+    )
+    return [
+        Whole(part if part.ndim > 2 else part[..., None]) for part in jacobian(one, points).values()
+    ]
 
 
 def _block(network: Callable, one: dict[str, "Tensor"], points: "Tensor", factors: Callable) -> int:
     """Return how many points' derivatives may lie in memory."""
-    most = getattr(network, "outputs", np.inf) * sum(value.nbytes for value in one.values())  # of a point, if written out
+    most = getattr(network, "outputs", np.inf) * sum(
+        value.nbytes for value in one.values()
+    )  # of a point, if written out
     if len(points) * most <= BLOCK_BYTES:
         return len(points)
-    return max(1, BLOCK_BYTES // sum(part.nbytes for factor in factors(network, one, points[:1]) for part in factor))
+    return max(
+        1,
+        BLOCK_BYTES
+        // sum(part.nbytes for factor in factors(network, one, points[:1]) for part in factor),
+    )
 
 
 def _kernel(factors: Callable, points: "Tensor", block: int, full: bool) -> "Tensor":
@@ -112,16 +142,19 @@ def _kernel(factors: Callable, points: "Tensor", block: int, full: bool) -> "Ten
             right = left if i == j else factors(those)
             tiles[i][j] = sum(u.tile(v, full) for u, v in zip(left, right, strict=True))
             tiles[j][i] = tiles[i][j].mT  # ty: ignore[missing-union-attribute] it is there by now
-    return torch.cat([torch.cat(row, dim=1) for row in tiles])  # ty: ignore[invalid-argument-type] all are there
+    # ty: ignore[invalid-argument-type] all are there
+    return torch.cat([torch.cat(row, dim=1) for row in tiles])
 
 
 @takes(k0=partial(squares, largest=np.inf), kt=partial(squares, largest=np.inf))
 def kernel_distance(k0: ArrayLike, kt: ArrayLike) -> NDArray:
-    r"""How far a kernel has turned: :math:`S = 1 - \langle K_0, K_t\rangle / (\|K_0\|_F \|K_t\|_F)`.
+    r"""How far a kernel has turned:
+    :math:`S = 1 - \langle K_0, K_t\rangle / (\|K_0\|_F \|K_t\|_F)`.
 
-    Computed as :math:`\tfrac12\|\hat K_0 - \hat K_t\|_F^2` of the normalized kernels in double precision, which stays exact where
-    the two nearly agree. Kernels that were computed in single precision are known to about 1e-7, so that distances below about
-    1e-13 are noise and one of S has a relative error of about :math:`10^{-7}/\sqrt S`.
+    Computed as :math:`\tfrac12\|\hat K_0 - \hat K_t\|_F^2` of the normalized kernels in double
+    precision, which stays exact where the two nearly agree. Kernels that were computed in single
+    precision are known to about 1e-7, so that distances below about 1e-13 are noise and one of S
+    has a relative error of about :math:`10^{-7}/\sqrt S`.
 
     Parameters
     ----------
@@ -141,7 +174,10 @@ def kernel_distance(k0: ArrayLike, kt: ArrayLike) -> NDArray:
     """
     unit0, unit_t = _normalized("k0", k0), _normalized("kt", kt)
     if unit0.shape[-2:] != unit_t.shape[-2:]:
-        raise ValueError(f"k0 is {unit0.shape[-2:]} and kt is {unit_t.shape[-2:]}: want kernels on the same points")
+        raise ValueError(
+            f"k0 is {unit0.shape[-2:]} and kt is {unit_t.shape[-2:]}: want kernels on the same "
+            "points"
+        )
     return 0.5 * np.sum((unit0 - unit_t) ** 2, axis=(-2, -1))
 
 

@@ -1,4 +1,6 @@
-"""Architectures: frozen descriptions that draw parameters for many members and map inputs to outputs."""
+"""Architectures: frozen descriptions that draw parameters
+for many members and map inputs to outputs.
+"""
 
 from lib.networks.base import ACTIVATIONS, Network, Observe
 from lib.networks.convolutional import Convolutional, LeNet

@@ -1,7 +1,9 @@
-"""What all architectures share: nonlinearities, parameters drawn for many members, hidden layers that can be asked for.
+"""What all architectures share: nonlinearities, parameters drawn for
+many members, hidden layers that can be asked for.
 
-A network is called with parameters and inputs; `lib.training` maps it over members. It returns the output and the hidden
-representations, each after its nonlinearity. Hidden layers are counted from 0.
+A network is called with parameters and inputs; `lib.training` maps it over members. It returns the
+output and the hidden representations, each after its nonlinearity. Hidden layers are counted from
+0.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,8 +17,9 @@ from torch.nn import functional
 
 from lib.checks import kind, positives, seed, takes, whole
 
-# Of torch's nonlinearities only these round an entry the same wherever it stands in an array; its elu, silu and sigmoid treat the
-# last few entries in another way. So elu, swish, z/(1 + e^-z), and the sigmoid are written with expm1 and tanh.
+# Of torch's nonlinearities only these round an entry the same wherever it stands in an array; its
+# elu, silu and sigmoid treat the last few entries in another way. So elu, swish, z/(1 + e^-z), and
+# the sigmoid are written with expm1 and tanh.
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "linear": lambda z: z,
     "relu": torch.relu,
@@ -31,11 +34,15 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 Shape = tuple[int, ...]
 Parameters = dict[str, Tensor]  # by name, of one member or (members, ...)
 Layers = tuple[int, ...] | None  # hidden layers, counted from 0; None means all
-Answer = tuple[Tensor, list[Tensor]]  # outputs, and the representations after the hidden layers asked for
+Answer = tuple[
+    Tensor, list[Tensor]
+]  # outputs, and the representations after the hidden layers asked for
 
 
 class Layer(NamedTuple):
-    """A dense layer, or a convolution of images, as inputs passed it: its derivatives follow from that."""
+    """A dense layer, or a convolution of images, as inputs
+    passed it: its derivatives follow from that.
+    """
 
     entering: Tensor  # (n, in) or (n, in, height, width)
     leaving: Tensor  # before the nonlinearity
@@ -43,7 +50,8 @@ class Layer(NamedTuple):
     margin: int = 0  # of zeros around an image
 
 
-# What is read off networks: (parameters, outputs, hidden) to observables by name, with their dimensions beyond the member's.
+# What is read off networks: (parameters, outputs, hidden) to observables by name, with their
+# dimensions beyond the member's.
 Observe = Callable[[Parameters, Tensor, list[Tensor]], dict[str, tuple[tuple[str, ...], Tensor]]]
 
 
@@ -53,7 +61,9 @@ def check_device(name: str, value: str) -> str:
     try:
         torch.empty(0, device=value)
     except (RuntimeError, AssertionError) as error:  # torch has no one error for it
-        raise ValueError(f"{name} is {value!r}: want cpu, or cuda where there is a GPU ({error})") from None
+        raise ValueError(
+            f"{name} is {value!r}: want cpu, or cuda where there is a GPU ({error})"
+        ) from None
     return value
 
 
@@ -61,7 +71,10 @@ def check_tensor(name: str, value: Tensor, ndim: int) -> Tensor:
     """Return a tensor that has `ndim` axes or more and is not empty."""
     kind(name, value, Tensor)
     if value.ndim < ndim or value.numel() == 0:
-        raise ValueError(f"{name} has shape {tuple(value.shape)}: want {ndim} axes or more, and at least one number")
+        raise ValueError(
+            f"{name} has shape {tuple(value.shape)}: want {ndim} axes or more, and at least one "
+            "number"
+        )
     return value
 
 
@@ -75,7 +88,9 @@ def check_parameters(name: str, value: Parameters) -> Parameters:
 
 
 def check_labels(outputs: Tensor, labels: Tensor) -> None:
-    """Raise unless there is a label, in `labels` (n,) or (..., n), for each point of `outputs` (..., n, c)."""
+    """Raise unless there is a label, in `labels` (n,) or (...,
+    n), for each point of `outputs` (..., n, c).
+    """
     check_tensor("outputs", outputs, 2)
     check_tensor("labels", labels, 1)
     if labels.shape != outputs.shape[-1 - labels.ndim : -1]:
@@ -90,17 +105,27 @@ def note(passed: list[Layer] | None, layer: Layer) -> None:
 
 
 class Network:
-    """What all architectures share: parameters from named shapes, a nonlinearity by name, hidden layers that can be asked for."""
+    """What all architectures share: parameters from named shapes, a nonlinearity by name, hidden
+    layers that can be asked for.
+    """
 
     activation: str  # of networks that take any
     depth: int  # the number of hidden layers
     outputs: int
-    tokens: int | None = None  # how many there are, if an input is made of tokens 0, 1, … instead of numbers
-    broadcasts: ClassVar[bool] = False  # whether a call takes parameters and inputs of many members at once
-    by_layer: ClassVar[bool] = False  # whether a call can note the layers that the inputs pass, in a list `passed`
+    tokens: int | None = (
+        None  # how many there are, if an input is made of tokens 0, 1, … instead of numbers
+    )
+    broadcasts: ClassVar[bool] = (
+        False  # whether a call takes parameters and inputs of many members at once
+    )
+    by_layer: ClassVar[bool] = (
+        False  # whether a call can note the layers that the inputs pass, in a list `passed`
+    )
 
     def shapes(self) -> dict[str, Shape]:
-        """Return the shape of each parameter of one member, by name; biases are vectors, weights start with (out, in)."""
+        """Return the shape of each parameter of one member, by name;
+        biases are vectors, weights start with (out, in).
+        """
         raise NotImplementedError
 
     @property
@@ -109,7 +134,9 @@ class Network:
         return (self.shapes()["weight1"][1],)
 
     def variance(self, shape: Shape) -> float:
-        """Return the variance with which weights of this shape are drawn: Xavier's, 2 / (fan in + fan out)."""
+        """Return the variance with which weights of this shape
+        are drawn: Xavier's, 2 / (fan in + fan out).
+        """
         return 2 / ((shape[0] + shape[1]) * int(np.prod(shape[2:])))
 
     def layers(self, layers: int | Sequence[int] | None) -> tuple[int, ...]:
@@ -129,7 +156,8 @@ class Network:
         dtype: torch.dtype = torch.float32,
         device: str = "cpu",
     ) -> Parameters:
-        """Draw weights from normal distributions, with gain times the standard deviation that `variance` gives; biases are zero.
+        """Draw weights from normal distributions, with gain times the standard deviation that
+        `variance` gives; biases are zero.
 
         Parameters
         ----------
@@ -142,14 +170,21 @@ class Network:
         by name, (members, ...)
         """
         if np.shape(gain) not in ((), (members,)):
-            raise ValueError(f"members {members} and gain {gain}: want one positive gain or one for each")
+            raise ValueError(
+                f"members {members} and gain {gain}: want one positive gain or one for each"
+            )
         gain = np.broadcast_to(gain, (members,))
-        parameters = {name: torch.zeros((members, *shape), dtype=dtype) for name, shape in self.shapes().items()}
+        parameters = {
+            name: torch.zeros((members, *shape), dtype=dtype)
+            for name, shape in self.shapes().items()
+        }
         for member in range(members):
             rng = np.random.default_rng((seed, member))
             for name, shape in self.shapes().items():
                 if len(shape) > 1:
-                    draw = rng.normal(scale=gain[member] * np.sqrt(self.variance(shape)), size=shape)
+                    draw = rng.normal(
+                        scale=gain[member] * np.sqrt(self.variance(shape)), size=shape
+                    )
                     parameters[name][member] = torch.from_numpy(draw)
         return {name: value.to(device) for name, value in parameters.items()}
 

@@ -1,4 +1,6 @@
-"""Convolutional networks: LeNet-5, a small residual network whose first filters are large, and convolutions along a line."""
+"""Convolutional networks: LeNet-5, a small residual network whose
+first filters are large, and convolutions along a line.
+"""
 
 from dataclasses import dataclass
 from math import prod
@@ -13,13 +15,14 @@ from lib.networks.base import ACTIVATIONS, Answer, Layer, Layers, Network, Param
 
 @dataclass(frozen=True)
 class LeNet(Network):
-    """LeNet-5 with rectifiers and maxima: two convolutions, each with pooling, two dense layers and a readout.
+    """LeNet-5 with rectifiers and maxima: two convolutions, each
+    with pooling, two dense layers and a readout.
 
-    6 and 16 channels of 5 × 5 filters, the first ones with a margin of 2, then 120 and 84 units. Weights have He's variance,
-    2 / fan in; biases are zero. The outputs are classes.
+    6 and 16 channels of 5 × 5 filters, the first ones with a margin of 2, then 120 and 84 units.
+    Weights have He's variance, 2 / fan in; biases are zero. The outputs are classes.
 
-    Source: Kunin et al. (2024), appendix, Figure 5 (a); LeCun et al. (1998) for the sizes, with full connections between the
-    convolutions.
+    Source: Kunin et al. (2024), appendix, Figure 5 (a); LeCun et al. (1998) for the sizes, with
+    full connections between the convolutions.
     """
 
     by_layer: ClassVar[bool] = True
@@ -48,7 +51,9 @@ class LeNet(Network):
         layers: Layers = None,
         passed: list[Layer] | None = None,
     ) -> Answer:
-        """Map images (n, 1, 28, 28) to outputs (n, c) and the activations (n, units), before pooling, of the hidden `layers`."""
+        """Map images (n, 1, 28, 28) to outputs (n, c) and the activations (n, units), before
+        pooling, of the hidden `layers`.
+        """
         hidden = []
         h = inputs
         for i, margin in ((1, 2), (2, 0)):
@@ -69,9 +74,11 @@ class LeNet(Network):
 
 @dataclass(frozen=True)
 class Convolutional(Network):
-    """A linear map onto a line of units, convolutions along it without padding, and a linear readout.
+    """A linear map onto a line of units, convolutions along
+    it without padding, and a linear readout.
 
-    The first convolution opens the channels, the last closes them; each is followed by the nonlinearity.
+    The first convolution opens the channels, the last closes them; each is followed by the
+    nonlinearity.
 
     Attributes
     ----------
@@ -96,8 +103,10 @@ class Convolutional(Network):
         one_of("activation", self.activation, ACTIVATIONS)
         if self.convolutions < 2 or self.units <= self.convolutions * (self.kernel - 1):
             raise ValueError(
-                f"units {self.units}, convolutions {self.convolutions}, kernel {self.kernel}: want at least 2 convolutions"
-                " and units > convolutions · (kernel - 1), since each shortens the line by kernel - 1"
+                f"units {self.units}, convolutions {self.convolutions}, kernel {self.kernel}: "
+                "want at least 2 convolutions"
+                " and units > convolutions · (kernel - 1), since each shortens the line by "
+                "kernel - 1"
             )
 
     @property
@@ -114,7 +123,9 @@ class Convolutional(Network):
         return shapes | {f"weight{i + 1}": (self.outputs, left), f"bias{i + 1}": (self.outputs,)}
 
     def __call__(self, parameters: Parameters, inputs: Tensor, layers: Layers = None) -> Answer:
-        """Map inputs (n, d) to outputs (n, c) and the representations (n, channels · length) after the hidden `layers`."""
+        """Map inputs (n, d) to outputs (n, c) and the representations
+        (n, channels · length) after the hidden `layers`.
+        """
         sigma, last = self._sigma(), self.convolutions + 2
         h = sigma(linear(inputs, parameters["weight1"], parameters["bias1"]))
         hidden, line = [h], h.unsqueeze(1)

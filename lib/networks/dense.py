@@ -18,11 +18,13 @@ class Dense(Network):
     ----------
     widths : inputs, hidden units of each layer, outputs
     activation : a name in `ACTIVATIONS`
-    skip : add to each hidden representation the one two layers below (from the third hidden layer on)
+    skip : add to each hidden representation the one two layers below (from the third hidden layer
+        on)
     dropout : probability with which each unit is dropped before each layer, while training
     bias : whether the layers have biases
 
-    Source: van Rossem & Saxe, Appendix B.1, and loekvanrossem/universality for what the text leaves out.
+    Source: van Rossem & Saxe, Appendix B.1, and loekvanrossem/universality for what the text leaves
+    out.
     """
 
     broadcasts: ClassVar[bool] = True
@@ -36,13 +38,17 @@ class Dense(Network):
 
     def __post_init__(self) -> None:
         if len(kind("widths", self.widths, tuple, list)) < 3:
-            raise ValueError(f"widths {self.widths}: want inputs, at least one hidden layer, outputs")
+            raise ValueError(
+                f"widths {self.widths}: want inputs, at least one hidden layer, outputs"
+            )
         sizes(**{f"widths[{i}]": width for i, width in enumerate(self.widths)})
         one_of("activation", self.activation, ACTIVATIONS)
         if not 0 <= number("dropout", self.dropout) < 1:
             raise ValueError(f"dropout is {self.dropout}: want a probability below 1")
         if self.skip and len(set(self.widths[1:-1])) > 1:
-            raise ValueError(f"widths {self.widths}: skip connections need hidden layers of one width")
+            raise ValueError(
+                f"widths {self.widths}: skip connections need hidden layers of one width"
+            )
 
     @property
     def depth(self) -> int:  # noqa: D102
@@ -54,14 +60,18 @@ class Dense(Network):
 
     def shapes(self) -> dict[str, Shape]:  # noqa: D102
         shapes = {}
-        for i, (out, into) in enumerate(zip(self.widths[1:], self.widths[:-1], strict=True), start=1):
+        for i, (out, into) in enumerate(
+            zip(self.widths[1:], self.widths[:-1], strict=True), start=1
+        ):
             shapes[f"weight{i}"] = (out, into)
             if self.bias:
                 shapes[f"bias{i}"] = (out,)
         return shapes
 
     def masks(self, rng: np.random.Generator, points: int) -> np.ndarray:
-        """Draw which units stay in one step, scaled so that their mean is one: (points, all inputs of all layers) float32."""
+        """Draw which units stay in one step, scaled so that their mean
+        is one: (points, all inputs of all layers) float32.
+        """
         stay = rng.random((points, sum(self.widths[:-1])), dtype=np.float32) >= self.dropout
         return stay / np.float32(1 - self.dropout)
 
@@ -73,7 +83,9 @@ class Dense(Network):
         masks: Tensor | None = None,
         passed: list[Layer] | None = None,
     ) -> Answer:
-        """Map inputs (..., n, d) to outputs (..., n, c) and representations (..., n, width); members' axes broadcast."""
+        """Map inputs (..., n, d) to outputs (..., n, c) and
+        representations (..., n, width); members' axes broadcast.
+        """
         last = self.depth + 1
         hidden, h = [], inputs
         kept = None if masks is None else masks.split(self.widths[:-1], dim=-1)
@@ -91,7 +103,8 @@ class Dense(Network):
 
 @dataclass(frozen=True)
 class Committee(Network):
-    """One hidden layer whose outputs are averaged, x → (1/K) Σ σ(w_k·x + b_k): only the first layer is trained.
+    """One hidden layer whose outputs are averaged, x → (1/K) Σ
+    σ(w_k·x + b_k): only the first layer is trained.
 
     Attributes
     ----------
@@ -116,10 +129,14 @@ class Committee(Network):
         one_of("activation", self.activation, ACTIVATIONS)
 
     def shapes(self) -> dict[str, Shape]:  # noqa: D102
-        return {"weight1": (self.units, self.inputs)} | ({"bias1": (self.units,)} if self.bias else {})
+        return {"weight1": (self.units, self.inputs)} | (
+            {"bias1": (self.units,)} if self.bias else {}
+        )
 
     def __call__(self, parameters: Parameters, inputs: Tensor, layers: Layers = None) -> Answer:
-        """Map inputs (..., n, d) to outputs (..., n, 1) and, if layer 0 is asked for, the representation (..., n, units)."""
+        """Map inputs (..., n, d) to outputs (..., n, 1) and, if layer 0 is asked for, the
+        representation (..., n, units).
+        """
         z = inputs @ parameters["weight1"].mT
         hidden = self._sigma()(z + parameters["bias1"].unsqueeze(-2) if self.bias else z)
         return hidden.mean(-1, keepdim=True), [hidden for _ in self.layers(layers)]

@@ -1,8 +1,22 @@
-"""Precomputed runs: a function over a list of cases, computed case by case, resumable, and kept as one NetCDF file per run."""
+"""Precomputed runs: a function over a list of cases, computed case by
+case, resumable, and kept as one NetCDF file per run.
+"""
 
 from lib.runs.chapters import find, listed
 from lib.runs.profile import at, load
 from lib.runs.results import OutdatedResult, arguments, count, describe
 from lib.runs.run import Run, grid, named
 
-__all__ = ["OutdatedResult", "Run", "arguments", "at", "count", "describe", "find", "grid", "listed", "load", "named"]
+__all__ = [
+    "OutdatedResult",
+    "Run",
+    "arguments",
+    "at",
+    "count",
+    "describe",
+    "find",
+    "grid",
+    "listed",
+    "load",
+    "named",
+]

@@ -18,7 +18,9 @@ AGAIN = "again"
 
 
 class Difference(NamedTuple):
-    """How far a variable of a result lies from what today's code computes: in each number, or in mean and deviation."""
+    """How far a variable of a result lies from what today's code
+    computes: in each number, or in mean and deviation.
+    """
 
     variable: str
     what: str  # "number" or "moment"
@@ -37,16 +39,29 @@ class Difference(NamedTuple):
         return self.relative <= self.allowed
 
     def __str__(self) -> str:
-        said = f"largest difference of a {self.what} {self.largest:.2g}, scale {self.scale:.3g}: {self.relative:.2g}"
-        return f"  {self.variable:<20} {said}{'' if self.within else f', more than {self.allowed:g}'}"
+        said = (
+            f"largest difference of a {self.what} {self.largest:.2g}, scale "
+            f"{self.scale:.3g}: {self.relative:.2g}"
+        )
+        return (
+            f"  {self.variable:<20} {said}{'' if self.within else f', more than {self.allowed:g}'}"
+        )
 
 
-def again(run: Run, device: str, *, pool: Executor | None = None, cases: int | None = None, replace: bool = False) -> str:
-    """Compute cases of a stored result with today's code; record in it that they agree, or replace it; return a table.
+def again(
+    run: Run,
+    device: str,
+    *,
+    pool: Executor | None = None,
+    cases: int | None = None,
+    replace: bool = False,
+) -> str:
+    """Compute cases of a stored result with today's code; record in
+    it that they agree, or replace it; return a table.
 
-    What is compared is computed here and now; if that was interrupted, or the numbers differed, it goes on with what is kept
-    under `_build/again/`. A result is replaced by the cases that today's code has finished under `_build/runs/` and by the
-    missing ones.
+    What is compared is computed here and now; if that was interrupted, or the numbers differed, it
+    goes on with what is kept under `_build/again/`. A result is replaced by the cases that today's
+    code has finished under `_build/runs/` and by the missing ones.
 
     Parameters
     ----------
@@ -57,7 +72,8 @@ def again(run: Run, device: str, *, pool: Executor | None = None, cases: int | N
     Raises
     ------
     OutdatedResult
-        If there is no result, or a number differs by more than the run's tolerance and the result is not replaced.
+        If there is no result, or a number differs by more than the run's tolerance and the result
+        is not replaced.
     """
     before, progress = recompute(run, device, pool, cases, "runs" if replace else AGAIN)
     found = progress.joined()
@@ -68,7 +84,9 @@ def again(run: Run, device: str, *, pool: Executor | None = None, cases: int | N
         progress.save()
         return "\n".join([*lines, f"  replaced: {run.path}"])
     if not all(one.within for one in differences):
-        raise OutdatedResult("\n".join([*lines, "  not the stored numbers: --replace takes the new ones"]))
+        raise OutdatedResult(
+            "\n".join([*lines, "  not the stored numbers: --replace takes the new ones"])
+        )
     numbers = [one.relative for one in differences if one.what == "number"]
     moments = [one.relative for one in differences if one.what == "moment"]
     check = {
@@ -89,9 +107,14 @@ def again(run: Run, device: str, *, pool: Executor | None = None, cases: int | N
 
 
 def recompute(
-    run: Run, device: str, pool: Executor | None = None, cases: int | None = None, folder: str = AGAIN
+    run: Run,
+    device: str,
+    pool: Executor | None = None,
+    cases: int | None = None,
+    folder: str = AGAIN,
 ) -> tuple[xr.Dataset, Progress]:
-    """Compute stored cases with today's code; return all that is stored, along `case`, and what is computed.
+    """Compute stored cases with today's code; return all that
+    is stored, along `case`, and what is computed.
 
     Cases that are finished in `folder` of `_build/` are taken from there.
     """
@@ -100,14 +123,19 @@ def recompute(
     before = numbered(run, stored)
     chosen = before.case.values.tolist()
     if cases is not None and cases < len(chosen):
-        chosen = [chosen[place] for place in dict.fromkeys(np.linspace(0, len(chosen) - 1, cases).round().astype(int))]
+        chosen = [
+            chosen[place]
+            for place in dict.fromkeys(np.linspace(0, len(chosen) - 1, cases).round().astype(int))
+        ]
     progress = Progress(run, device, stored=False, folder=folder)
     progress.compute(progress.collect(chosen), pool)
     return before, progress
 
 
 def compare(run: Run, before: xr.Dataset, after: xr.Dataset) -> list[Difference]:
-    """Compare two results of the same cases, variable by variable; what is lacking on one side only differs without bound."""
+    """Compare two results of the same cases, variable by variable;
+    what is lacking on one side only differs without bound.
+    """
     before, after = xr.align(before, after, join="outer")
     found = []
     for name in sorted({*map(str, before.data_vars)} ^ {*map(str, after.data_vars)}):
@@ -117,15 +145,23 @@ def compare(run: Run, before: xr.Dataset, after: xr.Dataset) -> list[Difference]
     for name in map(str, before.data_vars):
         if name in after:
             pair = (before[name].values, after[name].transpose(*before[name].dims).values)
-            found.append(_in_moments(name, *pair) if name in run.chaotic else _in_numbers(name, *pair, run.tolerance))
+            found.append(
+                _in_moments(name, *pair)
+                if name in run.chaotic
+                else _in_numbers(name, *pair, run.tolerance)
+            )
     return found
 
 
 def _in_numbers(name: str, before: NDArray, after: NDArray, allowed: float) -> Difference:
     if before.dtype.kind not in "biuf":
-        return Difference(name, "number", 0.0 if np.array_equal(before, after) else np.inf, 1.0, allowed)
+        return Difference(
+            name, "number", 0.0 if np.array_equal(before, after) else np.inf, 1.0, allowed
+        )
     before, after = before.astype(float), after.astype(float)
-    apart = np.where((before == after) | (np.isnan(before) & np.isnan(after)), 0.0, np.abs(before - after))
+    apart = np.where(
+        (before == after) | (np.isnan(before) & np.isnan(after)), 0.0, np.abs(before - after)
+    )
     finite = np.abs(before[np.isfinite(before)])
     largest = float(np.nan_to_num(apart, nan=np.inf).max(initial=0))
     return Difference(name, "number", largest, float(finite.max(initial=0)), allowed)

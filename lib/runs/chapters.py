@@ -14,7 +14,9 @@ def listed() -> list[Run]:
 
 
 def runs_of(chapter: str) -> list[Run]:
-    """Return the runs of one chapter, whose names begin with its name; none if it has no `runs.py`."""
+    """Return the runs of one chapter, whose names begin
+    with its name; none if it has no `runs.py`.
+    """
     file = f"book/{chapter}/runs.py"
     if not (FOLDER / chapter / "runs.py").is_file():
         return []

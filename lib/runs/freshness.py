@@ -1,7 +1,7 @@
 """Whether a stored result is of today's code.
 
-A result is *current* if today's code computed it, *verified* if today's code gave the same numbers for some of its cases, and
-else *outdated*. The build refuses an outdated one.
+A result is *current* if today's code computed it, *verified* if today's code gave the same numbers
+for some of its cases, and else *outdated*. The build refuses an outdated one.
 """
 
 import hashlib
@@ -19,9 +19,11 @@ CURRENT, VERIFIED, OUTDATED = "current", "verified", "outdated"
 
 
 class Freshness(NamedTuple):
-    """The state of a result, and what its check found: `cases`, `difference`, `moments`, `device`, `blas`, `versions`.
+    """The state of a result, and what its check found: `cases`,
+    `difference`, `moments`, `device`, `blas`, `versions`.
 
-    Where no case can be computed again, `instead` says what today's code and the code that computed the result were given.
+    Where no case can be computed again, `instead` says what today's code and the code that computed
+    the result were given.
     """
 
     state: str
@@ -38,7 +40,11 @@ class Freshness(NamedTuple):
         if self.by_hand:
             return f"checked by hand: {self.check['instead']}"
         count = len(self.check["cases"])
-        cases = f"{count} of {self.check['of']} cases" if count < self.check["of"] else f"all {count} cases"
+        cases = (
+            f"{count} of {self.check['of']} cases"
+            if count < self.check["of"]
+            else f"all {count} cases"
+        )
         said = f"verified on {cases}, difference at most {self.check['difference']:.1g}"
         if names := ", ".join(self.check["chaotic"]):
             said += f"; {names} in mean and deviation, {self.check['moments']:.1g}"
@@ -60,19 +66,29 @@ def freshness(attributes: Mapping[str, Any]) -> Freshness:
 def of_file(path: Path) -> Freshness:
     """Judge the result in a file; numbers that are not those of its check make it outdated."""
     with netcdf_file(path, mmap=False) as found:
-        judged = freshness({name: value.decode() for name, value in found._attributes.items() if isinstance(value, bytes)})
+        judged = freshness(
+            {
+                name: value.decode()
+                for name, value in found._attributes.items()
+                if isinstance(value, bytes)
+            }
+        )
         changed = judged.state == VERIFIED and judged.check.get("numbers") != numbers_of(found)
     return Freshness(OUTDATED, judged.check) if changed else judged
 
 
 def numbers_of(file: netcdf_file) -> str:
     """Hash the variables of an open file."""
-    parts = [(name, one.dimensions, one[...].tobytes()) for name, one in sorted(file.variables.items())]
+    parts = [
+        (name, one.dimensions, one[...].tobytes()) for name, one in sorted(file.variables.items())
+    ]
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
 def refuse_outdated(folder: Path) -> None:
-    """Raise a ValueError if a result in the folder `book` is outdated; it names the command that mends it."""
+    """Raise a ValueError if a result in the folder `book` is
+    outdated; it names the command that mends it.
+    """
     if late := [name for name, path in stored(folder).items() if of_file(path).state == OUTDATED]:
         raise ValueError(
             f"{len(late)} stored result{'s are' * (len(late) > 1) or ' is'} not of today's code:"

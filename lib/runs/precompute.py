@@ -1,4 +1,5 @@
-"""What `python -m lib store` does: compute the missing cases of runs, and say what is there and what is left.
+"""What `python -m lib store` does: compute the missing cases of
+runs, and say what is there and what is left.
 
 A finished case is kept at once, as a file of its own under `_build/runs/`. The result in
 `book/NAME/results/` is written at the end.
@@ -39,13 +40,14 @@ def precompute(
     device : "cpu" or "cuda"
     pool : what computes (see `lib.runs.workers.processes`); by default this process
     batch : cases in a call; by default one on a CPU, and on a GPU what the run says
-    part : (i, n), i from 1: only the i-th, i + n-th, ... of the cases that the result lacks, and leave the result alone, so that
-        n machines with a common disk can do this at once
+    part : (i, n), i from 1: only the i-th, i + n-th, ... of the cases that the result lacks, and
+        leave the result alone, so that n machines with a common disk can do this at once
 
     Raises
     ------
     ComputationFailed
-        If the function raised or returned something unfit for some cases; the others are computed first.
+        If the function raised or returned something unfit for some cases; the others are computed
+        first.
     """
     refuse_batch([run], batch)
     progress = Progress(run, device)
@@ -61,15 +63,22 @@ def precompute(
 def refuse_batch(runs: Sequence[Run], batch: int | None) -> None:
     """Raise a ValueError if a run takes one case in a call, but a batch of several is wanted."""
     if single := [run.name for run in runs if run.batch == 1 and batch is not None and batch > 1]:
-        raise ValueError(f"--batch {batch}: {', '.join(single)} take one case in a call; name others, or leave --batch out")
+        raise ValueError(
+            f"--batch {batch}: {', '.join(single)} take one case in a call; name others, or "
+            "leave --batch out"
+        )
 
 
 class Progress:
-    """How far a run is on a device: the finished cases, from its result and from their own files."""
+    """How far a run is on a device: the finished cases,
+    from its result and from their own files.
+    """
 
     def __init__(self, run: Run, device: str, stored: bool = True, folder: str = "runs") -> None:
         self.run, self.kind, self.device, self.folder = run, device, device_name(device), folder
-        self.parts: list[xr.Dataset] = []  # each along `case`; what some cases lack is NaN in the result
+        self.parts: list[
+            xr.Dataset
+        ] = []  # each along `case`; what some cases lack is NaN in the result
         self.dimensions: dict[str, set[str]] = {}  # of each variable
         self.done = 0
         self.seconds = 0.0
@@ -80,11 +89,17 @@ class Progress:
         if stored:
             self._add_stored()
 
-    def compute(self, todo: Sequence[int], pool: Executor | None = None, batch: int | None = None) -> None:
-        """Compute cases and keep each; those that fail are named in a ComputationFailed at the end."""
+    def compute(
+        self, todo: Sequence[int], pool: Executor | None = None, batch: int | None = None
+    ) -> None:
+        """Compute cases and keep each; those that fail are
+        named in a ComputationFailed at the end.
+        """
         size = batch or (self.run.batch if self.kind == "cuda" else 1)
         calls = [todo[start : start + size] for start in range(0, len(todo), size)]
-        tasks = [{**self.run.fixed, **self.run.arguments(call), "device": self.kind} for call in calls]
+        tasks = [
+            {**self.run.fixed, **self.run.arguments(call), "device": self.kind} for call in calls
+        ]
         total = len(self.run.cases)
         work, failed = compute(self.run.function, tasks, pool), []
         with bar(total, self.run.name, "case", initial=total - len(todo)) as shown, closing(work):
@@ -97,14 +112,20 @@ class Progress:
                     failed.append(f"{self.run.name}, {' to '.join(labels)}: {problem}")
                 shown.update(len(call))
         if failed:
-            raise ComputationFailed("\n  ".join([f"{len(failed)} of {len(calls)} failed, the others are kept:", *failed]))
+            raise ComputationFailed(
+                "\n  ".join(
+                    [f"{len(failed)} of {len(calls)} failed, the others are kept:", *failed]
+                )
+            )
 
     def file_of(self, case: int) -> Path:
         """Return where a finished case is kept."""
         return self.run.file_of(case, self.kind, self.folder)
 
     def _add_stored(self) -> None:
-        """Take in the cases of the result, if it can be read, that have the arguments of the run."""
+        """Take in the cases of the result, if it can be
+        read, that have the arguments of the run.
+        """
         try:
             found = read(self.run)
         except OutdatedResult:
@@ -122,10 +143,15 @@ class Progress:
 
     def _add(self, found: xr.Dataset) -> None:
         """Take in finished cases."""
-        dimensions = {str(name): {str(dim) for dim in one.dims} - {"case"} for name, one in found.items()}
+        dimensions = {
+            str(name): {str(dim) for dim in one.dims} - {"case"} for name, one in found.items()
+        }
         for name, ours in dimensions.items():
             if (theirs := self.dimensions.get(name, ours)) != ours:
-                raise ValueError(f"the function returned {name} along {sorted(ours)}, and for other cases along {sorted(theirs)}")
+                raise ValueError(
+                    f"the function returned {name} along {sorted(ours)}, and for other cases "
+                    f"along {sorted(theirs)}"
+                )
         self.dimensions |= dimensions
         self.done += found.sizes["case"]
         self.seconds += float(found.attrs["seconds"])
@@ -144,25 +170,40 @@ class Progress:
     def keep(self, call: Sequence[int], found: xr.Dataset | BaseException) -> None:
         """Check what the function returned for some cases, and write each to a file of its own."""
         if isinstance(found, BaseException):
-            raise ValueError("; ".join([f"{type(found).__name__}: {found}", *getattr(found, "__notes__", [])]))
+            raise ValueError(
+                "; ".join([f"{type(found).__name__}: {found}", *getattr(found, "__notes__", [])])
+            )
         if found.sizes.get("member", 1) != len(call):
-            raise ValueError(f"the function returned {found.sizes.get('member', 1)} members for {len(call)} cases")
+            raise ValueError(
+                f"the function returned {found.sizes.get('member', 1)} members for {len(call)} "
+                "cases"
+            )
         names = self.run.cases.coordinates  # a dimension of length one may have the name, too
         for i, case in enumerate(call):
-            result = found.isel(member=i).drop_vars("member", errors="ignore") if "member" in found.dims else found
+            result = (
+                found.isel(member=i).drop_vars("member", errors="ignore")
+                if "member" in found.dims
+                else found
+            )
             if own := [name for name in names if name in result.variables or name in result.dims]:
-                result = result.squeeze([name for name in own if name in result.dims]).drop_vars(own, errors="ignore")
+                result = result.squeeze([name for name in own if name in result.dims]).drop_vars(
+                    own, errors="ignore"
+                )
             result.attrs["seconds"] = found.attrs["seconds"] / len(call)
             try:
                 data = bytes(result.to_netcdf(engine="scipy"))
             except Exception as problem:  # names, values and attributes may be unfit in many ways
-                raise ValueError(f"what the function returned cannot be kept as NetCDF ({problem})") from problem
+                raise ValueError(
+                    f"what the function returned cannot be kept as NetCDF ({problem})"
+                ) from problem
             self._add(result.expand_dims(case=[case]))  # which refuses what does not fit
             files.write(self.file_of(case), data + hashlib.sha256(data).digest())
 
     def joined(self) -> xr.Dataset:
         """Return the finished cases along `case`, and where they come from."""
-        found = xr.concat(self.parts, "case", data_vars="all", join="outer", combine_attrs="override")
+        found = xr.concat(
+            self.parts, "case", data_vars="all", join="outer", combine_attrs="override"
+        )
         origin = {name: "; ".join(sorted(known)) for name, known in self.origin.items()}
         return found.assign_attrs(seconds=self.seconds, **origin)
 
@@ -177,10 +218,32 @@ class Progress:
     def row(self) -> tuple[str, ...]:
         """Say how far the run is, as a row of `plan`."""
         total, each = len(self.run.cases), self.seconds_each()
-        left = "" if self.done == total else "?" if each is None else duration((total - self.done) * each)
-        state = "other arguments" if self.outdated else "done" if self.done == total else "part" if self.done else "missing"
+        left = (
+            ""
+            if self.done == total
+            else "?"
+            if each is None
+            else duration((total - self.done) * each)
+        )
+        state = (
+            "other arguments"
+            if self.outdated
+            else "done"
+            if self.done == total
+            else "part"
+            if self.done
+            else "missing"
+        )
         done = f"{self.done:,} of {total:,} cases"
-        return self.run.name, state, self.freshness, done, duration(self.seconds), left, self.run.scale(self.done)
+        return (
+            self.run.name,
+            state,
+            self.freshness,
+            done,
+            duration(self.seconds),
+            left,
+            self.run.scale(self.done),
+        )
 
 
 def _decode(data: bytes) -> xr.Dataset:
@@ -191,14 +254,23 @@ def _decode(data: bytes) -> xr.Dataset:
 
 
 def plan(runs: Sequence[Run], device: str = "cpu") -> str:
-    """Lay out what is there of each run and what is missing, the time taken and left on this device, and the scale."""
-    rows: list[tuple[str, ...]] = [("run", "state", "code", "done", "taken", "left here", "scale / the source's")]
+    """Lay out what is there of each run and what is missing, the
+    time taken and left on this device, and the scale.
+    """
+    rows: list[tuple[str, ...]] = [
+        ("run", "state", "code", "done", "taken", "left here", "scale / the source's")
+    ]
     left = 0.0
     for run in runs:
         progress = Progress(run, device)
         left += len(progress.collect(progress.missing)) * (progress.seconds_each() or 0)
         rows.append(progress.row())
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ["  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    lines = [
+        "  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
     more = ", and what is unknown (?)" if any(row[5] == "?" for row in rows) else ""
-    return "\n".join([*lines, f"left on this device, {device_name(device)}: {duration(left)}{more}"])
+    return "\n".join(
+        [*lines, f"left on this device, {device_name(device)}: {duration(left)}{more}"]
+    )

@@ -1,7 +1,9 @@
-"""The two profiles of a page: *quick* reads stored results; *paper* reads none of them and computes each run here.
+"""The two profiles of a page: *quick* reads stored results;
+*paper* reads none of them and computes each run here.
 
-A page says once, beside its imports, `here = runs.at(profile, device)`. From there on `runs.load` obeys it, `here.device` is
-where networks train, and `here.choose(quick=…, paper=…)` is the scale of what is computed on the page.
+A page says once, beside its imports, `here = runs.at(profile, device)`. From there on `runs.load`
+obeys it, `here.device` is where networks train, and `here.choose(quick=…, paper=…)` is the scale of
+what is computed on the page.
 """
 
 from functools import partial
@@ -40,8 +42,9 @@ def at(profile: str, device: str) -> Here:
 
     Parameters
     ----------
-    profile : "quick" or "paper"; at the latter a claim whose verdict changes is recorded and does not stop the page, since
-        `python -m lib run` compares all of them with the committed ones at the end
+    profile : "quick" or "paper"; at the latter a claim whose verdict changes is recorded and does
+        not stop the page, since `python -m lib run` compares all of them with the committed ones at
+        the end
     device : "auto", "cpu" or "cuda"
 
     Raises
@@ -57,19 +60,23 @@ def at(profile: str, device: str) -> Here:
 
 
 def load(run: Run | str) -> xr.Dataset:
-    """Return the result of a run, or of the one that a chapter lists under a name like "two_point/digits".
+    """Return the result of a run, or of the one that a chapter
+    lists under a name like "two_point/digits".
 
-    With the quick profile the stored result is read. With the paper profile nothing stored is read: the cases are computed on the
-    device of `at`, all of them, those apart that were finished there before.
+    With the quick profile the stored result is read. With the paper profile nothing stored is read:
+    the cases are computed on the device of `at`, all of them, those apart that were finished there
+    before.
 
     Returns
     -------
-    Dataset over the coordinates of the cases, and `done` over these: where a case is not finished, numbers are NaN
+    Dataset over the coordinates of the cases, and `done` over these: where a case is not finished,
+    numbers are NaN
 
     Raises
     ------
     OutdatedResult
-        If the stored result is not there, cannot be read, or has cases or arguments that the run has no longer.
+        If the stored result is not there, cannot be read, or has cases or arguments that the run
+        has no longer.
     ComputationFailed
         If a case cannot be computed.
     """

@@ -1,4 +1,6 @@
-"""The result of a run: a NetCDF file over the coordinates of its cases, with what is finished of them."""
+"""The result of a run: a NetCDF file over the coordinates of
+its cases, with what is finished of them.
+"""
 
 import json
 from collections.abc import Mapping
@@ -15,11 +17,15 @@ from lib.progress import duration
 from lib.runs.freshness import numbers_of
 from lib.runs.run import Run
 
-CLOSE = 1e-9  # relative distance of coordinates that are the same: another processor may round them in another way
+# relative distance of coordinates that are the same:
+# another processor may round them in another way
+CLOSE = 1e-9
 
 
 class OutdatedResult(RuntimeError):
-    """A result is missing, unreadable or of other arguments; the message says which command computes it."""
+    """A result is missing, unreadable or of other arguments;
+    the message says which command computes it.
+    """
 
 
 def load(run: Run) -> xr.Dataset:
@@ -27,7 +33,10 @@ def load(run: Run) -> xr.Dataset:
     if (found := read(run)) is None:
         raise OutdatedResult(f"there is no result of {run.name}; {_remedy(run)}")
     if matching(run, found).sizes != found.sizes:
-        raise OutdatedResult(f"the result of {run.name} was computed with other arguments than the run has now; {_remedy(run)}")
+        raise OutdatedResult(
+            f"the result of {run.name} was computed with other arguments than the run has now; "
+            f"{_remedy(run)}"
+        )
     return laid_out(run, numbered(run, found))
 
 
@@ -36,30 +45,40 @@ def _remedy(run: Run) -> str:
 
 
 def read(run: Run) -> xr.Dataset | None:
-    """Return the cases in the file of a run, with their coordinates along `case`, or None where there is no file."""
+    """Return the cases in the file of a run, with their
+    coordinates along `case`, or None where there is no file.
+    """
     if not run.path.is_file():
         return None
     try:
         return xr.load_dataset(run.path, engine="scipy").drop_encoding()
     except Exception as problem:  # a spoilt file may make its reader stumble in any way
         reason = str(problem).split("\n")[0]
-        raise OutdatedResult(f"{run.path} cannot be read ({reason}); delete it and {_remedy(run)}") from problem
+        raise OutdatedResult(
+            f"{run.path} cannot be read ({reason}); delete it and {_remedy(run)}"
+        ) from problem
 
 
 def matching(run: Run, found: xr.Dataset) -> xr.Dataset:
-    """Return the cases of a file that were computed with the arguments that the run has now; named cases may have changed."""
+    """Return the cases of a file that were computed with the arguments
+    that the run has now; named cases may have changed.
+    """
     theirs, ours = json.loads(found.attrs["settings"]), run.settings()
     if any(theirs[name] != ours[name] for name in ("function", "fixed")):
         return found.isel(case=[])
     if not run.cases.named:
         return found
     (dimension,) = run.cases.coordinates
-    changed = [name for name, given in theirs["cases"].items() if given != ours["cases"].get(name, given)]
+    changed = [
+        name for name, given in theirs["cases"].items() if given != ours["cases"].get(name, given)
+    ]
     return found.isel(case=~found[dimension].isin(changed))
 
 
 def numbered(run: Run, found: xr.Dataset) -> xr.Dataset:
-    """Return the cases of a file along `case` with the run's numbers in place of coordinates; each must be one of the run's."""
+    """Return the cases of a file along `case` with the run's numbers in
+    place of coordinates; each must be one of the run's.
+    """
     places = [_places(run, name, found[name].values) for name in run.cases.coordinates]
     numbers = np.ravel_multi_index(places, run.cases.shape, order="F")
     return found.drop_vars([*run.cases.coordinates]).assign_coords(case=numbers)
@@ -73,17 +92,23 @@ def _places(run: Run, name: str, there: np.ndarray) -> np.ndarray:
         same = np.isclose(there[:, None].astype(float), ours, rtol=CLOSE, atol=0)
     if lost := dict.fromkeys(there[~same.any(axis=1)].tolist()):
         raise OutdatedResult(
-            f"{run.path} has cases that {run.name} has no longer, {name} {', '.join(map(str, lost))}: put them back,"
+            f"{run.path} has cases that {run.name} has no longer, {name} "
+            f"{', '.join(map(str, lost))}: put them back,"
             " or delete the file"
         )
     return same.argmax(axis=1)
 
 
 def save(run: Run, found: xr.Dataset) -> None:
-    """Write finished cases, along `case` with their numbers, as a table of their coordinates and what was found of each."""
+    """Write finished cases, along `case` with their numbers, as a
+    table of their coordinates and what was found of each.
+    """
     found = found.sortby("case")
     places = np.unravel_index(found.case.values, run.cases.shape, order="F")
-    columns = {name: ("case", values[at]) for (name, values), at in zip(run.cases.coordinates.items(), places, strict=True)}
+    columns = {
+        name: ("case", values[at])
+        for (name, values), at in zip(run.cases.coordinates.items(), places, strict=True)
+    }
     settings = run.settings()
     if run.cases.named:
         (names,) = (values.tolist() for _, values in columns.values())
@@ -94,7 +119,9 @@ def save(run: Run, found: xr.Dataset) -> None:
 
 
 def laid_out(run: Run, found: xr.Dataset) -> xr.Dataset:
-    """Return cases, along `case` with their numbers, over the coordinates of the run, and `done`; numbers of others are NaN."""
+    """Return cases, along `case` with their numbers, over the
+    coordinates of the run, and `done`; numbers of others are NaN.
+    """
     names = [*run.cases.coordinates]
     places = np.unravel_index(found.case.values, run.cases.shape, order="F")
     index = pd.MultiIndex.from_arrays(places, names=names)
@@ -105,12 +132,18 @@ def laid_out(run: Run, found: xr.Dataset) -> xr.Dataset:
     table = table.assign(done=("case", np.ones(len(index), bool)))
     table = table.assign_coords(xr.Coordinates.from_pandas_multiindex(index, "case"))
     wide = table.unstack("case", fill_value={"done": False}).transpose(*names, ...)
-    wide = wide.assign_coords({name: values[wide[name].values] for name, values in run.cases.coordinates.items()})
-    return wide.assign_attrs(run=run.name, cases=len(run.cases), settings=json.dumps(run.settings()))
+    wide = wide.assign_coords(
+        {name: values[wide[name].values] for name, values in run.cases.coordinates.items()}
+    )
+    return wide.assign_attrs(
+        run=run.name, cases=len(run.cases), settings=json.dumps(run.settings())
+    )
 
 
 def attach(run: Run, check: Mapping[str, Any]) -> None:
-    """Keep what was found of a result, and the hash of its numbers, in its attributes; the numbers stay, bit for bit."""
+    """Keep what was found of a result, and the hash of its numbers,
+    in its attributes; the numbers stay, bit for bit.
+    """
     content = BytesIO(run.path.read_bytes())
     with netcdf_file(content, "a") as found:
         found.verified = json.dumps({**check, "numbers": numbers_of(found)})
@@ -124,7 +157,9 @@ def count(found: xr.Dataset) -> str:
 
 
 def arguments(found: xr.Dataset) -> dict[str, dict[str, Any]]:
-    """Return by its name what varies in each case of a result that `load` has read, whose cases have names."""
+    """Return by its name what varies in each case of a result
+    that `load` has read, whose cases have names.
+    """
     return json.loads(found.attrs["settings"])["cases"]
 
 

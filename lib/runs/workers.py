@@ -17,7 +17,10 @@ from lib.fingerprint import code
 from lib.processes import submit
 from lib.provenance import PACKAGES, device_name, versions
 
-DIED = "a process died, perhaps for want of memory; what was finished is kept: start again, with fewer processes"
+DIED = (
+    "a process died, perhaps for want of memory; what was finished is kept: "
+    "start again, with fewer processes"
+)
 
 
 class ComputationFailed(RuntimeError):
@@ -25,18 +28,25 @@ class ComputationFailed(RuntimeError):
 
 
 def compute(
-    function: Callable[..., xr.Dataset], tasks: Sequence[Mapping[str, Any]], pool: Executor | None = None
+    function: Callable[..., xr.Dataset],
+    tasks: Sequence[Mapping[str, Any]],
+    pool: Executor | None = None,
 ) -> Generator[tuple[int, xr.Dataset | BaseException]]:
-    """Yield the number of each task and what the function returns or raises: in order here, or as processes deliver.
+    """Yield the number of each task and what the function returns
+    or raises: in order here, or as processes deliver.
 
-    The function has one thread, so that its sums have the same last digits everywhere. ComputationFailed says that a process
-    has died.
+    The function has one thread, so that its sums have the same last digits everywhere.
+    ComputationFailed says that a process has died.
     """
     if pool is None:
         with one_thread():  # here for all tasks, since it takes milliseconds
-            yield from ((number, _call(function, arguments)) for number, arguments in enumerate(tasks))
+            yield from (
+                (number, _call(function, arguments)) for number, arguments in enumerate(tasks)
+            )
         return
-    numbers = submit(pool, _task, {number: (function, arguments) for number, arguments in enumerate(tasks)})
+    numbers = submit(
+        pool, _task, {number: (function, arguments) for number, arguments in enumerate(tasks)}
+    )
     died = False
     for future in as_completed(list(numbers)):
         number = numbers.pop(future)
@@ -52,7 +62,9 @@ def compute(
 
 @contextmanager
 def one_thread() -> Generator[None]:
-    """Compute with one thread within this context; `threadpool_limits` alone does not reach the threads that training starts."""
+    """Compute with one thread within this context; `threadpool_limits` alone does not reach the
+    threads that training starts.
+    """
     torch = sys.modules.get("torch")
     before = torch.get_num_threads() if torch else 1
     with threadpool_limits(1):
@@ -65,19 +77,25 @@ def one_thread() -> Generator[None]:
                 torch.set_num_threads(before)
 
 
-def _task(function: Callable[..., xr.Dataset], arguments: Mapping[str, Any]) -> xr.Dataset | Exception:
+def _task(
+    function: Callable[..., xr.Dataset], arguments: Mapping[str, Any]
+) -> xr.Dataset | Exception:
     """Call the function in another process."""
     with one_thread():
         return _call(function, arguments)
 
 
-def _call(function: Callable[..., xr.Dataset], arguments: Mapping[str, Any]) -> xr.Dataset | Exception:
+def _call(
+    function: Callable[..., xr.Dataset], arguments: Mapping[str, Any]
+) -> xr.Dataset | Exception:
     """Call the function, and note where the result comes from."""
     start, device = time.perf_counter(), device_name(arguments["device"])
     try:
         found = function(**arguments)
         if not isinstance(found, xr.Dataset) or not found.data_vars:
-            raise ValueError(f"the function returned {type(found).__name__}: want a Dataset with variables")
+            raise ValueError(
+                f"the function returned {type(found).__name__}: want a Dataset with variables"
+            )
     except Exception as problem:
         place = traceback.extract_tb(problem.__traceback__)[-1]
         problem.add_note(f"{Path(place.filename).name}, line {place.lineno}")

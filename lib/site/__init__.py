@@ -1,1 +1,3 @@
-"""The book: execute its chapters, collect their claims, fill its pages, build and print the site."""
+"""The book: execute its chapters, collect their claims,
+fill its pages, build and print the site.
+"""

@@ -1,4 +1,6 @@
-"""The book: its table of contents, the texts of its pages and its executed notebooks, each read once."""
+"""The book: its table of contents, the texts of its pages
+and its executed notebooks, each read once.
+"""
 
 import json
 import re
@@ -34,7 +36,10 @@ class Book:
     def _files(self) -> list[str]:
         toc = self.root / "_toc.yml"
         if not toc.is_file():
-            raise ValueError(f"root: no _toc.yml in {self.root.resolve()}: run this from the folder that holds the book")
+            raise ValueError(
+                f"root: no _toc.yml in {self.root.resolve()}: run this from the folder that "
+                "holds the book"
+            )
         files = FILE.findall(toc.read_text(encoding="utf-8"))
         if not files:
             raise ValueError(f"{toc.resolve()} names no page")
@@ -117,7 +122,9 @@ class Book:
             parts = {"metadata": dict(found["metadata"]), "cells": list(map(dict, found["cells"]))}
         except (ValueError, TypeError, LookupError) as problem:
             remedy = f"run `python -m lib run {self.chapter_of(name)}`"
-            raise ValueError(f"{path} is not a complete notebook ({problem}): {remedy}") from problem
+            raise ValueError(
+                f"{path} is not a complete notebook ({problem}): {remedy}"
+            ) from problem
         return found | parts
 
 

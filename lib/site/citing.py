@@ -1,4 +1,6 @@
-"""How to cite the book and a chapter: from `CITATION.cff`, which has version, authors, repository."""
+"""How to cite the book and a chapter: from `CITATION.cff`,
+which has version, authors, repository.
+"""
 
 import re
 from dataclasses import dataclass
@@ -72,7 +74,8 @@ def end(book: Book, page: str, title: str, how: str) -> str:
     A chapter has its entry, folded.
     """
     citation = read(book)
-    said = f'<p>Version {citation.version}, {citation.date or "in preparation"} · <a href="{how}">how to cite</a></p>'
+    date = citation.date or "in preparation"
+    said = f'<p>Version {citation.version}, {date} · <a href="{how}">how to cite</a></p>'
     name = page.removeprefix("book/")
     if name in book.chapters:
         entry = citation.bibtex(name, re.sub(r"<[^>]*>|\d+\. ", "", title))

@@ -19,7 +19,10 @@ CONTEXT = 40  # characters before a number that differs
 
 NUMBER = re.compile(r"[-−+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 FIGURES = {"image/png", "text/html"}
-OF_THE_MACHINE = ("provenance.stamp(", "claims.table()")  # packages and device; the claims once more
+OF_THE_MACHINE = (
+    "provenance.stamp(",
+    "claims.table()",
+)  # packages and device; the claims once more
 
 
 class Tolerance(NamedTuple):
@@ -50,7 +53,9 @@ def tolerances(root: Path) -> dict[str, Tolerance]:
     return found
 
 
-def differences(source: str, committed: list[dict], fresh: list[dict], loose: dict[str, Tolerance]) -> list[str]:
+def differences(
+    source: str, committed: list[dict], fresh: list[dict], loose: dict[str, Tolerance]
+) -> list[str]:
     """Say in a line each where a fresh execution of a cell differs from the committed one.
 
     Parameters

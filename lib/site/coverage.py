@@ -1,23 +1,24 @@
-"""Where each figure, theorem and statement of a document is in the book, at which scale, with which verdict, and how to rerun it.
+"""Where each figure, theorem and statement of a document is in the book, at which scale, with which
+verdict, and how to rerun it.
 
-`book/coverage/DOCUMENT.yml` gives a document's `title`, what readers call it (`short`: its name, then the part, if it is one),
-its `kind`, the `chapters` that treat it, with the minutes that `lib run` takes for each, and its `items`. An item has
+`book/coverage/DOCUMENT.yml` gives a document's `title`, what readers call it (`short`: its name,
+then the part, if it is one), its `kind`, the `chapters` that treat it, with the minutes that
+`lib run` takes for each, and its `items`. An item has
 
-    item      its name in the document: Figure 1(b), Theorem 2, Phase 1, third formula
-    says      what it shows or states, in a line
-    chapter   the chapter that treats it (default: the document's first)
-    where     the label of a figure, an equation, a section or a claim of the book (default: the first claim)
-    ours      our scale in numbers: networks, steps × rate, data, seeds
-    source    the document's, likewise
-    follows   `text`, or the public code that our experiment follows: NAME/FILE, with a NAME from `book/repositories.yml`
-    differs   where our experiment differs from that code, apart from its scale
-    claims    the claims that judge it, by their names in the chapter or as chapter/name
-    runs      the precomputed runs behind it, as chapter/name
-    missing   why it is not in the book
+    item      its name in the document: Figure 1(b), Theorem 2, Phase 1, third formula says
+    what it shows or states, in a line chapter   the chapter that treats it (default: the document's
+    first) where     the label of a figure, an equation, a section or a claim of the book (default:
+    the first claim) ours      our scale in numbers: networks, steps × rate, data, seeds source
+    the document's, likewise follows   `text`, or the public code that our experiment follows:
+    NAME/FILE, with a NAME from `book/repositories.yml` differs   where our experiment differs from
+    that code, apart from its scale claims    the claims that judge it, by their names in the
+    chapter or as chapter/name runs      the precomputed runs behind it, as chapter/name missing
+    why it is not in the book
 
-The verdicts come from the claims, the price of a run from its file. `{coverage} DOCUMENT` shows the table: on a page of a
-chapter the items of this chapter, on any other page all of them. The page "Where is Figure 5?" also shows which experiments
-follow which code, and pages of chapters link words such as "the authors' code" to it.
+The verdicts come from the claims, the price of a run from its file. `{coverage} DOCUMENT` shows the
+table: on a page of a chapter the items of this chapter, on any other page all of them. The page
+"Where is Figure 5?" also shows which experiments follow which code, and pages of chapters link
+words such as "the authors' code" to it.
 """
 
 from dataclasses import dataclass
@@ -45,7 +46,9 @@ ROLES = {"eq": "Eq.&nbsp;{{eq}}`{}`", "fig": "{{numref}}`{}`"}
 
 @dataclass(frozen=True)
 class Item:
-    """A figure, table, theorem, formula, experiment or statement of a document; the fields are those of the file."""
+    """A figure, table, theorem, formula, experiment or statement
+    of a document; the fields are those of the file.
+    """
 
     item: str
     says: str
@@ -62,7 +65,9 @@ class Item:
 
 @dataclass(frozen=True)
 class Document:
-    """A document and its items; `minutes` is what `lib run` takes for each chapter that treats it."""
+    """A document and its items; `minutes` is what `lib run`
+    takes for each chapter that treats it.
+    """
 
     name: str
     title: str

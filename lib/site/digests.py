@@ -1,6 +1,8 @@
-"""A name for all that the claims of a notebook depend on: its cells, what of ours they reach, the stored results they read.
+"""A name for all that the claims of a notebook depend on: its cells,
+what of ours they reach, the stored results they read.
 
-Words do not count: text around the cells, statements of claims, labels and captions, comments and docstrings.
+Words do not count: text around the cells, statements of claims, labels and captions, comments and
+docstrings.
 """
 
 import ast
@@ -16,7 +18,9 @@ from lib.runs.freshness import numbers_of
 from lib.runs.run import stored
 from lib.site.book import Book
 
-CELL = re.compile(r"^```\{code-cell\}.*\n(?:---\n[\s\S]*?^---\n|(?::.*\n)*)([\s\S]*?)^```$", re.MULTILINE)  # its options left out
+CELL = re.compile(
+    r"^```\{code-cell\}.*\n(?:---\n[\s\S]*?^---\n|(?::.*\n)*)([\s\S]*?)^```$", re.MULTILINE
+)  # its options left out
 WORDS = ("source", "why")  # of `claims.check`, beside the statement
 
 
@@ -54,7 +58,9 @@ class _Wordless(ast.NodeTransformer):
 
 
 def _names(cells: list[str]) -> list[str]:
-    """List the dotted names of what cells import of ours, and of what they take from modules of ours."""
+    """List the dotted names of what cells import of ours,
+    and of what they take from modules of ours.
+    """
     imported, found = {}, []
     for cell in cells:
         try:
@@ -63,15 +69,24 @@ def _names(cells: list[str]) -> list[str]:
             continue
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom):
-                imported |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
-            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in imported:
+                imported |= {
+                    alias.asname or alias.name: f"{node.module}.{alias.name}"
+                    for alias in node.names
+                }
+            elif (
+                isinstance(node, ast.Attribute)
+                and isinstance(node.value, ast.Name)
+                and node.value.id in imported
+            ):
                 found.append(f"{imported[node.value.id]}.{node.attr}")
     return found + list(imported.values())
 
 
 @cache
 def _reached(name: str) -> dict[str, str]:
-    """Return what a name of ours reaches; nothing of other packages, of modules, and of what decides no number."""
+    """Return what a name of ours reaches; nothing of other
+    packages, of modules, and of what decides no number.
+    """
     try:
         return reach(name)
     except ValueError:

@@ -140,7 +140,9 @@ def execute(
     except DeadKernelError:
         reason = f"the kernel died, most likely for lack of memory{jupyter_kernel.last_words()}"
         result.error = f"{chapter}, {begun[-1]}: {reason}"
-    except Exception as failure:  # whatever it is, the other chapters go on and the summary names it
+    except (
+        Exception
+    ) as failure:  # whatever it is, the other chapters go on and the summary names it
         reason = "" if begun else jupyter_kernel.last_words()
         result.error = f"{chapter}: {type(failure).__name__}: {failure}{reason}"
     unit = 2**20 if sys.platform == "darwin" else 2**10
@@ -179,7 +181,9 @@ def _refuse(notebook: NotebookNode) -> None:
         if any(output.output_type == "error" for output in outputs):
             raise RuntimeError(f"{place} ended the chapter early")
         if said := "".join(output.text for output in outputs if output.get("name") == "stderr"):
-            raise RuntimeError(f"{place} wrote to stderr, which the page would show: {_first_line(said)}")
+            raise RuntimeError(
+                f"{place} wrote to stderr, which the page would show: {_first_line(said)}"
+            )
         kinds = {kind for output in outputs for kind in output.get("data", {})}
         drawn = "figure" in cell.metadata.get("mystnb", {}) and "incomplete" not in cell.metadata
         if drawn and not kinds & {"image/png", "image/svg+xml", "text/html"}:
@@ -190,7 +194,9 @@ def _refuse_others_claims(notebook: NotebookNode, chapter: str) -> None:
     """Raise if a claim has the name of another chapter, as after a chapter was copied."""
     for record in claims.collect(notebook):
         if not record["id"].startswith(f"{chapter}/"):
-            raise ValueError(f"the claim {record['id']} stands in {chapter}: call it {chapter}/NAME")
+            raise ValueError(
+                f"the claim {record['id']} stands in {chapter}: call it {chapter}/NAME"
+            )
 
 
 def _tidy(notebook: NotebookNode, settings: Settings) -> None:

@@ -67,7 +67,9 @@ def keep_pages(app: Sphinx, env: BuildEnvironment) -> None:
     env.get_doctree = cache(env.get_doctree)
 
 
-def finish_page(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
+def finish_page(
+    app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None
+) -> None:
     """Mend a page and add its end; Thebe goes, since it needs a server elsewhere."""
     body = context.get("body", "")
     if "<math" in body:

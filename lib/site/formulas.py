@@ -1,4 +1,5 @@
-"""Formulas as MathML, written while the site is built: a page needs no script for them, and nothing moves when it is opened.
+"""Formulas as MathML, written while the site is built: a page needs no
+script for them, and nothing moves when it is opened.
 
 A formula that cannot be converted is a warning, and so the end of the build.
 """
@@ -17,8 +18,12 @@ from sphinx.writers.html5 import HTML5Translator
 
 FONT = "fonts/formulas.js"  # in book/_static
 
-SKIP = re.compile(r"\\\\\[-?[\d.]+(?:pt|ex|em|mm)\]")  # a new line with more room, which the converter would print
-LONG = 25  # signs: a longer formula may be wider than a phone, and then is scrolled, by keyboard, too
+SKIP = re.compile(
+    r"\\\\\[-?[\d.]+(?:pt|ex|em|mm)\]"
+)  # a new line with more room, which the converter would print
+LONG = (
+    25  # signs: a longer formula may be wider than a phone, and then is scrolled, by keyboard, too
+)
 
 logger = logging.getLogger(__name__)
 
@@ -31,7 +36,11 @@ def _converter() -> LatexToMathML:
 def mathml(latex: str, block: bool = False) -> str:
     """Write a formula as MathML; raise a ValueError if that is not possible."""
     latex = SKIP.sub(r"\\\\", latex.strip())
-    if block and r"\\" in latex and not re.match(r"\\begin\{(align|gather|equation|multline)", latex):
+    if (
+        block
+        and r"\\" in latex
+        and not re.match(r"\\begin\{(align|gather|equation|multline)", latex)
+    ):
         latex = rf"\begin{{aligned}}{latex}\end{{aligned}}"  # as Sphinx does
     try:
         return _converter().convert_with_local_state(latex, displaystyle=block)
@@ -40,16 +49,22 @@ def mathml(latex: str, block: bool = False) -> str:
 
 
 def write(node: nodes.Node, block: bool) -> str:
-    """Write a formula of a page, with its TeX for the search; one that has no MathML gives a warning and stays as it is."""
+    """Write a formula of a page, with its TeX for the search; one
+    that has no MathML gives a warning and stays as it is.
+    """
     try:
-        return mathml(node.astext(), block).replace("<math", f'<math data-tex="{escape(node.astext())}"', 1)
+        return mathml(node.astext(), block).replace(
+            "<math", f'<math data-tex="{escape(node.astext())}"', 1
+        )
     except ValueError as problem:
         logger.warning(str(problem), location=node)
         return f"<code>{escape(node.astext())}</code>"
 
 
 def scrolled(tag: str, formula: str) -> str:
-    """Put a formula that may be too long for a phone, or has a line of its own, into a box that scrolls."""
+    """Put a formula that may be too long for a phone, or has
+    a line of its own, into a box that scrolls.
+    """
     long = len(unescape(re.sub("<[^>]*>", "", formula))) > LONG
     focus = ' tabindex="0"' * long
     return f'<{tag} class="formula"{focus}>{formula}</{tag}>' if long or tag == "div" else formula
@@ -57,7 +72,9 @@ def scrolled(tag: str, formula: str) -> str:
 
 def visit_math(translator: HTML5Translator, node: nodes.math) -> NoReturn:
     """Write a formula within a line."""
-    translator.body.append(translator.starttag(node, "span", "", CLASS="math notranslate nohighlight"))
+    translator.body.append(
+        translator.starttag(node, "span", "", CLASS="math notranslate nohighlight")
+    )
     translator.body.append(scrolled("span", write(node, False)) + "</span>")
     raise nodes.SkipNode
 

@@ -37,7 +37,11 @@ def library() -> str:
 
 def environment(folder: str) -> dict[str, str]:
     """Return this process's environment without what changes outputs, settings in `folder`."""
-    kept = {name: value for name, value in os.environ.items() if name in KEPT or not name.startswith(STRANGE)}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name in KEPT or not name.startswith(STRANGE)
+    }
     ours = {
         "PYTHONPATH": library(),
         "PYTHONHASHSEED": "0",
@@ -57,7 +61,9 @@ def refuse_another_library(root: Path) -> None:
     """Raise if the chapters lie beside another library, as in a copy without its environment."""
     beside = root / "lib"
     if (beside / "__init__.py").is_file() and not beside.samefile(HOME / "lib"):
-        raise ValueError(f"the chapters are in {root}, but the library is that of {HOME}: set PYTHONPATH={root}")
+        raise ValueError(
+            f"the chapters are in {root}, but the library is that of {HOME}: set PYTHONPATH={root}"
+        )
 
 
 class BlockingKernel(KernelManager):

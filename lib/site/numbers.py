@@ -209,5 +209,7 @@ def _chapter(book: Book, name: str, pages: list[str], pool: list[Known]) -> Chap
         remedy = "write `- 0.63: setting` below `one.md:`"
         raise ValueError(f"{path} is no list of decimals by page: {remedy}") from problem
     sources = {page: book.folder / page for page in pages}
-    texts = {page: path.read_text(encoding="utf-8") for page, path in sources.items() if path.is_file()}
+    texts = {
+        page: path.read_text(encoding="utf-8") for page, path in sources.items() if path.is_file()
+    }
     return Chapter(path, texts, lines, pool)

@@ -1,7 +1,9 @@
-"""The book at the scale of its sources: every run that the pages load is computed here, and every claim compared.
+"""The book at the scale of its sources: every run that the pages
+load is computed here, and every claim compared.
 
-`python -m lib run --profile paper` prints what is to be computed and how long it takes, computes it case by case, resumable,
-under `_build/runs/`, executes the notebooks into `_build/paper/`, and lays each claim's number beside the committed one.
+`python -m lib run --profile paper` prints what is to be computed and how long it takes, computes it
+case by case, resumable, under `_build/runs/`, executes the notebooks into `_build/paper/`, and lays
+each claim's number beside the committed one.
 """
 
 import json
@@ -30,7 +32,9 @@ FAILED = ", others failed"
 
 
 class Row(NamedTuple):
-    """A claim: its number and verdict in the committed notebook and here; `why` says which of its runs is incomplete."""
+    """A claim: its number and verdict in the committed notebook and
+    here; `why` says which of its runs is incomplete.
+    """
 
     id: str
     committed: str
@@ -81,7 +85,9 @@ def run(
 
 
 def compute(names: Iterable[str], device: str, jobs: int, budget: float | None) -> dict[str, str]:
-    """Compute runs, those with the least left first; tell of each that is incomplete how far it is."""
+    """Compute runs, those with the least left first; tell
+    of each that is incomplete how far it is.
+    """
     known = [Progress(runs.find(name), device, stored=False) for name in names]
     todo = {one: one.collect(range(len(one.run.cases))) for one in known}
     if not known:
@@ -96,7 +102,10 @@ def compute(names: Iterable[str], device: str, jobs: int, budget: float | None) 
             print(problem, flush=True)
 
     try:
-        with limit(budget), processes(jobs, runs.at, "paper", device) if jobs > 1 else nullcontext() as pool:
+        with (
+            limit(budget),
+            processes(jobs, runs.at, "paper", device) if jobs > 1 else nullcontext() as pool,
+        ):
             print(plan(known, device, jobs), flush=True)
             new = [one for one in known if not one.done]
             for one in new:  # a first case tells how long the others take

@@ -1,4 +1,5 @@
-"""The book as one PDF: headless Chromium prints each page of the built site, and they are joined, with an outline.
+"""The book as one PDF: headless Chromium prints each page of the
+built site, and they are joined, with an outline.
 
 Links within a page and to the web work in the file; links to other pages of the book become text.
 """
@@ -27,19 +28,23 @@ PAPER: dict[str, Any] = {
 }
 READY = """async () => {
     await document.fonts.ready;
-    for (const part of document.querySelectorAll("details:not(.hide), details.further")) part.open = true;
+    const hidden = document.querySelectorAll("details:not(.hide), details.further");
+    for (const part of hidden) part.open = true;
     for (const image of document.images) image.loading = "eager";
     for (const mark of document.querySelectorAll(".headerlink")) mark.remove();
     for (const link of document.querySelectorAll("a[href]:not([href^='http']):not([href^='#'])"))
         link.replaceWith(...link.childNodes);
 }"""
 
-PICTURES = "Promise.all([document.fonts.ready, ...[...document.images].map(image => image.decode())])"
+PICTURES = (
+    "Promise.all([document.fonts.ready, ...[...document.images].map(image => image.decode())])"
+)
 
 
 @contextmanager
 def chromium() -> Generator[Browser]:
-    """Start a headless Chromium: that of the environment variable, one on the path, or playwright's own.
+    """Start a headless Chromium: that of the environment
+    variable, one on the path, or playwright's own.
 
     Raises
     ------
@@ -47,14 +52,21 @@ def chromium() -> Generator[Browser]:
         If there is none.
     """
     with sync_playwright() as playwright:
-        found = (os.environ.get(VARIABLE), *map(shutil.which, NAMES), playwright.chromium.executable_path)
+        found = (
+            os.environ.get(VARIABLE),
+            *map(shutil.which, NAMES),
+            playwright.chromium.executable_path,
+        )
         path = next(filter(None, found))
         if not Path(path).is_file():
             raise ValueError(
-                f"no Chromium at {path}: install one (apt-get install chromium, or python -m playwright install chromium)"
+                f"no Chromium at {path}: install one (apt-get install chromium, or python -m "
+                "playwright install chromium)"
                 f" or name it in the environment variable {VARIABLE}"
             )
-        browser = playwright.chromium.launch(executable_path=path, args=["--disable-gpu", "--disable-background-networking"])
+        browser = playwright.chromium.launch(
+            executable_path=path, args=["--disable-gpu", "--disable-background-networking"]
+        )
         try:
             yield browser
         finally:
@@ -62,7 +74,8 @@ def chromium() -> Generator[Browser]:
 
 
 def write(book: Book, site: Path, output: Path) -> int:
-    """Print the site built in `site` into one file, in the order of `_toc.yml`; return its number of pages.
+    """Print the site built in `site` into one file, in the
+    order of `_toc.yml`; return its number of pages.
 
     Raises
     ------
@@ -72,7 +85,9 @@ def write(book: Book, site: Path, output: Path) -> int:
     sources = [(site / f"{name}.html").resolve() for name in book.pages]
     missing = [file for file in sources if not file.is_file()]
     if missing:
-        raise ValueError(f"{site} lacks {len(missing)} of {len(sources)} pages: run `python -m lib build` first")
+        raise ValueError(
+            f"{site} lacks {len(missing)} of {len(sources)} pages: run `python -m lib build` first"
+        )
     if output.is_dir():
         raise ValueError(f"{output} is a folder: want a file")
     files.prepare(output.parent)
@@ -93,7 +108,8 @@ def write(book: Book, site: Path, output: Path) -> int:
 
 
 def slides(site: Path, folder: Path) -> list[Path]:
-    """Print each deck of a built site into a file of its own in a folder, a page for each slide; return the files.
+    """Print each deck of a built site into a file of its own in a
+    folder, a page for each slide; return the files.
 
     Raises
     ------
@@ -110,7 +126,9 @@ def slides(site: Path, folder: Path) -> list[Path]:
         for deck, path in zip(decks, written, strict=True):
             page.goto(f"{deck.resolve().as_uri()}?print")
             page.evaluate(PICTURES)
-            files.write(path, page.pdf(tagged=True, print_background=True, prefer_css_page_size=True))
+            files.write(
+                path, page.pdf(tagged=True, print_background=True, prefer_css_page_size=True)
+            )
     return written
 
 
@@ -118,4 +136,6 @@ def _print(page: Page, file: Path) -> tuple[str, bytes]:
     """Print a page of the site; return its heading and the document."""
     page.goto(file.as_uri())
     page.evaluate(READY)
-    return page.locator("h1").first.inner_text(), page.pdf(tagged=True, print_background=True, **PAPER)
+    return page.locator("h1").first.inner_text(), page.pdf(
+        tagged=True, print_background=True, **PAPER
+    )

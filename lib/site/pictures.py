@@ -1,4 +1,5 @@
-"""Pictures keep their place while a page loads, come when they are near, open at their full size, and follow the dark theme.
+"""Pictures keep their place while a page loads, come when they are
+near, open at their full size, and follow the dark theme.
 
 Each is a link to its own file; a script (`pictures.js`) opens it on the page instead.
 """
@@ -12,19 +13,25 @@ from urllib.parse import unquote
 from PIL import Image
 
 IMAGE = re.compile(r'<img\b(?=[^>]*\bsrc="([^"]+\.png)")[^>]*?(?=\s*/?>)')
-PAPER = 0.8  # the share of white above which a picture is a drawing: lines and points have 0.9, maps and photographs 0.7
+# the share of white above which a picture is a drawing: lines
+# and points have 0.9, maps and photographs 0.7
+PAPER = 0.8
 
 
 @cache
 def look(path: Path) -> tuple[int, int, bool]:
-    """Return a picture's width and height and whether it is a drawing on white, which the dark theme may turn over."""
+    """Return a picture's width and height and whether it is a
+    drawing on white, which the dark theme may turn over.
+    """
     with Image.open(path) as image:
         shades = image.convert("L").histogram()
         return *image.size, sum(shades[246:]) > PAPER * sum(shades)
 
 
 def placed(body: str, files: Mapping[str, Path]) -> str:
-    """Write into each picture of a page how large it is, and put a link to its file around it; `files` are by name."""
+    """Write into each picture of a page how large it is, and put a
+    link to its file around it; `files` are by name.
+    """
 
     def sized(match: re.Match) -> str:
         path = files.get(unquote(match[1]).rpartition("/")[2])
@@ -35,4 +42,6 @@ def placed(body: str, files: Mapping[str, Path]) -> str:
         return f"{match[0]} {size}" + drawn * ' class="drawn"'
 
     link = r'<a class="zoom" href="\2" title="Open at full size">\1</a>'
-    return re.sub(r'(<img\b[^>]*src="([^"]+\.png)"[^>]*loading="lazy"[^>]*>)', link, IMAGE.sub(sized, body))
+    return re.sub(
+        r'(<img\b[^>]*src="([^"]+\.png)"[^>]*loading="lazy"[^>]*>)', link, IMAGE.sub(sized, body)
+    )

@@ -34,16 +34,19 @@ STUB = r"\1# YOUR CODE HERE\n\1raise NotImplementedError()"
 INTRODUCTION = """\
 # Problems: {title}
 
-From the chapter *{title}* of the book "Executable Learning Dynamics". Run it in the book's environment (the README says how), or
-after `pip install --editable .` in a clone. Each problem asks for an answer in words and one in code; a check cell says
-whether the numbers are right. {points} points in all.
+From the chapter *{title}* of the book "Executable Learning Dynamics". Run it in the book's
+environment (the README says how), or after `pip install --editable .` in a clone. Each problem asks
+for an answer in words and one in code; a check cell says whether the numbers are right. {points}
+points in all.
 
-Numbers with a dot, like equation (2.1) or Fig. 2.1, are those of the book; "Eq. 1" or "Proposition 1" belongs to the document
-that the chapter replicates."""
+Numbers with a dot, like equation (2.1) or Fig. 2.1, are those of the book; "Eq. 1" or "Proposition
+1" belongs to the document that the chapter replicates."""
 
 
 class Problem(NamedTuple):
-    """A problem and its solution; `words` are points for the answer in words, `checked` of the check."""
+    """A problem and its solution; `words` are points for the
+    answer in words, `checked` of the check.
+    """
 
     label: str
     question: str
@@ -86,7 +89,9 @@ def read(references: References, chapter: str) -> tuple[str, list[Problem]]:
     return "\n\n".join(setup), problems
 
 
-def _problem(references: References, chapter: str, label: str, found: list[tuple[str, str]]) -> Problem:
+def _problem(
+    references: References, chapter: str, label: str, found: list[tuple[str, str]]
+) -> Problem:
     place = f"book/{chapter}/problems.md, {label}"
     if [kind for kind, _ in found] != ["words", "answer", "check"]:
         raise ValueError(f"{place}: want words, then one cell tagged answer and one tagged check")
@@ -95,7 +100,10 @@ def _problem(references: References, chapter: str, label: str, found: list[tuple
     lines = rubric[1].strip().split("\n") if rubric else [""]
     points = list(filter(None, map(POINTS.match, lines)))
     if len(points) < len(lines) or not SOLUTION.search(answer):
-        raise ValueError(f"{place}: want **Rubric.** with lines `- 3 points: …`, and ### BEGIN SOLUTION in the answer")
+        raise ValueError(
+            f"{place}: want **Rubric.** with lines `- 3 points: …`, and ### BEGIN SOLUTION in "
+            "the answer"
+        )
     worth = {True: 0, False: 0}
     for one in points:
         worth[bool(one[2])] += int(one[1])
@@ -133,7 +141,10 @@ def notebook(references: References, chapter: str, solved: bool) -> NotebookNode
         _cell(new_code_cell(setup), f"{chapter}-setup"),
     ]
     for one in problems:
-        worth = f"**{one.words + one.checked} points**: {one.words} for the words, {one.checked} for the check."
+        worth = (
+            f"**{one.words + one.checked} points**: {one.words} for the words, "
+            f"{one.checked} for the check."
+        )
         answer = one.answer if solved else SOLUTION.sub(STUB, one.answer)
         words = f"{one.model}\n\n**Rubric**\n\n{one.rubric}" if solved else "YOUR ANSWER HERE"
         cells += [
@@ -146,7 +157,9 @@ def notebook(references: References, chapter: str, solved: bool) -> NotebookNode
     return new_notebook(cells=cells, metadata={"kernelspec": kernel})
 
 
-def _cell(cell: NotebookNode, name: str, solution: bool = False, points: int | None = None) -> NotebookNode:
+def _cell(
+    cell: NotebookNode, name: str, solution: bool = False, points: int | None = None
+) -> NotebookNode:
     """Give a cell a name that stays, and what nbgrader wants to know of it."""
     cell.id = name
     cell.metadata["nbgrader"] = {

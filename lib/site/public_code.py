@@ -1,4 +1,6 @@
-"""Which public code our experiments follow: the repositories, what differs, and links from the words "the authors' code"."""
+"""Which public code our experiments follow: the repositories, what
+differs, and links from the words "the authors' code".
+"""
 
 import re
 from dataclasses import dataclass
@@ -22,7 +24,9 @@ MENTION = re.compile(
     r"|public (?:code|notebook|repository)|released code)\b"
 )
 # What keeps its words as they are.
-UNLINKED = nodes.reference | nodes.title | nodes.literal | nodes.literal_block | nodes.raw | nodes.math
+UNLINKED = (
+    nodes.reference | nodes.title | nodes.literal | nodes.literal_block | nodes.raw | nodes.math
+)
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,9 @@ def repository_table(book: Book) -> str:
 
 
 class LinkMentions(SphinxPostTransform):
-    """Link the authors' code, wherever a page mentions it, to the section that names repository and commit."""
+    """Link the authors' code, wherever a page mentions it, to
+    the section that names repository and commit.
+    """
 
     default_priority = 197
     formats = ("html",)

@@ -21,7 +21,9 @@ THEBE = re.compile(
 TABLE = re.compile(r"<table\b.*?</table>", re.DOTALL)
 SCROLLING = r'<div class="scrolling" tabindex="0">\g<0></div>'
 LEDGER = re.compile(
-    r'<table class="table">(?=\s*<thead>\s*<tr[^>]*><th[^>]*><p>claim</p>(?:(?!</tr>).)*<p>verdict</p>)', re.DOTALL
+    r'<table class="table">'
+    r"(?=\s*<thead>\s*<tr[^>]*><th[^>]*><p>claim</p>(?:(?!</tr>).)*<p>verdict</p>)",
+    re.DOTALL,
 )
 
 
@@ -44,14 +46,19 @@ def _marked(found: re.Match) -> str:
 
 
 def mark_problems(app: Sphinx, doctree: nodes.document) -> None:
-    """Say under each problem where its solution is not, and which notebook checks a reader's own."""
+    """Say under each problem where its solution is not, and which notebook checks a
+    reader's own.
+    """
     page = app.env.docname
     chapter = book_of(app).chapter_of(page)
     checked = chapter in problems.sets(book_of(app))
     for exercise in doctree.findall(nodes.Admonition):
         if {"exercise", "problem"} <= set(exercise["classes"]):
             mark = nodes.paragraph(classes=["problem-mark"])
-            mark += [nodes.inline(text="Problem"), nodes.Text(": its solution is not on this site.")]
+            mark += [
+                nodes.inline(text="Problem"),
+                nodes.Text(": its solution is not on this site."),
+            ]
             if checked:
                 place = f"{'../' * page.count('/')}problems/{chapter}.ipynb"
                 notebook = nodes.reference("", "problem set", refuri=place, internal=True)

@@ -77,7 +77,9 @@ def _one(folder: Path, chapter: str, notebook: NotebookNode, seed: int, path: Pa
     """Return the records of one run of a chapter's draft, computed now or before."""
     if (before := files.kept(path, json.loads)) is not None:
         return before
-    parameters = next(cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", []))
+    parameters = next(
+        cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])
+    )
     parameters.source += f"\nseed = {seed}"
     cells = notebook.cells
     while cells and "claims.check(" not in cells[-1].source:  # no solutions of exercises

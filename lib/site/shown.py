@@ -37,7 +37,9 @@ class Part(NamedTuple):
 
     @property
     def number(self) -> str:
-        """Its number, with that of the chapter, as in (2.1), Fig. 2.1 or Exercise 2.1; or nothing."""
+        """Its number, with that of the chapter, as in
+        (2.1), Fig. 2.1 or Exercise 2.1; or nothing.
+        """
         found = NUMBER.search(self.html)
         return found[1].strip() if found else ""
 

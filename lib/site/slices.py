@@ -1,7 +1,7 @@
 """Which stored runs the cells of a notebook load, and which cells depend on them.
 
-A page loads a run by its full name, written out: `runs.load("two_point/digits")`. A cell depends on what it loads, and on the
-cells that define or change the names whose values it takes.
+A page loads a run by its full name, written out: `runs.load("two_point/digits")`. A cell depends on
+what it loads, and on the cells that define or change the names whose values it takes.
 """
 
 import ast

@@ -85,7 +85,9 @@ def slides(text: str, known: Mapping[str, Part], records: Mapping[str, dict]) ->
 
 
 def _finished(slide: str) -> str:
-    """Make tables scroll; where a slide asks to decide first, show its picture after a key press."""
+    """Make tables scroll; where a slide asks to decide
+    first, show its picture after a key press.
+    """
     slide = TABLE.sub(SCROLLING, slide)
     asks = "<strong>Decide" in slide and '<div class="moving">' not in slide
     return slide.replace('<figure class="', '<figure class="fragment ', 1) if asks else slide
@@ -99,12 +101,16 @@ def _formula(latex: str, options: dict) -> str:
     return f'<span class="math">{written}</span>'
 
 
-def _filled(tokens: list[Token], known: Mapping[str, Part], records: Mapping[str, dict]) -> list[Token]:
+def _filled(
+    tokens: list[Token], known: Mapping[str, Part], records: Mapping[str, dict]
+) -> list[Token]:
     """Put the parts where they are asked for, and their numbers and addresses into links."""
     whole: list[Token] = []
     for token in tokens:
         inside = token.children or []
-        image = str(inside[0].attrs.get("src", "")) if [one.type for one in inside] == ["image"] else ""
+        image = (
+            str(inside[0].attrs.get("src", "")) if [one.type for one in inside] == ["image"] else ""
+        )
         if image.startswith("#"):
             html = part(known, image[1:]).html + "\n"
             whole[-1] = Token("html_block", "", 0, content=html)  # it was the paragraph's beginning
@@ -135,7 +141,9 @@ def _number(form: str, label: str, records: Mapping[str, dict]) -> str:
     try:
         return form.format(**ledger.numbers(records[label]))
     except (LookupError, ValueError) as problem:
-        raise ValueError(f"{label} is not a claim, or lacks the number that {form} takes: {problem}") from problem
+        raise ValueError(
+            f"{label} is not a claim, or lacks the number that {form} takes: {problem}"
+        ) from problem
 
 
 def write(book: Book, site: Path, known: Mapping[str, Part]) -> None:

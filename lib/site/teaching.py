@@ -1,13 +1,16 @@
-"""What belongs to a chapter: evidence page, plan, slides, lab, problem set, and the links to them."""
+"""What belongs to a chapter: evidence page, plan, slides, lab, problem set, and the
+links to them.
+"""
 
 from lib.site import problems
 from lib.site.book import Book
 
 END = """\
 <aside class="admonition tip"><p class="admonition-title">Run this chapter</p>
-<p>In a clone of the book: <code>make chapter NAME={chapter}</code>. Then change a line of <code>book/{chapter}.md</code>, run it
-again and see what happens.</p></aside>
-<aside class="materials" aria-label="More on this chapter"><p>More on this chapter: {links}</p></aside>"""
+<p>In a clone of the book: <code>make chapter NAME={chapter}</code>. Then change a line of
+<code>book/{chapter}.md</code>, run it again and see what happens.</p></aside>
+<aside class="materials" aria-label="More on this chapter">
+<p>More on this chapter: {links}</p></aside>"""
 
 
 def materials(book: Book, chapter: str) -> dict[str, str]:

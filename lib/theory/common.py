@@ -21,10 +21,12 @@ def held(name: str, value: NDArray) -> NDArray:
 
 
 def layer_sizes(product: ArrayLike, delta: ArrayLike) -> tuple[NDArray, NDArray]:
-    r"""Return :math:`|a|` and :math:`|w|` with :math:`a^2 - w^2 = \delta` and :math:`|a||w| \ge 0` given, without cancellation.
+    r"""Return :math:`|a|` and :math:`|w|` with :math:`a^2 - w^2 = \delta` and :math:`|a||w| \ge 0`
+    given, without cancellation.
 
-    That is :math:`\sqrt{(\kappa \pm \delta)/2}` with :math:`\kappa = \sqrt{\delta^2 + 4\,|a|^2|w|^2}`. `product` and `delta`
-    broadcast. The smaller one's square may underflow.
+    That is :math:`\sqrt{(\kappa \pm \delta)/2}` with
+    :math:`\kappa = \sqrt{\delta^2 + 4\,|a|^2|w|^2}`. `product` and `delta` broadcast. The smaller
+    one's square may underflow.
     """
     larger = np.sqrt(np.hypot(product, np.divide(delta, 2)) + np.abs(delta) / 2)
     smaller = np.divide(product, larger, out=np.zeros_like(larger), where=larger > 0)
@@ -38,17 +40,20 @@ def orthogonal(n: int, rng: np.random.Generator) -> NDArray:
     return q * np.sign(np.diag(r))
 
 
-def integrate(velocity: Callable[[float, NDArray], NDArray], start: NDArray, times: NDArray) -> NDArray:
+def integrate(
+    velocity: Callable[[float, NDArray], NDArray], start: NDArray, times: NDArray
+) -> NDArray:
     """Integrate a flow from `start` (n,) at time 0 to `times` (T,), which ascend from 0 or later.
 
-    The states (T, n) have about nine digits, small entries only to about 1e-14 of the start's largest (or of 1, if that is
-    smaller); entries below that are not followed, even if they would grow. LSODA takes explicit steps, and implicit ones where
-    these would be held back.
+    The states (T, n) have about nine digits, small entries only to about 1e-14 of the start's
+    largest (or of 1, if that is smaller); entries below that are not followed, even if they would
+    grow. LSODA takes explicit steps, and implicit ones where these would be held back.
 
     Raises
     ------
     ValueError
-        If the last time is out of reach: the flow overflows, or takes too many steps, as one does that oscillates.
+        If the last time is out of reach: the flow overflows, or takes too many steps, as one does
+        that oscillates.
     """
     apart, place = np.unique(times, return_inverse=True)
     if apart[-1] == 0:
@@ -58,27 +63,37 @@ def integrate(velocity: Callable[[float, NDArray], NDArray], start: NDArray, tim
     def counted(t: float, state: NDArray) -> NDArray:
         found = velocity(t, state)
         if next(calls, None) is None or not isfinite(found @ found):
-            raise ValueError(f"the flow can be followed only to {t:.3g} of {apart[-1]:g}: end earlier")
+            raise ValueError(
+                f"the flow can be followed only to {t:.3g} of {apart[-1]:g}: end earlier"
+            )
         return found
 
     size = min(np.max(np.abs(start)), 1.0) or 1.0
     with np.errstate(over="ignore", invalid="ignore"), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="lsoda")  # where the solver fails, we say so
-        path = solve_ivp(counted, (0, apart[-1]), start, "LSODA", t_eval=apart, rtol=1e-12, atol=1e-14 * size)
+        path = solve_ivp(
+            counted, (0, apart[-1]), start, "LSODA", t_eval=apart, rtol=1e-12, atol=1e-14 * size
+        )
     if not path.success:
         raise ValueError(f"the flow cannot be followed to {apart[-1]:g}: {path.message}")
     return path.y.T[place]
 
 
 def integrate_layers(
-    layers: Sequence[NDArray], xtx: NDArray, xty: NDArray, times: NDArray, rates: Sequence[float] | None = None
+    layers: Sequence[NDArray],
+    xtx: NDArray,
+    xty: NDArray,
+    times: NDArray,
+    rates: Sequence[float] | None = None,
 ) -> list[NDArray]:
-    r"""Integrate the flow of a deep linear network, :math:`\tfrac12\|X\beta - Y\|^2` with :math:`\beta^\top = W_d\cdots W_1`:
+    r"""Integrate the flow of a deep linear network, :math:`\tfrac12\|X\beta - Y\|^2` with
+    :math:`\beta^\top = W_d\cdots W_1`:
 
-    .. math:: \dot W_l = \eta_l\,(W_d\cdots W_{l+1})^\top\,(Y^\top X - \beta^\top X^\top X)\,(W_{l-1}\cdots W_1)^\top .
+    .. math:: \dot W_l = \eta_l\,(W_d\cdots W_{l+1})^\top\,(Y^\top X
+              - \beta^\top X^\top X)\,(W_{l-1}\cdots W_1)^\top .
 
-    From layers (n_l, n_{l-1}), W_1 first, XᵀX (n_0, n_0) and XᵀY (n_0, n_d), with learning rates (d,), by default 1; returns d
-    arrays (T, n_l, n_{l-1}). Errors as `integrate`.
+    From layers (n_l, n_{l-1}), W_1 first, XᵀX (n_0, n_0) and XᵀY (n_0, n_d), with learning rates
+    (d,), by default 1; returns d arrays (T, n_l, n_{l-1}). Errors as `integrate`.
     """  # noqa: D400
     sizes = [w.size for w in layers]
     ends = np.cumsum(sizes)
@@ -87,7 +102,9 @@ def integrate_layers(
 
     def velocity(_: float, state: NDArray) -> NDArray:
         ws = [state[place].reshape(w.shape) for place, w in zip(places, layers, strict=True)]
-        below = list(accumulate(ws, lambda product, w: w.dot(product)))  # for small matrices `dot` is twice as fast as @
+        below = list(
+            accumulate(ws, lambda product, w: w.dot(product))
+        )  # for small matrices `dot` is twice as fast as @
         above = xty.T - below[-1].dot(xtx)
         found = []
         for w, product in zip(ws[:0:-1], below[-2::-1], strict=True):
@@ -101,16 +118,21 @@ def integrate_layers(
 
 
 def check_data(xtx: NDArray, xty: NDArray, shape: tuple[int, ...], owner: str) -> None:
-    """Raise ValueError unless XᵀX is (d, d) and Xᵀy has the shape of the `owner`, (d,) or (d, c)."""
+    """Raise ValueError unless XᵀX is (d, d) and Xᵀy has the
+    shape of the `owner`, (d,) or (d, c).
+    """
     if xty.shape != shape or xtx.shape != shape[:1] * 2:
-        raise ValueError(f"xtx {xtx.shape} and xty {xty.shape} do not fit {owner}: want (d, d) and {shape or '(d,)'}")
+        raise ValueError(
+            f"xtx {xtx.shape} and xty {xty.shape} do not fit {owner}: want (d, d) and "
+            f"{shape or '(d,)'}"
+        )
 
 
 def interpolators(xtx: NDArray, xty: NDArray) -> tuple[NDArray, NDArray, NDArray]:
     """Describe all β with XᵀXβ = Xᵀy.
 
-    Returns the shortest one (d,), an orthonormal basis of the null space (d, k) and the other eigenvalues of XᵀX (d - k,).
-    Raises ValueError if there are none.
+    Returns the shortest one (d,), an orthonormal basis of the null space (d, k) and the other
+    eigenvalues of XᵀX (d - k,). Raises ValueError if there are none.
     """
     check_data(xtx, xty, xty.shape, "each other")
     strengths, modes = np.linalg.eigh(xtx)

@@ -1,9 +1,12 @@
-r"""One linear hidden neuron, :math:`f(x) = a\,w^\top x`: what it conserves, its exact gradient flow and its tangent kernel.
+r"""One linear hidden neuron, :math:`f(x) = a\,w^\top x`: what it
+conserves, its exact gradient flow and its tangent kernel.
 
-Source: Kunin et al. (2024), "Get rich quick", section 3 and appendix A. The loss is :math:`\tfrac12\|Xaw - y\|^2`, its flow
-:math:`\dot a = -\eta_a w^\top(X^\top X aw - X^\top y)`, :math:`\dot w = -\eta_w a\,(X^\top X aw - X^\top y)`, and
-:math:`\delta = \eta_w a^2 - \eta_a\|w\|^2` is conserved: upstream δ > 0, balanced δ = 0, downstream δ < 0.
-The data are white (:math:`X^\top X = I`, :math:`X^\top y = \beta_*`) unless a function takes `xtx` and `xty`.
+Source: Kunin et al. (2024), "Get rich quick", section 3 and appendix A. The loss is
+:math:`\tfrac12\|Xaw - y\|^2`, its flow :math:`\dot a = -\eta_a w^\top(X^\top X aw - X^\top y)`,
+:math:`\dot w = -\eta_w a\,(X^\top X aw - X^\top y)`, and
+:math:`\delta = \eta_w a^2 - \eta_a\|w\|^2` is conserved: upstream δ > 0, balanced δ = 0, downstream
+δ < 0. The data are white (:math:`X^\top X = I`, :math:`X^\top y = \beta_*`) unless a function takes
+`xtx` and `xty`.
 """
 
 from typing import NamedTuple
@@ -41,7 +44,9 @@ class Trajectory(NamedTuple):
 
 
 class _Modes(NamedTuple):
-    """The linear flow behind the nonlinear one: N(t) = p exp(λ₊t) + m exp(λ₋t), with λ₊ ≥ 0 ≥ λ₋."""
+    """The linear flow behind the nonlinear one: N(t) = p
+    exp(λ₊t) + m exp(λ₋t), with λ₊ ≥ 0 ≥ λ₋.
+    """
 
     delta: float
     rise: float  # λ₊
@@ -52,7 +57,9 @@ class _Modes(NamedTuple):
 
 @takes(a=numbers, w=vectors, eta_a=positive, eta_w=positive)
 def conserved(a: ArrayLike, w: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0) -> NDArray:
-    r"""Return :math:`\delta = \eta_w a^2 - \eta_a \|w\|^2` for `a` (...) and `w` (..., d); source: "Conserved quantity"."""
+    r"""Return :math:`\delta = \eta_w a^2 - \eta_a \|w\|^2` for `a`
+    (...) and `w` (..., d); source: "Conserved quantity".
+    """
     broadcastable(a=a, w=w[..., 0])
     return _conserved(a, w, eta_a, eta_w)
 
@@ -63,9 +70,11 @@ def _conserved(a: ArrayLike, w: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.
 
 @takes(beta0=nonzero, delta=number)
 def initialize(beta0: ArrayLike, delta: float) -> tuple[float, NDArray]:
-    r"""Choose the parameters that compute :math:`\beta_0 \ne 0` with a given δ, with :math:`a_0 > 0` (and unit learning rates).
+    r"""Choose the parameters that compute :math:`\beta_0 \ne 0` with a given δ, with
+    :math:`a_0 > 0` (and unit learning rates).
 
-    For `beta0` (d,) returns a0, a float with :math:`a_0^2 = \tfrac12(\delta + \sqrt{\delta^2 + 4\|\beta_0\|^2})`, and w0 (d,).
+    For `beta0` (d,) returns a0, a float with
+    :math:`a_0^2 = \tfrac12(\delta + \sqrt{\delta^2 + 4\|\beta_0\|^2})`, and w0 (d,).
 
     Source: appendix A, "Function space dynamics".
     """
@@ -74,22 +83,31 @@ def initialize(beta0: ArrayLike, delta: float) -> tuple[float, NDArray]:
     return float(a), beta0 / norm * w
 
 
-@takes(a0=number, w0=vector, beta_star=vector, times=nonnegative_times, eta_a=positive, eta_w=positive)
+@takes(
+    a0=number, w0=vector, beta_star=vector, times=nonnegative_times, eta_a=positive, eta_w=positive
+)
 def trajectory(
-    a0: float, w0: ArrayLike, beta_star: ArrayLike, times: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0
+    a0: float,
+    w0: ArrayLike,
+    beta_star: ArrayLike,
+    times: ArrayLike,
+    eta_a: float = 1.0,
+    eta_w: float = 1.0,
 ) -> Trajectory:
-    r"""Solve the flow on white data exactly, for every δ, every sign and through every sign change of a.
+    r"""Solve the flow on white data exactly, for every δ,
+    every sign and through every sign change of a.
 
-    For :math:`\eta_a = \eta_w = 1`, write :math:`a = N/\sqrt D` with :math:`D = 1 + 2\int_0^t N^2`. Then N obeys the *linear*
-    equation :math:`\ddot N = \delta\dot N + \|\beta_*\|^2 N`, so that with
-    :math:`\lambda_\pm = \tfrac12(\delta \pm \sqrt{\delta^2 + 4\|\beta_*\|^2})`
+    For :math:`\eta_a = \eta_w = 1`, write :math:`a = N/\sqrt D` with :math:`D = 1 + 2\int_0^t N^2`.
+    Then N obeys the *linear* equation :math:`\ddot N = \delta\dot N + \|\beta_*\|^2 N`, so that
+    with :math:`\lambda_\pm = \tfrac12(\delta \pm \sqrt{\delta^2 + 4\|\beta_*\|^2})`
 
     .. math:: N = p\,e^{\lambda_+ t} + m\,e^{\lambda_- t}, \qquad a = \frac{N}{\sqrt D}, \qquad
               w = \frac{w_0 + \beta_*\int_0^t N}{\sqrt D}.
 
-    Other learning rates reduce to this by :math:`a \to \sqrt{\eta_w}\,a`, :math:`w \to \sqrt{\eta_a}\,w`,
-    :math:`\beta_* \to \sqrt{\eta_a\eta_w}\,\beta_*`. All terms are scaled by the growing exponential, so that nothing overflows.
-    A start that is on the separatrix up to the rounding of its numbers counts as on it and ends in the saddle (see `basin`).
+    Other learning rates reduce to this by :math:`a \to \sqrt{\eta_w}\,a`,
+    :math:`w \to \sqrt{\eta_a}\,w`, :math:`\beta_* \to \sqrt{\eta_a\eta_w}\,\beta_*`. All terms are
+    scaled by the growing exponential, so that nothing overflows. A start that is on the separatrix
+    up to the rounding of its numbers counts as on it and ends in the saddle (see `basin`).
 
     Parameters
     ----------
@@ -103,20 +121,35 @@ def trajectory(
     return path(a0, w0, beta_star, times, eta_a, eta_w)
 
 
-def path(a0: float, w0: NDArray, beta_star: NDArray, times: NDArray, eta_a: float, eta_w: float) -> Trajectory:
-    """Solve as `trajectory` does, for arguments that have been checked: fits call it thousands of times."""
+def path(
+    a0: float, w0: NDArray, beta_star: NDArray, times: NDArray, eta_a: float, eta_w: float
+) -> Trajectory:
+    """Solve as `trajectory` does, for arguments that have
+    been checked: fits call it thousands of times.
+    """
     a0, w0, beta_star = _rescaled(a0, w0, beta_star, eta_a, eta_w)
 
     delta, rise, fall, p, m = _modes(a0, w0, beta_star)
     with np.errstate(divide="ignore", over="ignore", under="ignore"):
         log_p = np.log(np.abs(p))  # -inf on the separatrix, where p = 0
-        scale = np.clip(rise * times + log_p, 0, 1e300)  # every term below is divided by exp(scale), or its square
+        scale = np.clip(
+            rise * times + log_p, 0, 1e300
+        )  # every term below is divided by exp(scale), or its square
         plus = np.sign(p) * np.exp(np.minimum(rise * times, 1e300) + log_p - scale)
         start, minus = np.exp(-scale), m * np.exp(fall * times - scale)
         n = a0 * np.exp(fall * times - scale) - plus * np.expm1((fall - rise) * times)
         integral_n = plus * _phi(rise, times) + m * start * _phi(-fall, times)
-        cross = plus * minus * _phi(delta, times) if delta >= 0 else p * start * m * start * _phi(-delta, times)
-        d = start**2 + 2 * plus**2 * _phi(2 * rise, times) + 2 * (m * start) ** 2 * _phi(-2 * fall, times) + 4 * cross
+        cross = (
+            plus * minus * _phi(delta, times)
+            if delta >= 0
+            else p * start * m * start * _phi(-delta, times)
+        )
+        d = (
+            start**2
+            + 2 * plus**2 * _phi(2 * rise, times)
+            + 2 * (m * start) ** 2 * _phi(-2 * fall, times)
+            + 4 * cross
+        )
     a = n / np.sqrt(d)
     w = (start[:, None] * w0 + np.outer(integral_n, beta_star)) / np.sqrt(d)[:, None]
     return Trajectory(times, a / np.sqrt(eta_w), w / np.sqrt(eta_a))
@@ -130,11 +163,14 @@ def _phi(rate: float, times: NDArray) -> NDArray:
 def _modes(a0: float, w0: NDArray, beta_star: NDArray) -> _Modes:
     r"""Return the modes, λ± and p free of cancellation, and p = 0 where it is zero up to rounding.
 
-    Where :math:`\omega = w_0^\top\beta_*` opposes :math:`a_0`, p comes from the conjugate of :math:`\omega + a_0\lambda_+`,
-    :math:`(a_0\lambda_+ + \omega)(a_0\lambda_+ - \omega) = \delta(a_0^2\lambda_+ + s^2) + s^2\|w_\perp\|^2`.
+    Where :math:`\omega = w_0^\top\beta_*` opposes :math:`a_0`, p comes from the conjugate of
+    :math:`\omega + a_0\lambda_+`, :math:`(a_0\lambda_+ + \omega)(a_0\lambda_+ - \omega) =
+    \delta(a_0^2\lambda_+ + s^2) + s^2\|w_\perp\|^2`.
     """
     size, s = a0**2 + w0 @ w0, np.linalg.norm(beta_star)
-    delta = float(_conserved(np.longdouble(a0), w0.astype(np.longdouble)))  # a difference of squares that may nearly agree
+    delta = float(
+        _conserved(np.longdouble(a0), w0.astype(np.longdouble))
+    )  # a difference of squares that may nearly agree
     gap = np.hypot(delta, 2 * s)  # λ₊ - λ₋
     if gap == 0:  # β* = 0 and δ = 0: N stays
         return _Modes(delta, 0.0, 0.0, a0, 0.0)
@@ -145,7 +181,9 @@ def _modes(a0: float, w0: NDArray, beta_star: NDArray) -> _Modes:
     if omega * a0 < 0:
         across = s * np.linalg.norm(w0 - omega / s * (beta_star / s))
         apart = np.abs(a0) * rise + np.abs(omega)
-        share = np.abs(a0) * (np.abs(a0) * rise / apart) + s * (s / apart)  # in this order nothing overflows
+        share = np.abs(a0) * (np.abs(a0) * rise / apart) + s * (
+            s / apart
+        )  # in this order nothing overflows
         p = np.sign(a0) * (delta * share + across * (across / apart)) / gap
         if np.abs(p) <= 4 * EPS * size * share / gap:
             p = 0.0
@@ -154,7 +192,13 @@ def _modes(a0: float, w0: NDArray, beta_star: NDArray) -> _Modes:
 
 @takes(a0=number, w0=vector, xtx=gram, xty=vector, times=ascending, eta_a=positive, eta_w=positive)
 def flow(
-    a0: float, w0: ArrayLike, xtx: ArrayLike, xty: ArrayLike, times: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0
+    a0: float,
+    w0: ArrayLike,
+    xtx: ArrayLike,
+    xty: ArrayLike,
+    times: ArrayLike,
+    eta_a: float = 1.0,
+    eta_w: float = 1.0,
 ) -> Trajectory:
     r"""Integrate the flow on any data, numerically.
 
@@ -173,13 +217,15 @@ def flow(
 
 @takes(beta=vectors, delta=number)
 def preconditioner(beta: ArrayLike, delta: float) -> NDArray:
-    r"""Return M with :math:`\dot\beta = -M\,\nabla_\beta L`, the tangent kernel on white data (:math:`\eta_a\eta_w = 1`):
+    r"""Return M with :math:`\dot\beta = -M\,\nabla_\beta L`, the
+    tangent kernel on white data (:math:`\eta_a\eta_w = 1`):
 
-    .. math:: M = \frac{\kappa+\delta}{2}\,I + \frac{\kappa-\delta}{2}\,\hat\beta\hat\beta^\top, \qquad
+    .. math:: M = \frac{\kappa+\delta}{2}\,I
+              + \frac{\kappa-\delta}{2}\,\hat\beta\hat\beta^\top, \qquad
               \kappa = \sqrt{\delta^2+4\|\beta\|^2}.
 
-    `beta` has shape (..., d), the result (..., d, d). Raises ValueError if β = 0 and δ < 0, where M depends on the direction in
-    which β left zero.
+    `beta` has shape (..., d), the result (..., d, d). Raises ValueError if β = 0 and δ < 0, where M
+    depends on the direction in which β left zero.
 
     Source: Eq. for M in section 3, "Identifying regimes of learning in function space".
     """  # noqa: D400
@@ -191,8 +237,12 @@ def preconditioner(beta: ArrayLike, delta: float) -> NDArray:
     return a**2 * np.eye(beta.shape[-1]) + w**2 * unit[..., :, None] * unit[..., None, :]
 
 
-def _rescaled(a0: float, w0: NDArray, beta_star: NDArray, eta_a: float, eta_w: float) -> tuple[float, NDArray, NDArray]:
+def _rescaled(
+    a0: float, w0: NDArray, beta_star: NDArray, eta_a: float, eta_w: float
+) -> tuple[float, NDArray, NDArray]:
     """Reduce the flow to unit learning rates."""
     if w0.shape != beta_star.shape:
-        raise ValueError(f"w0 {w0.shape} and beta_star {beta_star.shape} do not fit: want (d,) for both")
+        raise ValueError(
+            f"w0 {w0.shape} and beta_star {beta_star.shape} do not fit: want (d,) for both"
+        )
     return a0 * np.sqrt(eta_w), w0 * np.sqrt(eta_a), beta_star * np.sqrt(eta_a * eta_w)

@@ -1,7 +1,7 @@
 r"""Gradient flow on a product of weights, :math:`L = \tfrac12(\prod_i w_i^{k_i} - s)^2`.
 
-Source: the note "Product-depth dynamics" (papers/product-depth.txt), which has no equation numbers; we name its sections.
-Weights carry no units; time is measured in units of 1/(learning rate).
+Source: the note "Product-depth dynamics" (papers/product-depth.txt), which has no equation numbers;
+we name its sections. Weights carry no units; time is measured in units of 1/(learning rate).
 """
 
 import numpy as np
@@ -19,8 +19,11 @@ from lib.theory.common import integrate
 
 
 @takes(weights=vector, target=number, times=ascending, exponents=optional(numbers))
-def flow(weights: ArrayLike, target: float, times: ArrayLike, exponents: ArrayLike | None = None) -> NDArray:
-    r"""Integrate the gradient flow :math:`\dot w_i = (s-P)\,\partial P/\partial w_i` of :math:`P = \prod_i w_i^{k_i}`.
+def flow(
+    weights: ArrayLike, target: float, times: ArrayLike, exponents: ArrayLike | None = None
+) -> NDArray:
+    r"""Integrate the gradient flow :math:`\dot w_i = (s-P)\,\partial P/\partial w_i` of
+    :math:`P = \prod_i w_i^{k_i}`.
 
     Parameters
     ----------
@@ -29,8 +32,8 @@ def flow(weights: ArrayLike, target: float, times: ArrayLike, exponents: ArrayLi
     times : (T,) non-negative and ascending
     exponents : (d,) integers k_i of at least 1; by default all 1
 
-    Returns (T, d) weights at `times`, to about nine digits; weights of size e that grow beside one near 1 are wrong by about
-    1e-14/e, which `time_from` and `pair` are not.
+    Returns (T, d) weights at `times`, to about nine digits; weights of size e that grow beside one
+    near 1 are wrong by about 1e-14/e, which `time_from` and `pair` are not.
 
     Source: "Setup" and "Nonlinearities".
     """
@@ -49,7 +52,9 @@ def _exponents(weights: NDArray, exponents: NDArray | None) -> NDArray:
     """Return k_i (d,) for weights (..., d)."""
     k = np.ones(weights.shape[-1]) if exponents is None else exponents
     if k.shape != weights.shape[-1:]:
-        raise ValueError(f"exponents {k.shape} do not fit weights {weights.shape}: want one for each weight")
+        raise ValueError(
+            f"exponents {k.shape} do not fit weights {weights.shape}: want one for each weight"
+        )
     if np.any((k < 1) | (k != np.round(k))):
         raise ValueError(f"exponents must be positive integers, got {k}")
     return k

@@ -1,7 +1,7 @@
 """The active set: the members of a stack that still train.
 
-Members that have stopped or diverged are dropped from the stack, so that they cost no time. Losses, metrics and observers still
-get all members at each record, the dropped ones as they were last seen.
+Members that have stopped or diverged are dropped from the stack, so that they cost no time. Losses,
+metrics and observers still get all members at each record, the dropped ones as they were last seen.
 """
 
 from collections.abc import Mapping
@@ -30,9 +30,11 @@ class Seen(NamedTuple):
 
 
 class ActiveSet:
-    """A stack, which of the members that it began with are active, and what is read off all of them.
+    """A stack, which of the members that it began with are
+    active, and what is read off all of them.
 
-    Measured are `measures` by name on the targets of `data` and `test`, and the observables of `observe`.
+    Measured are `measures` by name on the targets of `data` and `test`, and the observables of
+    `observe`.
     """
 
     def __init__(
@@ -55,9 +57,14 @@ class ActiveSet:
         self.last: Seen | None = None
 
     def measure(self, layers: Layers) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
-        """Return losses, metrics and observables of all members by name, with their further dimensions."""
+        """Return losses, metrics and observables of all
+        members by name, with their further dimensions.
+        """
         seen = self._look(layers)
-        found = {name: ((), measure(seen.outputs, self.data.targets)) for name, measure in self.measures.items()}
+        found = {
+            name: ((), measure(seen.outputs, self.data.targets))
+            for name, measure in self.measures.items()
+        }
         if self.test is not None:
             for name, measure in self.measures.items():
                 assert seen.answers is not None
@@ -65,7 +72,10 @@ class ActiveSet:
         if self.observe:
             # ty: ignore[unsupported-operator] losses have no dimensions, observables may
             found |= self.observe(seen.parameters, seen.outputs, seen.hidden)
-        return {name: (dims, value.detach().cpu().numpy().copy()) for name, (dims, value) in found.items()}
+        return {
+            name: (dims, value.detach().cpu().numpy().copy())
+            for name, (dims, value) in found.items()
+        }
 
     @torch.no_grad()
     def _look(self, layers: Layers) -> Seen:
@@ -76,7 +86,9 @@ class ActiveSet:
             answers, _ = descent.call(self.network, parameters, self.tested, ())
         seen = Seen(parameters, outputs, hidden, answers)
         if not self.active.all():
-            rows = np.flatnonzero(self.active[self.inside])  # without those that stay for the arithmetic only
+            rows = np.flatnonzero(
+                self.active[self.inside]
+            )  # without those that stay for the arithmetic only
             places = torch.from_numpy(self.inside[rows]).to(outputs.device)
             assert self.last is not None  # all members were active at first
             seen = _join(self.last, seen, torch.from_numpy(rows).to(outputs.device), places)
@@ -84,7 +96,9 @@ class ActiveSet:
         return seen
 
     def keep(self, active: np.ndarray) -> None:
-        """Drop from the stack all members but those in the mask (members,); it never has fewer than `stack.least`."""
+        """Drop from the stack all members but those in the mask
+        (members,); it never has fewer than `stack.least`.
+        """
         if active.any() and np.any(self.active & ~active):
             rows = np.argsort(~active[self.inside], kind="stable")
             rows = np.sort(rows[: max(active.sum(), min(self.stack.least, len(rows)))])

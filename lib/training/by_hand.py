@@ -1,6 +1,8 @@
-"""Gradients of networks in layers, written out: forward and backward in place, in arrays that stay from step to step.
+"""Gradients of networks in layers, written out: forward and backward
+in place, in arrays that stay from step to step.
 
-The same numbers as automatic differentiation, to rounding, without its fresh arrays and its many small calls.
+The same numbers as automatic differentiation, to rounding, without its fresh arrays and its many
+small calls.
 """
 
 from collections.abc import Callable
@@ -15,21 +17,37 @@ from lib.training.losses import SLOPES, Loss
 
 _aten = torch.ops.aten
 # By nonlinearity: replace z by σ(z), and errors by errors times σ', which these find in σ(z).
-IN_PLACE: dict[str, tuple[Callable[[Tensor], Tensor], Callable[[Tensor, Tensor, Tensor], Tensor]]] = {
+IN_PLACE: dict[
+    str, tuple[Callable[[Tensor], Tensor], Callable[[Tensor, Tensor, Tensor], Tensor]]
+] = {
     "linear": (lambda z: z, lambda errors, h, out: out.copy_(errors)),
-    "relu": (torch.relu_, lambda errors, h, out: _aten.threshold_backward.grad_input(errors, h, 0, grad_input=out)),
+    "relu": (
+        torch.relu_,
+        lambda errors, h, out: _aten.threshold_backward.grad_input(errors, h, 0, grad_input=out),
+    ),
     "leaky_relu": (
         lambda z: torch.nn.functional.leaky_relu(z, inplace=True),
-        lambda errors, h, out: _aten.leaky_relu_backward.grad_input(errors, h, 0.01, True, grad_input=out),
+        lambda errors, h, out: _aten.leaky_relu_backward.grad_input(
+            errors, h, 0.01, True, grad_input=out
+        ),
     ),
-    "tanh": (torch.tanh_, lambda errors, h, out: _aten.tanh_backward.grad_input(errors, h, grad_input=out)),
+    "tanh": (
+        torch.tanh_,
+        lambda errors, h, out: _aten.tanh_backward.grad_input(errors, h, grad_input=out),
+    ),
 }
 
 
 def fits(network: Network, loss: Loss) -> TypeGuard[Dense | Committee]:
     """Say whether these gradients are written out."""
-    dense = type(network) is Dense and not (network.skip or network.dropout) and network.activation in IN_PLACE
-    return (dense or (type(network) is Committee and network.activation == "relu")) and loss in SLOPES
+    dense = (
+        type(network) is Dense
+        and not (network.skip or network.dropout)
+        and network.activation in IN_PLACE
+    )
+    return (
+        dense or (type(network) is Committee and network.activation == "relu")
+    ) and loss in SLOPES
 
 
 class Gradients:
@@ -43,8 +61,12 @@ class Gradients:
         self.differentiate = self._dense if isinstance(network, Dense) else self._committee
 
     @torch.no_grad()
-    def __call__(self, parameters: Parameters, inputs: Tensor, targets: Tensor, out: Parameters) -> None:
-        """Write the gradients of the parameters (members, ...) to `out`, by name; points are of (members or 1, n)."""
+    def __call__(
+        self, parameters: Parameters, inputs: Tensor, targets: Tensor, out: Parameters
+    ) -> None:
+        """Write the gradients of the parameters (members, ...) to
+        `out`, by name; points are of (members or 1, n).
+        """
         like = next(iter(parameters.values()))
         if len(like) == 1 and like.dtype == torch.float64:  # gets a twin, as in `descent.call`
             twins = {name: value.expand(2, *value.shape[1:]) for name, value in parameters.items()}
@@ -61,12 +83,18 @@ class Gradients:
             self.arrays[name, shape] = like.new_empty(shape)
         return self.arrays[name, shape]
 
-    def _committee(self, parameters: Parameters, inputs: Tensor, targets: Tensor, out: Parameters) -> None:
-        """Multiply the inputs by the errors, which all units share, then the units' slopes, 1 or 0, by both."""
+    def _committee(
+        self, parameters: Parameters, inputs: Tensor, targets: Tensor, out: Parameters
+    ) -> None:
+        """Multiply the inputs by the errors, which all units
+        share, then the units' slopes, 1 or 0, by both.
+        """
         from lib.training import compiled  # numba is not needed elsewhere
 
         members, units, _ = parameters["weight1"].shape
-        inputs, targets = (values.expand(members, *values.shape[1:]) for values in (inputs, targets))
+        inputs, targets = (
+            values.expand(members, *values.shape[1:]) for values in (inputs, targets)
+        )
         slopes = self._affine(1, inputs, parameters, turned=False)
         outputs = self._array("outputs", (*slopes.shape[:-1], 1), slopes)
         compiled.rectify(slopes.view(-1, units).numpy(), outputs.view(-1).numpy())
@@ -75,9 +103,16 @@ class Gradients:
         if self.network.bias:
             torch.bmm(slopes.mT, errors, out=out["bias1"].unsqueeze(-1))
 
-    def _dense(self, parameters: Parameters, inputs: Tensor, targets: Tensor, out: Parameters) -> None:
-        members, layers = len(parameters["weight1"]), sum(name.startswith("weight") for name in parameters)
-        inputs, targets = (values.expand(members, *values.shape[1:]) for values in (inputs, targets))
+    def _dense(
+        self, parameters: Parameters, inputs: Tensor, targets: Tensor, out: Parameters
+    ) -> None:
+        members, layers = (
+            len(parameters["weight1"]),
+            sum(name.startswith("weight") for name in parameters),
+        )
+        inputs, targets = (
+            values.expand(members, *values.shape[1:]) for values in (inputs, targets)
+        )
         hidden = [inputs]
         for i in range(1, layers + 1):
             z = self._affine(i, hidden[-1], parameters, turned=i == layers)
@@ -90,10 +125,14 @@ class Gradients:
             if i > 1:
                 back = self._array("back", hidden[i - 1].shape, errors)
                 torch.bmm(errors, parameters[f"weight{i}"], out=back)
-                errors = self.backward(back, hidden[i - 1], hidden[i - 1])  # in place of what is no longer needed
+                errors = self.backward(
+                    back, hidden[i - 1], hidden[i - 1]
+                )  # in place of what is no longer needed
 
     def _affine(self, i: int, h: Tensor, parameters: Parameters, turned: bool) -> Tensor:
-        """Return W h + b (members, n, out) of the i-th layer; `turned` in memory, each output's points together."""
+        """Return W h + b (members, n, out) of the i-th layer;
+        `turned` in memory, each output's points together.
+        """
         w, (members, points, _) = parameters[f"weight{i}"], h.shape
         shape = (members, w.shape[1], points) if turned else (members, points, w.shape[1])
         z = self._array(f"hidden {i}", shape, w)

@@ -5,7 +5,9 @@ from numba import njit
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
 def rectify(z, means):
-    """Write the means (rows,) of the rectified z (rows, units), and replace z by the rectifier's slopes, 1 or 0."""
+    """Write the means (rows,) of the rectified z (rows, units),
+    and replace z by the rectifier's slopes, 1 or 0.
+    """
     one = z.dtype.type(1)
     for row in range(z.shape[0]):
         total = 0 * one

@@ -1,6 +1,8 @@
-"""Members that descend together in one torch program: data, how a step is taken, gradients by automatic differentiation.
+"""Members that descend together in one torch program: data, how a
+step is taken, gradients by automatic differentiation.
 
-This is how `lib.training` computes wherever no special path fits; the same numbers as those paths, to rounding.
+This is how `lib.training` computes wherever no special path fits; the same numbers as those paths,
+to rounding.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -49,7 +51,9 @@ class Data:
         if self.own:  # rows of all members in one table
             index = index + self.points * torch.arange(len(index), device=index.device)[:, None]
         inputs, targets = (
-            (values.flatten(0, 1) if self.own else values).index_select(0, index.flatten()).unflatten(0, index.shape)
+            (values.flatten(0, 1) if self.own else values)
+            .index_select(0, index.flatten())
+            .unflatten(0, index.shape)
             for values in (self.inputs, self.targets)
         )
         return Data(inputs, targets, True)
@@ -72,15 +76,21 @@ class Method:
     def check(self, members: int, points: int) -> None:
         """Raise ValueError if something is malformed."""
         one_of("optimizer", self.optimizer, OPTIMIZERS)
-        if not 0 <= number("momentum", self.momentum) < 1 or (self.momentum and self.optimizer != "sgd"):
+        if not 0 <= number("momentum", self.momentum) < 1 or (
+            self.momentum and self.optimizer != "sgd"
+        ):
             raise ValueError(f"momentum is {self.momentum}: want a number in [0, 1), with sgd only")
         if self.nesterov and not self.momentum:
             raise ValueError("nesterov: want momentum, too")
-        if numbers("betas", self.betas).shape != (2,) or not all(0 <= beta < 1 for beta in self.betas):
+        if numbers("betas", self.betas).shape != (2,) or not all(
+            0 <= beta < 1 for beta in self.betas
+        ):
             raise ValueError(f"betas are {self.betas}: want two numbers in [0, 1)")
         generator(self.seed)
         if np.shape(self.seed) not in ((), (members,)):
-            raise ValueError(f"seed is {self.seed}: want one number, or one for each of {members} members")
+            raise ValueError(
+                f"seed is {self.seed}: want one number, or one for each of {members} members"
+            )
         if self.batch_size is not None:
             whole("batch_size", self.batch_size, 1, points)
         if self.batch_size is not None and self.draw is not None:
@@ -91,7 +101,9 @@ class Method:
         return (self.seed, m) if np.ndim(self.seed) == 0 else (self.seed[m], 0)
 
     def plain(self, points: int) -> bool:
-        """Say whether this is full-batch gradient descent on the half squared error, at a constant rate."""
+        """Say whether this is full-batch gradient descent on
+        the half squared error, at a constant rate.
+        """
         full = self.batch_size in (None, points) and self.draw is None
         constant = self.optimizer == "sgd" and not self.momentum and self.schedule is None
         return constant and full and self.loss is half_squared_error
@@ -100,7 +112,9 @@ class Method:
         """Return the factor of the learning rates at an update."""
         factor = 1.0 if self.schedule is None else float(self.schedule(step))
         if not 0 <= factor < np.inf:
-            raise ValueError(f"schedule gives {factor} at update {step}: want a number of at least 0")
+            raise ValueError(
+                f"schedule gives {factor} at update {step}: want a number of at least 0"
+            )
         return factor
 
 
@@ -123,11 +137,16 @@ class Stack:
         self.update = Update(parameters, rates, decays, method)
         like = next(iter(parameters.values()))
         on_cpu = like.device.type == "cpu"
-        self.by_hand = by_hand.Gradients(network, method.loss) if on_cpu and by_hand.fits(network, method.loss) else None
+        self.by_hand = (
+            by_hand.Gradients(network, method.loss)
+            if on_cpu and by_hand.fits(network, method.loss)
+            else None
+        )
         self.began = self.members = len(like)
         self.places = torch.arange(self.began, device=like.device)  # where those inside began
         self.orders: Tensor | None = None  # of the points, in this epoch
-        # A CPU multiplies a single matrix in another order than each of several, so the last member does not stay alone.
+        # A CPU multiplies a single matrix in another order than each
+        # of several, so the last member does not stay alone.
         self.least = 2 if network.broadcasts and on_cpu else 1
 
     @property
@@ -147,7 +166,10 @@ class Stack:
         data = self._batch()
         gradients = self.update.gradients
         if self.by_hand:
-            points = (values if data.own else values.unsqueeze(0) for values in (data.inputs, data.targets))
+            points = (
+                values if data.own else values.unsqueeze(0)
+                for values in (data.inputs, data.targets)
+            )
             self.by_hand(self.parameters, *points, gradients.parts)
             return
         leaves = {name: value.detach().requires_grad_() for name, value in self.parameters.items()}
@@ -165,13 +187,17 @@ class Stack:
         epoch, number = divmod(self.step, -(-points // size))
         if number == 0:
             streams = self._streams(epoch + 1)
-            self.orders = torch.from_numpy(np.stack([rng.permutation(points) for rng in streams])).to(self.places.device)
+            self.orders = torch.from_numpy(
+                np.stack([rng.permutation(points) for rng in streams])
+            ).to(self.places.device)
         assert self.orders is not None  # each epoch begins with number 0
         return self.data.batch(self.orders[:, number * size : (number + 1) * size])
 
     def _drawn(self) -> Data:
         assert self.method.draw is not None
-        inputs, targets = zip(*(self.method.draw(m, self.step) for m in self.places.tolist()), strict=True)
+        inputs, targets = zip(
+            *(self.method.draw(m, self.step) for m in self.places.tolist()), strict=True
+        )
         return Data(_stacked(inputs, self.data.inputs), _stacked(targets, self.data.targets), True)
 
     def _masks(self, points: int) -> Tensor | None:
@@ -188,13 +214,17 @@ class Stack:
 
     @torch.no_grad()
     def look(self, layers: Layers) -> tuple[Parameters, Tensor, list[Tensor]]:
-        """Return the parameters, the outputs and the representations asked for, all with a member axis."""
+        """Return the parameters, the outputs and the
+        representations asked for, all with a member axis.
+        """
         outputs, hidden = call(self.network, self.parameters, self.data, layers)
         return self.parameters, outputs, hidden
 
     @torch.no_grad()
     def keep(self, rows: Tensor) -> None:
-        """Go on with the members in these rows (k,) alone; what `look` has shown stays as it was."""
+        """Go on with the members in these rows (k,) alone;
+        what `look` has shown stays as it was.
+        """
         self.update.keep(rows)
         self.data = self.data.part(rows)
         self.places = self.places[rows]
@@ -202,7 +232,9 @@ class Stack:
         self.orders = None if self.orders is None else self.orders[rows]
 
     def _losses(self, outputs: Tensor, data: Data) -> Tensor:
-        """Return the losses of those inside; a loss is shown all members, since it may know them by their places."""
+        """Return the losses of those inside; a loss is shown all
+        members, since it may know them by their places.
+        """
         if self.members == self.began:
             return self.method.loss(outputs, data.targets)
         targets = self._placed(data.targets) if data.own else data.targets
@@ -218,14 +250,23 @@ def _stacked(values: Sequence[np.ndarray], like: Tensor) -> Tensor:
     return torch.from_numpy(np.stack(values)).to(like)
 
 
-def call(network: Network, parameters: Parameters, data: Data, layers: Layers, masks: Tensor | None = None) -> Answer:
+def call(
+    network: Network,
+    parameters: Parameters,
+    data: Data,
+    layers: Layers,
+    masks: Tensor | None = None,
+) -> Answer:
     """Return the outputs and the representations of all members."""
     like = next(iter(parameters.values()))
     members = len(like)
     if network.broadcasts:
-        # A CPU multiplies a single matrix in another order than each of many, so a member alone gets a twin that has no effect.
+        # A CPU multiplies a single matrix in another order than each of many, so a member alone
+        # gets a twin that has no effect.
         if members == 1 and like.device.type == "cpu" and like.dtype == torch.float64:
-            parameters = {name: value.expand(2, *value.shape[1:]) for name, value in parameters.items()}
+            parameters = {
+                name: value.expand(2, *value.shape[1:]) for name, value in parameters.items()
+            }
         dropped = () if masks is None else (masks,)
         # ty: ignore[not-callable] every architecture can be called
         outputs, hidden = network(parameters, data.inputs, layers, *dropped)

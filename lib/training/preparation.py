@@ -13,7 +13,9 @@ from lib.networks.base import Parameters
 from lib.training.descent import Data
 from lib.training.losses import Loss, cross_entropy, half_squared_error
 
-Rates = float | Sequence[float] | Mapping[str, float | Sequence[float]]  # for all, for each member, or these for each parameter
+Rates = (
+    float | Sequence[float] | Mapping[str, float | Sequence[float]]
+)  # for all, for each member, or these for each parameter
 
 
 def count_members(network: Network, parameters: Parameters) -> int:
@@ -33,7 +35,9 @@ def _tensor(name: str, value: Tensor | np.ndarray, like: Tensor) -> Tensor:
     try:
         found = torch.as_tensor(value, device=like.device)
     except (TypeError, ValueError, RuntimeError):
-        raise TypeError(f"{name} is of type {type(value).__name__}: want numbers, a tensor or an array") from None
+        raise TypeError(
+            f"{name} is of type {type(value).__name__}: want numbers, a tensor or an array"
+        ) from None
     if not torch.isfinite(found).all():
         raise ValueError(f"{name} must be finite")
     return found
@@ -48,15 +52,23 @@ def points(
     loss: Loss,
     part: str = "",
 ) -> Data:
-    """Bring points and targets to the device of `like` and, unless they are tokens or labels, to its precision."""
+    """Bring points and targets to the device of `like` and,
+    unless they are tokens or labels, to its precision.
+    """
     inputs = _tensor(f"{part}inputs", inputs, like)
     targets = _tensor(f"{part}targets", targets, like)
     targets = targets.to(like.dtype) if targets.is_floating_point() else targets
     own = inputs.ndim == len(network.point) + 2
     each = ", ".join(map(str, network.point))
-    if inputs.shape[1 + own :] != network.point or inputs.numel() == 0 or (own and len(inputs) != members):
+    if (
+        inputs.shape[1 + own :] != network.point
+        or inputs.numel() == 0
+        or (own and len(inputs) != members)
+    ):
         given = f"{part}inputs have shape {tuple(inputs.shape)}"
-        raise ValueError(f"{given}: want (n, {each}), or ({members}, n, {each}) with a set for each member")
+        raise ValueError(
+            f"{given}: want (n, {each}), or ({members}, n, {each}) with a set for each member"
+        )
     if inputs.shape[: 1 + own] != targets.shape[: 1 + own]:
         given = f"{part}inputs {tuple(inputs.shape)} and targets {tuple(targets.shape)}"
         raise ValueError(f"{given}: want as many targets as inputs")
@@ -64,7 +76,9 @@ def points(
     if network.tokens is None:
         return Data(inputs.to(like.dtype), targets, own)
     if inputs.is_floating_point() or inputs.min() < 0 or inputs.max() >= network.tokens:
-        raise ValueError(f"{part}inputs are tokens: want whole numbers from 0 to {network.tokens - 1}")
+        raise ValueError(
+            f"{part}inputs are tokens: want whole numbers from 0 to {network.tokens - 1}"
+        )
     return Data(inputs.long(), targets, own)
 
 
@@ -75,7 +89,12 @@ def _check_targets(loss: Loss, targets: Tensor, own: bool, outputs: int, part: s
     count = found[0]
     if loss is half_squared_error and found != (count, outputs):
         raise ValueError(f"{given}: want ({count}, {outputs}), points and outputs")
-    labels = found == (count,) and not targets.is_floating_point() and targets.min() >= 0 and targets.max() < outputs
+    labels = (
+        found == (count,)
+        and not targets.is_floating_point()
+        and targets.min() >= 0
+        and targets.max() < outputs
+    )
     if loss is cross_entropy and not labels:
         raise ValueError(f"{given}: want ({count},) labels, whole numbers from 0 to {outputs - 1}")
 
@@ -91,7 +110,9 @@ def by_parameter(
     for parameter, value in given.items():
         value = check(name, value)
         if value.shape not in ((), (members,)):
-            raise ValueError(f"{name} is {value.tolist()}: want one number, or one for each of {members} members")
+            raise ValueError(
+                f"{name} is {value.tolist()}: want one number, or one for each of {members} members"
+            )
         found[parameter] = np.broadcast_to(value, (members,))
     return found
 
@@ -101,5 +122,8 @@ def asked_to_stop(stop_when: Callable, seen: dict[str, np.ndarray]) -> np.ndarra
     found = np.asarray(stop_when(seen))
     wanted = seen["loss"].shape
     if found.dtype != bool or found.shape != wanted:
-        raise ValueError(f"stop_when gives {found.dtype} {found.shape}: want a mask {wanted}, true or false for each member")
+        raise ValueError(
+            f"stop_when gives {found.dtype} {found.shape}: want a mask {wanted}, true or false "
+            "for each member"
+        )
     return found

@@ -1,7 +1,7 @@
 """Gradient descent for two-layer ReLU networks without biases, on many points and in place.
 
-A step is two matrix products, X·Wᵀ and (slopes ∘ residuals)ᵀ·X; the rest passes over the arrays between them. Compiled code takes
-a tile of points through both before it turns to the next one.
+A step is two matrix products, X·Wᵀ and (slopes ∘ residuals)ᵀ·X; the rest passes over the arrays
+between them. Compiled code takes a tile of points through both before it turns to the next one.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,9 @@ def fits(network: Dense) -> bool:
 
 
 class Stack:
-    """One member x ↦ a·relu(W x), with W (h, d) and a (1, h), which are copied, and its inputs (n, d) and targets (n, 1)."""
+    """One member x ↦ a·relu(W x), with W (h, d) and a (1, h), which
+    are copied, and its inputs (n, d) and targets (n, 1).
+    """
 
     members = 1  # it leaves with its stack
 
@@ -44,10 +46,14 @@ class Stack:
 
     def advance(self, steps: int) -> None:
         """Take some steps."""
-        _descend(self.w.numpy(), self.a[0].numpy(), self.inputs.numpy(), self.targets, *self.rates, steps)
+        _descend(
+            self.w.numpy(), self.a[0].numpy(), self.inputs.numpy(), self.targets, *self.rates, steps
+        )
 
     def look(self, layers: tuple[int, ...]) -> tuple[Parameters, Tensor, list[Tensor]]:
-        """Return the parameters, the outputs and the representations asked for, each with a member axis of one."""
+        """Return the parameters, the outputs and the
+        representations asked for, each with a member axis of one.
+        """
         hidden = (self.w @ self.inputs.mT).relu()  # (h, n)
         parameters = {"weight1": self.w[None], "weight2": self.a[None]}
         return parameters, (self.a @ hidden).mT[None], [hidden.mT[None] for _ in layers]
@@ -55,10 +61,11 @@ class Stack:
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
 def _descend(w, a, inputs, targets, rate_w, rate_a, steps):
-    """Take steps of x ↦ a·relu(W x), with w (h, d) and a (h,), on inputs (n, d) and targets (n,); rates are over n.
+    """Take steps of x ↦ a·relu(W x), with w (h, d) and a (h,), on
+    inputs (n, d) and targets (n,); rates are over n.
 
-    With p = Σ 1{w·x > 0} x ρ and residuals ρ, ẇ = −a p and ȧ = −w·p. A tile of points goes forward and back while it is in the
-    cache. BLAS keeps to one thread at its size.
+    With p = Σ 1{w·x > 0} x ρ and residuals ρ, ẇ = −a p and ȧ = −w·p. A tile of points goes forward
+    and back while it is in the cache. BLAS keeps to one thread at its size.
     """
     zero, units = w.dtype.type(0), len(a)
     rows = min(len(inputs), max(8, TILE // w.size))

@@ -1,6 +1,8 @@
-"""What a step does with gradients: the weights of all members, their rates and their moments, each in one buffer.
+"""What a step does with gradients: the weights of all members,
+their rates and their moments, each in one buffer.
 
-Each entry is computed by itself, by operations that round exactly, so that none depends on who stands beside it.
+Each entry is computed by itself, by operations that round exactly, so that none depends on who
+stands beside it.
 """
 
 from collections.abc import Mapping
@@ -17,12 +19,17 @@ if TYPE_CHECKING:
 
 
 class Block:
-    """Tensors that lie one after the other in one buffer, `flat`; `parts` are its views, by name."""
+    """Tensors that lie one after the other in one buffer, `flat`; `parts` are its
+    views, by name.
+    """
 
     def __init__(self, values: Parameters) -> None:
         self.flat = torch.cat([value.flatten() for value in values.values()])
         parts = self.flat.split([value.numel() for value in values.values()])
-        self.parts = {name: part.view(value.shape) for (name, value), part in zip(values.items(), parts, strict=True)}
+        self.parts = {
+            name: part.view(value.shape)
+            for (name, value), part in zip(values.items(), parts, strict=True)
+        }
 
     def rows(self, rows: Tensor) -> "Block":
         """Return a block of its own with these rows of each tensor."""
@@ -30,12 +37,24 @@ class Block:
 
 
 class Update:
-    """The state of an optimizer: the parameters (members, ...), copied, and their rates and decays (members,), all by name."""
+    """The state of an optimizer: the parameters (members, ...), copied,
+    and their rates and decays (members,), all by name.
+    """
 
-    def __init__(self, parameters: Parameters, rates: Mapping[str, np.ndarray], decays: Mapping | None, method: "Method") -> None:
+    def __init__(
+        self,
+        parameters: Parameters,
+        rates: Mapping[str, np.ndarray],
+        decays: Mapping | None,
+        method: "Method",
+    ) -> None:
         self.method = method
         zeros = {name: torch.zeros_like(value) for name, value in parameters.items()}
-        self.blocks = {"weights": Block(parameters), "gradients": Block(zeros), "rates": _spread(rates, parameters)}
+        self.blocks = {
+            "weights": Block(parameters),
+            "gradients": Block(zeros),
+            "rates": _spread(rates, parameters),
+        }
         if decays:
             self.blocks["decays"] = _spread(decays, parameters)
         if method.optimizer == "adam" or method.momentum:
@@ -67,7 +86,9 @@ class Update:
             slow, slower = method.betas
             first = flat["first"].lerp_(change, 1 - slow)
             second = flat["second"].mul_(slower).addcmul_(change, change, value=1 - slower)
-            scale = torch.sqrt(second, out=change).div_((1 - slower ** (step + 1)) ** 0.5).add_(1e-8)
+            scale = (
+                torch.sqrt(second, out=change).div_((1 - slower ** (step + 1)) ** 0.5).add_(1e-8)
+            )
             torch.div(first, scale.mul_(1 - slow ** (step + 1)), out=change)
         elif method.momentum:
             velocity = flat["first"].mul_(method.momentum).add_(change)

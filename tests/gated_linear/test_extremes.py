@@ -1,6 +1,8 @@
-"""The closed forms where floats overflow, underflow or cancel, beside as many digits as it takes; the rest is refused.
+"""The closed forms where floats overflow, underflow or cancel,
+beside as many digits as it takes; the rest is refused.
 
-Moderate numbers are in the tests of each module. That the results are finite and nothing warns is a part of each comparison.
+Moderate numbers are in the tests of each module. That the results are finite and nothing warns is a
+part of each comparison.
 """
 
 import numpy as np

@@ -1,4 +1,6 @@
-"""Noise, gates and the flows of gated networks against sampling, recursion, quadrature and an ODE solver."""
+"""Noise, gates and the flows of gated networks against
+sampling, recursion, quadrature and an ODE solver.
+"""
 
 import numpy as np
 import pytest
@@ -43,7 +45,9 @@ def test_over_gaussian_signals_flips_have_a_closed_form(size, spread):
 @settings(max_examples=30)
 @given(seed=seeds, d=st.integers(1, 5), steps=st.integers(1, 60))
 def test_jitter_is_what_the_recursion_of_the_covariances_gives(seed, d, steps):
-    """Iterate S ← QSQ + η²C to rest and the covariance of (w_L, w_0) from there, with matrices that do not commute."""
+    """Iterate S ← QSQ + η²C to rest and the covariance of (w_L,
+    w_0) from there, with matrices that do not commute.
+    """
     rng = np.random.default_rng(seed)
     hessian, noise, rate = spectrum(rng, d, 0.2, 1), spectrum(rng, d, 0, 2), 0.6
     q = np.eye(d) - rate * hessian
@@ -69,7 +73,7 @@ def test_steps_that_overshoot_are_refused():
         theory.jitter(np.eye(2), np.eye(2), 1.0, [3])
 
 
-# --- the flow of a gated network ------------------------------------------------------------------------------------------
+# --- the flow of a gated network ------------------------------------------------------------------
 
 
 def network(seed, k, n):
@@ -80,14 +84,20 @@ def network(seed, k, n):
 
 def gated_data(seed, k, n, samples=30, gates=None):
     rng = np.random.default_rng(seed)
-    x, y = rng.normal(size=(samples, n)) @ rng.normal(size=(n, n)), rng.integers(2, size=samples).astype(float)
+    x, y = (
+        rng.normal(size=(samples, n)) @ rng.normal(size=(n, n)),
+        rng.integers(2, size=samples).astype(float),
+    )
     gates = rng.integers(2, size=(k, samples)) if gates is None else gates(x)
     return rng.normal(size=(k, n)), x, y, gates
 
 
 def loss_of_gated_network(w, x, y, gates):
     """½⟨(ŷ − y)²⟩ of Eq. 80, in torch."""
-    w, x, y, g = (torch.as_tensor(np.asarray(v, float)) if not torch.is_tensor(v) else v for v in (w, x, y, gates))
+    w, x, y, g = (
+        torch.as_tensor(np.asarray(v, float)) if not torch.is_tensor(v) else v
+        for v in (w, x, y, gates)
+    )
     return 0.5 * torch.mean((torch.sum(g * (w @ x.T), 0) / len(w) - y) ** 2)
 
 
@@ -106,19 +116,27 @@ def test_moments_give_the_gradient_of_eq_80s_loss(seed, k, n, samples):
     slope = velocity_of_gated_network(x, y, gates, (k, n))(0, w.ravel())
     np.testing.assert_allclose((b - a @ w.ravel() / k) / k, slope, rtol=1e-9, atol=1e-10)
     if k > 1 and np.linalg.norm(slope) > 1e-6:  # Eqs. 82 and 85 as printed, without the inner 1/K
-        assert np.linalg.norm((b - a @ w.ravel()) / k - slope) > 1e-6 * np.linalg.norm(a @ w.ravel())
+        assert np.linalg.norm((b - a @ w.ravel()) / k - slope) > 1e-6 * np.linalg.norm(
+            a @ w.ravel()
+        )
     balanced = loss(w, a, b) + 0.5 * (np.mean(y**2) - 0.5)
     np.testing.assert_allclose(balanced, loss_of_gated_network(w, x, y, gates), rtol=1e-9)
 
 
 @settings(max_examples=20)
 @given(
-    seed=seeds, k=st.integers(1, 3), n=st.integers(1, 3), samples=st.sampled_from([2, 5, 30]), tau=st.floats(0.3, 3)
+    seed=seeds,
+    k=st.integers(1, 3),
+    n=st.integers(1, 3),
+    samples=st.sampled_from([2, 5, 30]),
+    tau=st.floats(0.3, 3),
 )  # few samples: zero modes
 def test_trajectory_follows_an_ode_solver_on_the_loss(seed, k, n, samples, tau):
     w, x, y, gates = gated_data(seed, k, n, samples)
     slope = velocity_of_gated_network(x, y, gates, (k, n))
-    ode = solve_ivp(lambda t, v: slope(t, v) / tau, (0, 3), w.ravel(), "RK45", [0, 1, 3], rtol=1e-7, atol=1e-9)
+    ode = solve_ivp(
+        lambda t, v: slope(t, v) / tau, (0, 3), w.ravel(), "RK45", [0, 1, 3], rtol=1e-7, atol=1e-9
+    )
     path = theory.gdln_trajectory(w, *theory.gdln_moments(x, y, gates), [0, 1, 3], tau)
     assert path.shape == (3, k, n)
     np.testing.assert_allclose(path.reshape(3, -1), ode.y.T, atol=2e-5 * (1 + np.abs(ode.y).max()))
@@ -136,7 +154,9 @@ def test_the_limit_is_least_squares_nearest_to_the_start(seed, k, n, samples):
     strengths = strengths[strengths > 1e-6 * max(strengths.max(), 1e-300)]
     if strengths.size and strengths.min() > 1e-2 * strengths.max():
         np.testing.assert_allclose(limit.ravel(), expected, rtol=1e-5, atol=1e-6)
-        np.testing.assert_allclose(theory.gdln_trajectory(w, a, b, [0, 1e9])[-1], limit, rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(
+            theory.gdln_trajectory(w, a, b, [0, 1e9])[-1], limit, rtol=1e-6, atol=1e-6
+        )
         residual = np.mean((gated @ expected - y) ** 2)
         np.testing.assert_allclose(theory.gdln_best_loss(a, b, np.mean(y**2)), residual, atol=1e-8)
         np.testing.assert_allclose(theory.gdln_best_loss(a, b), 2 * loss(limit, a, b), atol=1e-8)
@@ -152,8 +172,12 @@ def test_the_limit_is_k_times_the_printed_one():
 
 
 def test_eqs_88_to_90_lose_what_starts_below_the_limit():
-    """A constant e^C is positive: it cannot be Λu₀ − c where this is negative. Here u = 1 − e^−t from 0, and Λu₀ − c = −1."""
-    np.testing.assert_allclose(theory.gdln_trajectory([[0.0]], [[1.0]], [1.0], [0, 1, 9])[:, 0, 0], 1 - np.exp([0, -1, -9]))
+    """A constant e^C is positive: it cannot be Λu₀ − c where this is
+    negative. Here u = 1 − e^−t from 0, and Λu₀ − c = −1.
+    """
+    np.testing.assert_allclose(
+        theory.gdln_trajectory([[0.0]], [[1.0]], [1.0], [0, 1, 9])[:, 0, 0], 1 - np.exp([0, -1, -9])
+    )
 
 
 @given(seed=seeds, k=st.integers(2, 5), n=st.integers(1, 4))
@@ -180,7 +204,9 @@ def test_exclusive_gates_learn_alone(seed, k, n):
 
 @given(seed=seeds, n=st.integers(1, 4))
 def test_redundant_gates_keep_their_difference(seed, n):
-    """Eqs. 108–113 corrected: w₁ = Δ + ½A₁₁⁻¹(b₁ + P e^(−2tΛ/Kτ) k), w₂ the same with −Δ, Δ half the initial difference."""
+    """Eqs. 108–113 corrected: w₁ = Δ + ½A₁₁⁻¹(b₁ + P e^(−2tΛ/Kτ) k),
+    w₂ the same with −Δ, Δ half the initial difference.
+    """
     w, x, y, gates = gated_data(seed, 2, n, 40, lambda x: np.ones((2, len(x))))
     a, b = theory.gdln_moments(x, y, gates)
     times, tau, delta = np.array([0, 0.7, 3.0]), 1.3, (w[0] - w[1]) / 2
@@ -201,23 +227,36 @@ def test_redundant_gates_keep_their_difference(seed, n):
         common = b1 - own @ (v[:n] + v[n:])
         return np.concatenate([common, common]) / (2 * tau)
 
-    ode = solve_ivp(as_printed, (0, 3), w.ravel(), "LSODA", times, rtol=1e-9, atol=1e-10).y.T.reshape(3, 2, n)
+    ode = solve_ivp(
+        as_printed, (0, 3), w.ravel(), "LSODA", times, rtol=1e-9, atol=1e-10
+    ).y.T.reshape(3, 2, n)
     np.testing.assert_allclose(corrected(1.0), ode, atol=1e-5 * (1 + np.abs(ode).max()))
     k = modes.T @ (2 * own @ w[0] - b1)  # Eq. 112 as printed, started at w₁(0)
-    printed = np.linalg.solve(own, (b1 + np.exp(-times[1] / (2 * tau) * strengths) * k @ modes.T)) / 2
+    printed = (
+        np.linalg.solve(own, (b1 + np.exp(-times[1] / (2 * tau) * strengths) * k @ modes.T)) / 2
+    )
     assert np.linalg.norm(printed - ode[1, 0]) > 1e-4 * np.linalg.norm(delta)
 
 
 @given(seed=seeds, k=st.integers(1, 10), n=st.integers(1, 6))
 def test_gaussian_moments_of_frozen_relu_gates_are_the_relu_flow(seed, k, n):
-    """With its own gates the gated network is the ReLU network: same velocity, same loss, at this moment."""
+    """With its own gates the gated network is the ReLU
+    network: same velocity, same loss, at this moment.
+    """
     w, sigma1, sigma0 = network(seed, k, n)
     a, b = theory.gdln_gaussian_moments(w, sigma1, sigma0)
     assert a.shape == (k * n, k * n) and b.shape == (k * n,)
     flow = (b - a @ w.ravel() / k).reshape(k, n)
-    np.testing.assert_allclose(flow, gaussian_classes.relu_flow(w, sigma1, sigma0), rtol=1e-6, atol=1e-8)
-    np.testing.assert_allclose(loss(w, a, b), gaussian_classes.relu_loss(w, sigma1, sigma0), rtol=1e-7)
-    assert loss(theory.gdln_limit(w, a, b), a, b) <= gaussian_classes.relu_loss(w, sigma1, sigma0) + 1e-9
+    np.testing.assert_allclose(
+        flow, gaussian_classes.relu_flow(w, sigma1, sigma0), rtol=1e-6, atol=1e-8
+    )
+    np.testing.assert_allclose(
+        loss(w, a, b), gaussian_classes.relu_loss(w, sigma1, sigma0), rtol=1e-7
+    )
+    assert (
+        loss(theory.gdln_limit(w, a, b), a, b)
+        <= gaussian_classes.relu_loss(w, sigma1, sigma0) + 1e-9
+    )
 
 
 def test_gaussian_moments_against_samples():
@@ -225,10 +264,15 @@ def test_gaussian_moments_against_samples():
     v, sigma1, sigma0 = network(4, 3, 2)
     a, b = theory.gdln_gaussian_moments(v, sigma1, sigma0)
     y = rng.integers(2, size=200_000)
-    x = np.where(y[:, None] == 1, *(rng.multivariate_normal(np.zeros(2), s, len(y)) for s in (sigma1, sigma0)))
+    x = np.where(
+        y[:, None] == 1,
+        *(rng.multivariate_normal(np.zeros(2), s, len(y)) for s in (sigma1, sigma0)),
+    )
     gated = ((x @ v.T > 0)[:, :, None] * x[:, None, :]).reshape(len(y), -1)
     for values, expected in ((gated[:, :, None] * gated[:, None, :], a), (gated * y[:, None], b)):
-        assert np.all(np.abs(values.mean(axis=0) - expected) <= 5 * values.std(axis=0) / np.sqrt(len(y)))
+        assert np.all(
+            np.abs(values.mean(axis=0) - expected) <= 5 * values.std(axis=0) / np.sqrt(len(y))
+        )
 
 
 @given(seed=seeds, k=st.integers(1, 5), n=st.integers(1, 4))
@@ -236,9 +280,15 @@ def test_modes_are_the_eigenmodes(seed, k, n):
     _, x, y, gates = gated_data(seed, k, n, 8)
     a, b = theory.gdln_moments(x, y, gates)
     modes = theory.gdln_modes(a, b)
-    np.testing.assert_allclose(modes.vectors * modes.eigenvalues @ modes.vectors.T, a, atol=1e-9 * (1 + np.abs(a).max()))
+    np.testing.assert_allclose(
+        modes.vectors * modes.eigenvalues @ modes.vectors.T, a, atol=1e-9 * (1 + np.abs(a).max())
+    )
     np.testing.assert_allclose(modes.vectors @ modes.drive, b, atol=1e-6 * (1 + np.abs(b).max()))
-    assert np.all(np.diff(modes.eigenvalues) <= 0) and modes.eigenvalues.min() >= 0 and np.all(modes.gain >= 0)
+    assert (
+        np.all(np.diff(modes.eigenvalues) <= 0)
+        and modes.eigenvalues.min() >= 0
+        and np.all(modes.gain >= 0)
+    )
     assert theory.gdln_best_loss(a, b) == 0.5 - modes.gain.sum()
 
 
@@ -249,7 +299,10 @@ GOOD = np.array([[2.0, 0.5], [0.5, 1.0]])
     "call, says",
     [
         (lambda: theory.gdln_trajectory(np.ones((1, 3)), GOOD, [1, 1], [0]), "weights0"),
-        (lambda: theory.gdln_trajectory(np.ones((1, 2)), np.diag([1.0, 0]), [1, 1], [0]), "no data have such moments"),
+        (
+            lambda: theory.gdln_trajectory(np.ones((1, 2)), np.diag([1.0, 0]), [1, 1], [0]),
+            "no data have such moments",
+        ),
     ],
 )
 def test_bad_input_gets_a_clear_error(call, says):
@@ -269,10 +322,16 @@ def test_gate_agreement_is_eqs_78_and_79(seed, times, k):
     for i in range(k):
         gates = [[bool(w @ x >= 0) for x in inputs] for w in path[:, i]]
         for t in range(times - 1):
-            assert np.isclose(p[t, i], np.mean([a == b for a, b in zip(gates[t], gates[t + 1], strict=True)]))
-        assert np.isclose(unif[i], np.mean([len(set(gate)) == 1 for gate in zip(*gates, strict=True)]))
+            assert np.isclose(
+                p[t, i], np.mean([a == b for a, b in zip(gates[t], gates[t + 1], strict=True)])
+            )
+        assert np.isclose(
+            unif[i], np.mean([len(set(gate)) == 1 for gate in zip(*gates, strict=True)])
+        )
     alone = theory.gate_agreement(path, inputs[:1])
-    np.testing.assert_array_equal(alone[0].min(axis=0), alone[1])  # of one input: kept throughout if kept at each step
+    np.testing.assert_array_equal(
+        alone[0].min(axis=0), alone[1]
+    )  # of one input: kept throughout if kept at each step
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""Initial weights and interpolators of linear networks against their definitions, autograd and a second solver."""
+"""Initial weights and interpolators of linear networks against
+their definitions, autograd and a second solver.
+"""
 
 from itertools import pairwise
 
@@ -45,7 +47,9 @@ def test_unbalanced_neurons_have_the_delta_and_scale_asked_for(seed, d, c, h, de
 def test_unbalanced_neurons_point_everywhere():
     a, w = theory.unbalanced_initialization(2, 3, 4000, 0.0, 1.0, 0)
     for layer in (a, w):
-        np.testing.assert_allclose(layer.T @ layer / 4000, np.eye(layer.shape[1]) / layer.shape[1], atol=0.03)
+        np.testing.assert_allclose(
+            layer.T @ layer / 4000, np.eye(layer.shape[1]) / layer.shape[1], atol=0.03
+        )
         np.testing.assert_allclose(layer.mean(axis=0), 0, atol=0.04)
     np.testing.assert_allclose(a.T @ w / 4000, 0, atol=0.04)
     again, _ = theory.unbalanced_initialization(2, 3, 4000, 0.0, 1.0, 0)
@@ -53,10 +57,14 @@ def test_unbalanced_neurons_point_everywhere():
 
 
 def deep_case(seed, d, depth, delta):
-    """Return isotropic parameters, data, and δ, which more than one dimension forbids to be positive."""
+    """Return isotropic parameters, data, and δ, which more
+    than one dimension forbids to be positive.
+    """
     rng = np.random.default_rng(seed)
     delta = delta if d == 1 else -abs(delta)
-    a, ws = theory.deep_isotropic_initialization(d, depth, np.sqrt(max(delta, 0)) + rng.uniform(0.1, 1), delta, seed)
+    a, ws = theory.deep_isotropic_initialization(
+        d, depth, np.sqrt(max(delta, 0)) + rng.uniform(0.1, 1), delta, seed
+    )
     return (a, ws), data(rng, d, 1), delta
 
 
@@ -76,7 +84,9 @@ def test_deep_isotropic_initialization_contains_the_example_of_the_paper():
         np.testing.assert_allclose(w @ w.T, 0.49 * np.eye(3), atol=1e-14)
     assert np.abs(ws[0] - ws[1]).max() > 0.1
     assert np.abs(ws - theory.deep_isotropic_initialization(3, 2, 0.0, -0.49, 5)[1]).max() > 0.1
-    assert np.linalg.norm(theory.deep_isotropic_initialization(3, 2, 0.7, -0.49, 4)[0]) == pytest.approx(0.7)
+    assert np.linalg.norm(
+        theory.deep_isotropic_initialization(3, 2, 0.7, -0.49, 4)[0]
+    ) == pytest.approx(0.7)
 
 
 def test_one_dimension_allows_a_positive_delta():
@@ -102,16 +112,27 @@ def test_the_deep_interpolator_minimizes_the_bias_of_theorem_15(seed, d, depth):
 
 
 def test_the_deep_interpolator_at_the_edges():
-    np.testing.assert_allclose(theory.deep_interpolator(2 * np.eye(2), [2.0, 4.0], [1.0, 0.0], 2), [1, 2])  # no choice
-    np.testing.assert_array_equal(theory.deep_interpolator([[1, 0], [0, 0]], [0, 0], [1.0, 0.0], 2), 0)  # nothing to keep
-    np.testing.assert_allclose(theory.deep_interpolator(np.zeros((2, 2)), [0, 0], [3.0, 4.0], 3), [3, 4])  # no data
+    np.testing.assert_allclose(
+        theory.deep_interpolator(2 * np.eye(2), [2.0, 4.0], [1.0, 0.0], 2), [1, 2]
+    )  # no choice
+    np.testing.assert_array_equal(
+        theory.deep_interpolator([[1, 0], [0, 0]], [0, 0], [1.0, 0.0], 2), 0
+    )  # nothing to keep
+    np.testing.assert_allclose(
+        theory.deep_interpolator(np.zeros((2, 2)), [0, 0], [3.0, 4.0], 3), [3, 4]
+    )  # no data
     shrunk = theory.deep_interpolator([[1, 0], [0, 0]], [0, 0], [1.0, 0.1], 1)  # y = √(y/|β0|) / 10
     np.testing.assert_allclose(shrunk, [0, 0.01 / np.hypot(1, 0.1)], rtol=1e-12)
-    for size in (1e-9, 1e9):  # L = 1: y² = 1 + size y / √2 has the positive root that the quadratic formula gives
+    for size in (
+        1e-9,
+        1e9,
+    ):  # L = 1: y² = 1 + size y / √2 has the positive root that the quadratic formula gives
         k2 = size / np.sqrt(2) / np.sqrt(2) / np.sqrt(2)
         norm = k2 / 2 + np.sqrt(k2**2 / 4 + 1)
         end = theory.deep_interpolator([[1, 0], [0, 0]], [1, 0], np.full(2, size / 2), 1)
-        np.testing.assert_allclose(end, [1, np.sqrt(norm * np.sqrt(2) / size) * size / 2], rtol=1e-10)
+        np.testing.assert_allclose(
+            end, [1, np.sqrt(norm * np.sqrt(2) / size) * size / 2], rtol=1e-10
+        )
 
 
 @settings(max_examples=12)
@@ -125,7 +146,11 @@ def test_theorem_15_the_flow_ends_in_the_interpolator(seed, d, depth, delta):
     assume(np.linalg.norm(x @ end - y) < 1e-9)
     beta0 = deep_map(a, *ws)
     # δ < 0 lets β pass where the limit δ → 0 stops; its own error is of the order of √|δ|
-    np.testing.assert_allclose(end, theory.deep_interpolator(x.T @ x, x.T @ y, beta0, depth), atol=1e-8 if delta == 0 else 1e-4)
+    np.testing.assert_allclose(
+        end,
+        theory.deep_interpolator(x.T @ x, x.T @ y, beta0, depth),
+        atol=1e-8 if delta == 0 else 1e-4,
+    )
 
 
 EYE, ONE = np.eye(2), np.ones(2)
@@ -134,11 +159,23 @@ EYE, ONE = np.eye(2), np.ones(2)
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: linear.isotropic_initialization(np.ones((3, 2)), 1, 3, 0), "must not exceed c = 2"),
-        (lambda: linear.isotropic_initialization(np.ones((2, 3)), -1, 3, 0), "must not exceed d = 2"),
+        (
+            lambda: linear.isotropic_initialization(np.ones((3, 2)), 1, 3, 0),
+            "must not exceed c = 2",
+        ),
+        (
+            lambda: linear.isotropic_initialization(np.ones((2, 3)), -1, 3, 0),
+            "must not exceed d = 2",
+        ),
         (lambda: linear.isotropic_initialization(EYE, 1, 1, 0), "rank above hidden 1"),
-        (lambda: linear.flow(1e90 * EYE, 1e90 * EYE, EYE, EYE, [1]), "can be followed only to 0 of 1"),
-        (lambda: linear.solve(np.ones((2, 3)), np.eye(2), np.ones((2, 3)), [1]), "away from .* want layers"),
+        (
+            lambda: linear.flow(1e90 * EYE, 1e90 * EYE, EYE, EYE, [1]),
+            "can be followed only to 0 of 1",
+        ),
+        (
+            lambda: linear.solve(np.ones((2, 3)), np.eye(2), np.ones((2, 3)), [1]),
+            "away from .* want layers",
+        ),
         (lambda: linear.course(np.diag([1, 1 + 1e-6]), EYE, EYE, [1]), "want layers"),
         (lambda: theory.deep_isotropic_initialization(2, 1, 2, 1, 0), "want delta <= 0"),
         (lambda: theory.deep_isotropic_initialization(1, 1, 0.5, 0.4, 0), "at most the square"),

@@ -14,7 +14,9 @@ from lib.networks import Committee
 def test_networks_of_several_sizes_learn_as_each_would_alone():
     found = experiments.tiles(xi=(2.0, 1.0), steps=16, sizes=(3, 5), sites=8, batch=30, seed=5)
     for k in (3, 5):
-        alone = receptive_fields(neurons=k, learning_rate=0.2 * k, steps=16, batch=30, sites=8, seed=5, record=[0, 16])
+        alone = receptive_fields(
+            neurons=k, learning_rate=0.2 * k, steps=16, batch=30, sites=8, seed=5, record=[0, 16]
+        )
         np.testing.assert_allclose(found.w.sel(size=k)[:k], alone.w[0, -1], atol=1e-6)
         np.testing.assert_allclose(found.ipr.sel(size=k)[[0, -1], :k], alone.ipr[0], rtol=1e-5)
     assert np.isnan(found.w.sel(size=3)[3:]).all() and found.loss.dims == ("size", "share")
@@ -22,7 +24,9 @@ def test_networks_of_several_sizes_learn_as_each_would_alone():
 
 @pytest.mark.parametrize(("activation", "low"), [("erf", -1.0), ("sigmoid", 0.0)])
 def test_three_goals_descend_as_plain_loops_do(activation, low):
-    found = experiments.goals(activation, neurons=3, rate=0.3, steps=4, record=[0, 4], batch=30, sites=8, trials=2, seed=5)
+    found = experiments.goals(
+        activation, neurons=3, rate=0.3, steps=4, record=[0, 4], batch=30, sites=8, trials=2, seed=5
+    )
     draw = signals("nlgp", 8, (2.0, 1.0), 3.0, 30, seed=5, dtype="float32")
     start = Committee(8, 3, activation, True).initialize(5, 2)
 
@@ -39,18 +43,28 @@ def test_three_goals_descend_as_plain_loops_do(activation, low):
             for step in range(4):
                 x, y = (torch.from_numpy(values).double() for values in draw(m, step))
                 h = x @ w.T + b
-                said = (torch.erf(h / 2**0.5) if activation == "erf" else torch.sigmoid(h)).mean(1, keepdim=True)
-                for parameter, gradient in zip((w, b), torch.autograd.grad(cost(said, y).mean(), (w, b)), strict=True):
+                said = (torch.erf(h / 2**0.5) if activation == "erf" else torch.sigmoid(h)).mean(
+                    1, keepdim=True
+                )
+                for parameter, gradient in zip(
+                    (w, b), torch.autograd.grad(cost(said, y).mean(), (w, b)), strict=True
+                ):
                     parameter.data -= 0.3 * gradient
             one = found.sel(goal=goal).isel(trial=m)
             np.testing.assert_allclose(one.w, w.detach(), rtol=1e-4, atol=1e-5)
             np.testing.assert_allclose(one.b[-1], b.detach(), rtol=1e-4, atol=1e-5)
-            np.testing.assert_allclose(one.ipr[-1], inverse_participation_ratio(one.w.values), rtol=1e-5)
+            np.testing.assert_allclose(
+                one.ipr[-1], inverse_participation_ratio(one.w.values), rtol=1e-5
+            )
 
 
 def test_predictions_need_no_network():
-    found = experiments.predicted_tiles(xi=(2.0, 1.0), gain=10.0, steps=50, sites=12, sizes=(4, 24), samples=1200)
-    np.testing.assert_allclose(found.ipr, inverse_participation_ratio(found.profile.values.astype(float)), rtol=1e-5)
+    found = experiments.predicted_tiles(
+        xi=(2.0, 1.0), gain=10.0, steps=50, sites=12, sizes=(4, 24), samples=1200
+    )
+    np.testing.assert_allclose(
+        found.ipr, inverse_participation_ratio(found.profile.values.astype(float)), rtol=1e-5
+    )
     assert found.error.sel(size=24) < found.error.sel(size=4) < 0.5
     assert found.top.max() > found.bump.max() - 0.02 and found.course.shape == (41, 4)
     assert found.clock[-1] == pytest.approx(0.4 * 50)

@@ -1,4 +1,6 @@
-"""Fixed points and scores of one neuron, and moments of a pair, against quadrature, sampling and fifty digits."""
+"""Fixed points and scores of one neuron, and moments of a pair,
+against quadrature, sampling and fifty digits.
+"""
 
 import numpy as np
 import pytest
@@ -26,10 +28,18 @@ def test_fixed_points_rest_and_only_the_first_is_stable(seed, n):
     found = theory.fixed_points(sigma1, sigma0)
     assert np.all(np.diff(found.ratio) <= 0) and found.weights.shape == (n, n)
     for i, w in enumerate(found.weights):
-        np.testing.assert_allclose(gaussian_classes.relu_flow(w[None], sigma1, sigma0), 0, atol=1e-9)
-        np.testing.assert_allclose(gaussian_classes.relu_loss(w[None], sigma1, sigma0), found.loss[i], rtol=1e-9)
-        np.testing.assert_allclose(w @ sigma1 @ w / (w @ (sigma1 + sigma0) @ w), found.ratio[i], rtol=1e-7)
-        for j, v in enumerate(found.weights):  # a small step towards another one grows at the stated rate
+        np.testing.assert_allclose(
+            gaussian_classes.relu_flow(w[None], sigma1, sigma0), 0, atol=1e-9
+        )
+        np.testing.assert_allclose(
+            gaussian_classes.relu_loss(w[None], sigma1, sigma0), found.loss[i], rtol=1e-9
+        )
+        np.testing.assert_allclose(
+            w @ sigma1 @ w / (w @ (sigma1 + sigma0) @ w), found.ratio[i], rtol=1e-7
+        )
+        for j, v in enumerate(
+            found.weights
+        ):  # a small step towards another one grows at the stated rate
             if i != j:
                 rate = 0.25 * (found.ratio[j] / found.ratio[i] - 1)
                 step = gaussian_classes.relu_flow((w + 1e-6 * v)[None], sigma1, sigma0)[0]
@@ -44,18 +54,28 @@ def test_on_a_ring_the_fixed_points_are_fourier_modes(n, xi):
     one, zero = theory.ring_spectrum(sigma1), theory.ring_spectrum(sigma0)
     found = theory.fixed_points(sigma1, sigma0)
     frequencies = np.minimum(np.arange(n), n - np.arange(n))
-    np.testing.assert_allclose(found.ratio, np.sort((one / (one + zero))[frequencies])[::-1], rtol=1e-9)
+    np.testing.assert_allclose(
+        found.ratio, np.sort((one / (one + zero))[frequencies])[::-1], rtol=1e-9
+    )
     for mu, w in zip(found.ratio, found.weights, strict=True):
         power = np.abs(np.fft.fft(w)) ** 2
         k = frequencies[power.argmax()]
-        np.testing.assert_allclose(power[frequencies == k].sum() / power.sum(), 1, rtol=1e-9)  # one frequency
+        np.testing.assert_allclose(
+            power[frequencies == k].sum() / power.sum(), 1, rtol=1e-9
+        )  # one frequency
         np.testing.assert_allclose(mu, one[k] / (one[k] + zero[k]), rtol=1e-9)
-        np.testing.assert_allclose(np.linalg.norm(w), np.sqrt(2 / np.pi * one[k]) / (one[k] + zero[k]), rtol=1e-9)
-    assert np.abs(np.fft.fft(found.weights[0])).argmax() in ((0,) if xi[0] > xi[1] else (n // 2, n - n // 2))
+        np.testing.assert_allclose(
+            np.linalg.norm(w), np.sqrt(2 / np.pi * one[k]) / (one[k] + zero[k]), rtol=1e-9
+        )
+    assert np.abs(np.fft.fft(found.weights[0])).argmax() in (
+        (0,) if xi[0] > xi[1] else (n // 2, n - n // 2)
+    )
 
 
 def symmetric_data(seed, n=3, points=6):
-    """Return inputs that come with their negatives, equally likely, far from Gaussian: expectations are plain sums."""
+    """Return inputs that come with their negatives, equally likely,
+    far from Gaussian: expectations are plain sums.
+    """
     rng = np.random.default_rng(seed)
     half = [rng.normal(size=(points, n)) ** 3 for _ in range(2)]
     return rng.normal(size=n), [np.concatenate([x, -x]) for x in half]
@@ -68,7 +88,9 @@ def test_score_is_the_loss_at_the_best_scale(seed):
     score = theory.symmetric_score(np.abs(s1).mean(), (s1**2).mean(), (s0**2).mean())
 
     def loss(scale):
-        return 0.25 * np.mean((scale * np.maximum(s1, 0) - 1) ** 2) + 0.25 * np.mean((scale * np.maximum(s0, 0)) ** 2)
+        return 0.25 * np.mean((scale * np.maximum(s1, 0) - 1) ** 2) + 0.25 * np.mean(
+            (scale * np.maximum(s0, 0)) ** 2
+        )
 
     best = np.abs(s1).mean() / (np.mean(s1**2) + np.mean(s0**2))
     np.testing.assert_allclose(loss(best), 0.25 - score / 8, rtol=1e-10)
@@ -79,7 +101,11 @@ def test_score_is_the_loss_at_the_best_scale(seed):
 @given(seeds, st.integers(2, 6))
 def test_climbing_the_score_never_goes_down(seed, n):
     rng = np.random.default_rng(seed)
-    inputs = np.sign(rng.normal(size=(120, n))) * rng.exponential(size=(120, n)) @ rng.normal(size=(n, n))
+    inputs = (
+        np.sign(rng.normal(size=(120, n)))
+        * rng.exponential(size=(120, n))
+        @ rng.normal(size=(n, n))
+    )
     labels = np.arange(120) % 2
     w = rng.normal(size=(3, n))
 
@@ -94,7 +120,9 @@ def test_climbing_the_score_never_goes_down(seed, n):
         assert np.all(after >= before - 1e-12)
         before = after
     end = theory.climb_score(w, inputs, labels, steps=500)
-    np.testing.assert_allclose(theory.climb_score(end, inputs, labels, steps=1), end, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        theory.climb_score(end, inputs, labels, steps=1), end, rtol=1e-9, atol=1e-9
+    )
     np.testing.assert_array_equal(theory.climb_score(w, inputs, labels, steps=0), w)
 
 
@@ -105,7 +133,9 @@ def test_scores_are_the_moments_of_a_loop():
         s = [sum(a * b for a, b in zip(field, x, strict=True)) for x in inputs]
         one, zero = ([v for v, y in zip(s, labels, strict=True) if y == label] for label in (1, 0))
         mean = sum(abs(v) for v in one) / len(one)
-        assert found == pytest.approx(mean**2 / (sum(v * v for v in one) / len(one) + sum(v * v for v in zero) / len(zero)))
+        assert found == pytest.approx(
+            mean**2 / (sum(v * v for v in one) / len(one) + sum(v * v for v in zero) / len(zero))
+        )
 
 
 def test_climbing_refuses_too_few_samples():
@@ -148,11 +178,16 @@ def test_bad_input_gets_a_clear_error(call, says):
 def test_pair_moment_is_eqs_18_and_20_corrected(seed, n, kind):
     sigma, w1, wk = problem(seed, n, kind)
     np.testing.assert_allclose(
-        theory.relu_pair_moment(w1, wk, sigma), pair_moment_by_quadrature(w1, wk, sigma), rtol=1e-7, atol=1e-9
+        theory.relu_pair_moment(w1, wk, sigma),
+        pair_moment_by_quadrature(w1, wk, sigma),
+        rtol=1e-7,
+        atol=1e-9,
     )
 
 
-@given(seed=seeds, n=st.integers(2, 5), turn=st.sampled_from([1e-3, 1e-6, 1e-9]), back=st.booleans())
+@given(
+    seed=seeds, n=st.integers(2, 5), turn=st.sampled_from([1e-3, 1e-6, 1e-9]), back=st.booleans()
+)
 def test_pair_moment_keeps_its_digits_near_parallel_and_antiparallel(seed, n, turn, back):
     rng = np.random.default_rng(seed)
     sigma, w1 = covariance(rng, n), rng.normal(size=n)
@@ -161,11 +196,17 @@ def test_pair_moment_keeps_its_digits_near_parallel_and_antiparallel(seed, n, tu
         s, a, b = mp.matrix(sigma), mp.matrix(w1), mp.matrix(wk)
         r11, r1k, rkk = ((p.T * s * q)[0] for p, q in ((a, a), (a, b), (b, b)))
         theta = mp.acos(r1k / mp.sqrt(r11 * rkk))
-        exact = (mp.sqrt(rkk / r11) * mp.sin(theta) * (s * a) + (mp.pi - theta) * (s * b)) / (2 * mp.pi)
+        exact = (mp.sqrt(rkk / r11) * mp.sin(theta) * (s * a) + (mp.pi - theta) * (s * b)) / (
+            2 * mp.pi
+        )
         exact = np.array([float(v) for v in exact])
-    # antiparallel: both terms are of first order in the turn and cancel; what remains is of second order
+    # antiparallel: both terms are of first order in the turn
+    # and cancel; what remains is of second order
     np.testing.assert_allclose(
-        theory.relu_pair_moment(w1, wk, sigma), exact, rtol=1e-9, atol=1e-14 * np.abs(sigma).max() * np.linalg.norm(wk)
+        theory.relu_pair_moment(w1, wk, sigma),
+        exact,
+        rtol=1e-9,
+        atol=1e-14 * np.abs(sigma).max() * np.linalg.norm(wk),
     )
 
 
@@ -173,9 +214,13 @@ def test_pair_moment_keeps_its_digits_near_parallel_and_antiparallel(seed, n, tu
 def test_pair_moment_at_its_edges(seed, n):
     rng = np.random.default_rng(seed)
     sigma, w = covariance(rng, n), rng.normal(size=n)
-    np.testing.assert_allclose(theory.relu_pair_moment(w, 3 * w, sigma), 1.5 * sigma @ w, rtol=1e-7, atol=1e-7)  # Eq. 13
+    np.testing.assert_allclose(
+        theory.relu_pair_moment(w, 3 * w, sigma), 1.5 * sigma @ w, rtol=1e-7, atol=1e-7
+    )  # Eq. 13
     np.testing.assert_allclose(theory.relu_pair_moment(w, -2 * w, sigma), 0, atol=1e-14)
-    np.testing.assert_allclose(theory.relu_pair_moment(5 * w, w, sigma), theory.relu_pair_moment(w, w, sigma), rtol=1e-12)
+    np.testing.assert_allclose(
+        theory.relu_pair_moment(5 * w, w, sigma), theory.relu_pair_moment(w, w, sigma), rtol=1e-12
+    )
 
 
 @given(seed=seeds)
@@ -184,4 +229,6 @@ def test_pair_moment_broadcasts(seed):
     sigma, w, v = covariance(rng, 4), rng.normal(size=(3, 4)), rng.normal(size=(2, 1, 4))
     table = theory.relu_pair_moment(v, w, sigma)
     assert table.shape == (2, 3, 4)
-    np.testing.assert_allclose(table[1, 2], theory.relu_pair_moment(v[1, 0], w[2], sigma), rtol=1e-12)
+    np.testing.assert_allclose(
+        table[1, 2], theory.relu_pair_moment(v[1, 0], w[2], sigma), rtol=1e-12
+    )

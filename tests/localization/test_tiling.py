@@ -1,4 +1,6 @@
-"""The tiling score against a loop over neurons, its gradient against differences, its flow against a network's own descent."""
+"""The tiling score against a loop over neurons, its gradient against
+differences, its flow against a network's own descent.
+"""
 
 import numpy as np
 import pytest
@@ -20,11 +22,15 @@ def copies(profile, neurons, turns):
     n = len(profile)
     places = [round(k * n / neurons) % n for k in range(neurons)]
     signs = [1 if (2 * turns * (k + 0.5) / neurons) % 2 < 1 else -1 for k in range(neurons)]
-    return np.array([sign * np.roll(profile, place) for place, sign in zip(places, signs, strict=True)])
+    return np.array(
+        [sign * np.roll(profile, place) for place, sign in zip(places, signs, strict=True)]
+    )
 
 
 def best_error(w, x, y):
-    """The least E(ŷ − y)² of a network over the size of its weights, on signals and their mirror images."""
+    """The least E(ŷ − y)² of a network over the size of its
+    weights, on signals and their mirror images.
+    """
     ups = [np.maximum(side * x @ w.T, 0).mean(axis=1) for side in (1, -1)]
     one, zero = y == 1, y == 0
     drive = np.mean([up[one].mean() for up in ups])
@@ -38,22 +44,31 @@ def test_score_is_the_best_error_of_its_network(seed, n, draw):
     neurons = draw.draw(st.integers(2, n))
     turns = draw.draw(st.integers(1, neurons // 2))
     x, y = signals(seed, 60, n)
-    around = np.concatenate([np.roll(x, r, axis=1) for r in range(n)])  # signals the same around the ring
+    around = np.concatenate(
+        [np.roll(x, r, axis=1) for r in range(n)]
+    )  # signals the same around the ring
     profile = np.random.default_rng(seed).normal(size=n)
     score, _ = tiling.Signals(x, y).score(profile, tiling.arrangement(n, neurons, turns))
-    assert 0.5 - 0.5 * score == pytest.approx(best_error(copies(profile, neurons, turns), around, np.tile(y, n)))
+    assert 0.5 - 0.5 * score == pytest.approx(
+        best_error(copies(profile, neurons, turns), around, np.tile(y, n))
+    )
 
 
 @settings(deadline=None, max_examples=25)
 @given(seeds, st.integers(3, 9), st.booleans())
 def test_gradient_is_the_slope_of_the_score(seed, n, many):
     rng = np.random.default_rng(seed)
-    found, where = tiling.Signals(*signals(seed, 40, n)), tiling.arrangement(n, n + 1 if many else 3, 1)
+    found, where = (
+        tiling.Signals(*signals(seed, 40, n)),
+        tiling.arrangement(n, n + 1 if many else 3, 1),
+    )
     profile, along = rng.normal(size=(2, n))
     _, gradient = found.score(profile, where)
     up, down = (found.score(profile + side * 1e-6 * along, where)[0] for side in (1, -1))
     assert gradient @ along == pytest.approx((up - down) / 2e-6, abs=1e-6)
-    assert gradient @ profile == pytest.approx(0, abs=1e-12)  # the size of a profile does not matter
+    assert gradient @ profile == pytest.approx(
+        0, abs=1e-12
+    )  # the size of a profile does not matter
 
 
 def test_tiling_score_does_not_care_about_size_sign_and_place():
@@ -74,8 +89,13 @@ def test_flow_is_the_descent_of_the_tiled_network():
     path = tiling.flow(tiling.Signals(x, y), start, [0, 0.5, 2], step=0.1)
     x = np.concatenate([np.roll(x, r, axis=1) for r in range(6)])
     x, y = torch.tensor(x), torch.tensor(np.tile(y, 6))
-    weight = 0.5 * ((y == 1).double() / (y == 1).sum() + (y == 0).double() / (y == 0).sum())  # balanced classes
-    w = torch.tensor(np.array([sign * np.roll(u, r) for u in start for r in range(6) for sign in (1, -1)]), requires_grad=True)
+    weight = 0.5 * (
+        (y == 1).double() / (y == 1).sum() + (y == 0).double() / (y == 0).sum()
+    )  # balanced classes
+    w = torch.tensor(
+        np.array([sign * np.roll(u, r) for u in start for r in range(6) for sign in (1, -1)]),
+        requires_grad=True,
+    )
     for _ in range(20):
         loss = 0.5 * weight @ (torch.relu(x @ w.T).mean(1) - y) ** 2
         (slope,) = torch.autograd.grad(loss, w)
@@ -90,7 +110,9 @@ def test_climbing_goes_up_and_stops_at_a_maximum():
     top, score = tiling.climb(found, before, where)
     assert score > found.score(before, where)[0] and np.linalg.norm(top) == pytest.approx(1)
     rng = np.random.default_rng(0)
-    assert all(found.score(top + 0.02 * rng.normal(size=12), where)[0] < score + 1e-6 for _ in range(20))
+    assert all(
+        found.score(top + 0.02 * rng.normal(size=12), where)[0] < score + 1e-6 for _ in range(20)
+    )
 
 
 def test_climbing_forgets_the_size_of_the_start():
@@ -98,7 +120,9 @@ def test_climbing_forgets_the_size_of_the_start():
     start = np.exp(-(np.arange(12.0) ** 2))
     top, score = tiling.climb(found, start, where)
     np.testing.assert_allclose(tiling.climb(found, 1e4 * start, where)[0], top, rtol=1e-9)
-    assert found.score(start, where)[0] < tiling.climb(found, start, where, steps=1)[1] < score - 1e-4
+    assert (
+        found.score(start, where)[0] < tiling.climb(found, start, where, steps=1)[1] < score - 1e-4
+    )
 
 
 def mixture_score(x, y, profiles, shares):
@@ -112,7 +136,10 @@ def test_a_rival_bounds_what_mixtures_can_reach():
     x, y = signals(6, 400, 8, gain=10.0)
     found, rng = tiling.Signals(x, y), np.random.default_rng(0)
     starts, poor = tiling.starts(8), np.ones(8)
-    top, score = max((tiling.climb(found, u, tiling.arrangement(8, 9, 1)) for u in starts), key=lambda one: one[1])
+    top, score = max(
+        (tiling.climb(found, u, tiling.arrangement(8, 9, 1)) for u in starts),
+        key=lambda one: one[1],
+    )
     _, q = tiling.rival(found, top, starts)
     v, much = tiling.rival(found, poor, starts)
     low = mixture_score(x, y, [poor], [1])

@@ -14,7 +14,10 @@ def drawn(members=2):
     """Draw float64 parameters, biases and gains, too: where they are zero they hide mistakes."""
     parameters = NETWORK.initialize(1, members, dtype=torch.float64)
     rng = torch.Generator().manual_seed(0)
-    return {n: v if v.ndim > 2 else 0.3 * torch.randn(v.shape, generator=rng, dtype=v.dtype) for n, v in parameters.items()}
+    return {
+        n: v if v.ndim > 2 else 0.3 * torch.randn(v.shape, generator=rng, dtype=v.dtype)
+        for n, v in parameters.items()
+    }
 
 
 def member(parameters, m):
@@ -27,7 +30,13 @@ def images(count=5):
 
 def model(parameters):
     """Return a function of the images that gives outputs and activations."""
-    sizes = (nn.Conv2d(1, 6, 5, padding=2), nn.Conv2d(6, 16, 5), nn.Linear(400, 120), nn.Linear(120, 84), nn.Linear(84, 4))
+    sizes = (
+        nn.Conv2d(1, 6, 5, padding=2),
+        nn.Conv2d(6, 16, 5),
+        nn.Linear(400, 120),
+        nn.Linear(120, 84),
+        nn.Linear(84, 4),
+    )
     for i, layer in enumerate(sizes, start=1):
         layer.weight.data, layer.bias.data = parameters[f"weight{i}"], parameters[f"bias{i}"]
     first, second, third, fourth, last = sizes

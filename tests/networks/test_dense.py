@@ -32,7 +32,10 @@ def drawn(network, members=2, gain=1.3):
     """Draw float64 parameters, and biases too, which would hide mistakes if they were zero."""
     parameters = network.initialize(1, members, gain, torch.float64)
     rng = torch.Generator().manual_seed(0)
-    return {n: v if v.ndim > 2 else torch.randn(v.shape, generator=rng, dtype=v.dtype) for n, v in parameters.items()}
+    return {
+        n: v if v.ndim > 2 else torch.randn(v.shape, generator=rng, dtype=v.dtype)
+        for n, v in parameters.items()
+    }
 
 
 def member(parameters, m):
@@ -40,9 +43,13 @@ def member(parameters, m):
 
 
 def dense_model(network, parameters, inputs, drop=None):
-    """Apply nn.Linear and a nonlinearity by turns; `drop` holds a mask for the input of each layer."""
+    """Apply nn.Linear and a nonlinearity by turns; `drop`
+    holds a mask for the input of each layer.
+    """
     sigma, h, hidden = MODULES[network.activation](), inputs, []
-    for i, (into, out) in enumerate(zip(network.widths[:-1], network.widths[1:], strict=True), start=1):
+    for i, (into, out) in enumerate(
+        zip(network.widths[:-1], network.widths[1:], strict=True), start=1
+    ):
         linear = nn.Linear(into, out, dtype=inputs.dtype)
         linear.weight.data, linear.bias.data = parameters[f"weight{i}"], parameters[f"bias{i}"]
         h = linear(h if drop is None else h * drop[i - 1])
@@ -60,7 +67,12 @@ def convolutional_model(network, parameters, inputs):
     hidden.append(h)
     h = h.reshape(len(inputs), 1, network.units)
     for i in range(2, network.convolutions + 2):
-        layer = nn.Conv1d(h.shape[1], network.channels if i < network.convolutions + 1 else 1, network.kernel, dtype=h.dtype)
+        layer = nn.Conv1d(
+            h.shape[1],
+            network.channels if i < network.convolutions + 1 else 1,
+            network.kernel,
+            dtype=h.dtype,
+        )
         layer.weight.data, layer.bias.data = parameters[f"weight{i}"], parameters[f"bias{i}"]
         h = sigma(layer(h))
         hidden.append(h.reshape(len(inputs), -1))
@@ -87,7 +99,10 @@ def test_dense_is_linear_layers_and_a_nonlinearity(seed, widths, activation, ski
     """With inputs of each member's own, or with those that all share."""
     hidden = [widths[1]] * (len(widths) - 2) if skip else widths[1:-1]
     network = Dense((widths[0], *hidden, widths[-1]), activation, skip=skip)
-    parameters, inputs = drawn(network), torch.from_numpy(np.random.default_rng(seed).normal(size=(2, 3, widths[0])))
+    parameters, inputs = (
+        drawn(network),
+        torch.from_numpy(np.random.default_rng(seed).normal(size=(2, 3, widths[0]))),
+    )
     own, shared = network(parameters, inputs), network(parameters, inputs[0])
     for m in range(2):
         for (outputs, layers), x in ((own, inputs[m]), (shared, inputs[0])):
@@ -98,20 +113,29 @@ def test_dense_is_linear_layers_and_a_nonlinearity(seed, widths, activation, ski
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_gradients_of_activations_are_torchs(activation):
-    z = torch.tensor([-40.0, -3.0, -0.5, 0.0, 1e-3, 2.0, 40.0], dtype=torch.float64, requires_grad=True)
+    z = torch.tensor(
+        [-40.0, -3.0, -0.5, 0.0, 1e-3, 2.0, 40.0], dtype=torch.float64, requires_grad=True
+    )
     ours, theirs = ACTIVATIONS[activation](z), MODULES[activation]()(z)
     torch.testing.assert_close(ours, theirs, rtol=1e-14, atol=1e-15)
     torch.testing.assert_close(
-        torch.autograd.grad(ours.sum(), z)[0], torch.autograd.grad(theirs.sum(), z)[0], rtol=1e-13, atol=1e-15
+        torch.autograd.grad(ours.sum(), z)[0],
+        torch.autograd.grad(theirs.sum(), z)[0],
+        rtol=1e-13,
+        atol=1e-15,
     )
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 @pytest.mark.parametrize("size", [3, 17])
 def test_an_activation_rounds_an_entry_the_same_wherever_it_stands(activation, size):
-    """Torch's own elu and silu do not, and a member's result would depend on who trains beside it."""
+    """Torch's own elu and silu do not, and a member's
+    result would depend on who trains beside it.
+    """
     for dtype in (torch.float32, torch.float64):
-        z = torch.randn(7 * size, generator=torch.Generator().manual_seed(0), dtype=dtype).requires_grad_()
+        z = torch.randn(
+            7 * size, generator=torch.Generator().manual_seed(0), dtype=dtype
+        ).requires_grad_()
         together = ACTIVATIONS[activation](z)
         slopes = torch.autograd.grad(together.sum(), z)[0]
         for i in range(0, 7 * size, size):
@@ -127,21 +151,33 @@ def test_dropout_masks_scale_what_stays_before_each_layer():
     assert masks.shape == (40, 3 + 50 + 60) and masks.dtype == np.float32
     assert set(np.unique(masks)) == {0, np.float32(1 / 0.75)}
     assert abs(np.mean(masks == 0) - 0.25) < 0.02
-    assert np.ptp(np.mean(masks == 0, axis=0)) > 0 and np.ptp(np.mean(masks == 0, axis=1)) > 0  # points and units apart
+    assert (
+        np.ptp(np.mean(masks == 0, axis=0)) > 0 and np.ptp(np.mean(masks == 0, axis=1)) > 0
+    )  # points and units apart
     parameters, inputs = drawn(network), torch.randn(40, 3, dtype=torch.float64)
     stay = torch.from_numpy(masks).double()
     drop = [stay[:, :3], stay[:, 3:53], stay[:, 53:]]
     outputs, hidden = network(parameters, inputs, None, stay.expand(2, -1, -1))
     for m in range(2):
-        assert_same((outputs[m], [h[m] for h in hidden]), dense_model(network, member(parameters, m), inputs, drop))
-    assert_same(network(member(parameters, 1), inputs), dense_model(network, member(parameters, 1), inputs))  # none, none dropped
+        assert_same(
+            (outputs[m], [h[m] for h in hidden]),
+            dense_model(network, member(parameters, m), inputs, drop),
+        )
+    assert_same(
+        network(member(parameters, 1), inputs), dense_model(network, member(parameters, 1), inputs)
+    )  # none, none dropped
 
 
 def test_convolutional_is_conv1d():
     network = Convolutional(2, 3, units=14, convolutions=3, channels=4, kernel=3, activation="elu")
     parameters, inputs = member(drawn(network), 1), torch.randn(5, 2, dtype=torch.float64)
     outputs, hidden = network(parameters, inputs)
-    assert outputs.shape == (5, 3) and [h.shape for h in hidden] == [(5, 14), (5, 4 * 12), (5, 4 * 10), (5, 8)]
+    assert outputs.shape == (5, 3) and [h.shape for h in hidden] == [
+        (5, 14),
+        (5, 4 * 12),
+        (5, 4 * 10),
+        (5, 8),
+    ]
     assert_same((outputs, hidden), convolutional_model(network, parameters, inputs))
 
 
@@ -153,7 +189,9 @@ def test_a_committee_is_the_mean_of_its_neurons(activation, bias):
     assert outputs.shape == (2, 5, 1) and network.outputs == network.depth == 1
     for m, k in np.ndindex(2, 3):
         z = inputs @ parameters["weight1"][m, k] + (parameters["bias1"][m, k] if bias else 0)
-        torch.testing.assert_close(hidden[m, :, k], MODULES[activation]()(z), rtol=1e-12, atol=1e-12)
+        torch.testing.assert_close(
+            hidden[m, :, k], MODULES[activation]()(z), rtol=1e-12, atol=1e-12
+        )
     torch.testing.assert_close(outputs[..., 0], hidden.mean(-1))
     assert network(parameters, inputs, ())[1] == []
     assert set(network.shapes()) == {"weight1", "bias1"} if bias else {"weight1"}
@@ -168,7 +206,9 @@ def test_hidden_layers_that_are_asked_for(network):
         expected = range(3) if asked is None else np.atleast_1d(np.array(asked, int))
         hidden = network(parameters, inputs, asked)[1]
         assert len(hidden) == len(expected)
-        assert all(torch.equal(h, everything[layer]) for h, layer in zip(hidden, expected, strict=True))
+        assert all(
+            torch.equal(h, everything[layer]) for h, layer in zip(hidden, expected, strict=True)
+        )
 
 
 @pytest.mark.parametrize(
@@ -177,12 +217,22 @@ def test_hidden_layers_that_are_asked_for(network):
     ids=lambda network: type(network).__name__,
 )
 def test_what_a_member_draws_depends_on_seed_and_member_only(network):
-    few, many, double = network.initialize(5, 1), network.initialize(5, 3), network.initialize(5, 1, dtype=torch.float64)
+    few, many, double = (
+        network.initialize(5, 1),
+        network.initialize(5, 3),
+        network.initialize(5, 1, dtype=torch.float64),
+    )
     for name, value in few.items():
         assert torch.equal(value[0], many[name][0])
-        assert value.dtype == torch.float32 and double[name].dtype == torch.float64 and torch.equal(value, double[name].float())
+        assert (
+            value.dtype == torch.float32
+            and double[name].dtype == torch.float64
+            and torch.equal(value, double[name].float())
+        )
     name = next(iter(few))
-    assert not torch.equal(many[name][0], many[name][1]) and not torch.equal(network.initialize(6, 1)[name], few[name])
+    assert not torch.equal(many[name][0], many[name][1]) and not torch.equal(
+        network.initialize(6, 1)[name], few[name]
+    )
 
 
 def test_weights_have_xaviers_variance_and_biases_are_zero():

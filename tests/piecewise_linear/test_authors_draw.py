@@ -1,4 +1,6 @@
-"""The authors' draws against what their code printed, and against real layers made in their order."""
+"""The authors' draws against what their code printed, and
+against real layers made in their order.
+"""
 
 import numpy as np
 import pytest
@@ -23,7 +25,9 @@ def on_sphere(count, dimension):
     return points / points.norm(dim=1, keepdim=True)
 
 
-@pytest.mark.parametrize(("seed", "dimension", "units", "points"), [(100, 100, 50, 1000), (115, 7, 4, 30), (3, 2, 2, 1)])
+@pytest.mark.parametrize(
+    ("seed", "dimension", "units", "points"), [(100, 100, 50, 1000), (115, 7, 4, 30), (3, 2, 2, 1)]
+)
 def test_layers_that_are_made_and_overwritten_count(seed, dimension, units, points):
     torch.manual_seed(seed)
     layers = []
@@ -44,7 +48,9 @@ def test_layers_that_are_made_and_overwritten_count(seed, dimension, units, poin
         assert ours.dtype == np.float64
         np.testing.assert_allclose(ours, theirs.detach().numpy(), atol=1e-6)
     torch.manual_seed(201)
-    np.testing.assert_array_equal(authors_draw.fresh(40, dimension), on_sphere(40, dimension).double().numpy())
+    np.testing.assert_array_equal(
+        authors_draw.fresh(40, dimension), on_sphere(40, dimension).double().numpy()
+    )
 
 
 def test_distances_start_from_their_draws_and_are_tested_on_theirs():
@@ -65,13 +71,17 @@ def test_distances_start_from_their_draws_and_are_tested_on_theirs():
 def test_the_stored_teachers_are_those_of_the_draws():
     stored = runs.load("piecewise_linear/authors_teachers").a
     for seed in (100, 115):
-        assert stored.sel(seed=seed).values.tolist() == authors_draw.problem(seed).teacher_a.tolist()
+        assert (
+            stored.sel(seed=seed).values.tolist() == authors_draw.problem(seed).teacher_a.tolist()
+        )
 
 
 def test_the_stored_networks_of_the_paper_are_trained_again():
     run = listed.RUNS[1]
     stored = runs.load(run)
-    assert runs.count(stored) == "4,624 of 4,624" and stored.seed.values.tolist() == list(range(100, 116))
+    assert runs.count(stored) == "4,624 of 4,624" and stored.seed.values.tolist() == list(
+        range(100, 116)
+    )
     one = stored.isel(tau=10, delta=4).sel(seed=107)
     again = run.function([float(one.tau)], [float(one.delta)], [107], **run.fixed).isel(member=0)
     for name in ("train", "test", "kernel", "hamming", "moved"):

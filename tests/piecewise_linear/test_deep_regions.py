@@ -1,4 +1,6 @@
-"""Deep regions against patterns at random points, exact crossings along segments, and automatic differentiation."""
+"""Deep regions against patterns at random points, exact crossings
+along segments, and automatic differentiation.
+"""
 
 from itertools import pairwise
 
@@ -11,7 +13,11 @@ from hypothesis import strategies as st
 from book.piecewise_linear import deep_regions
 from book.piecewise_linear.regions import deep_crossings
 
-networks = st.tuples(st.integers(0, 10_000), st.lists(st.integers(1, 5), min_size=1, max_size=3), st.sampled_from([0.0, 0.3]))
+networks = st.tuples(
+    st.integers(0, 10_000),
+    st.lists(st.integers(1, 5), min_size=1, max_size=3),
+    st.sampled_from([0.0, 0.3]),
+)
 
 
 def draw(seed, widths, inputs=2):
@@ -46,7 +52,9 @@ def test_every_point_lies_in_the_region_of_its_pattern(network):
         inside = rng.dirichlet(np.ones(len(region.polygon)), 5) @ region.polygon
         assert (active(weights, biases, inside, gamma) == region.pattern).all()
         assert region.color == region.pattern.sum() % 2
-    assert len({r.pattern.tobytes() for r in found}) == len(found)  # convex, so that no pattern comes twice
+    assert len({r.pattern.tobytes() for r in found}) == len(
+        found
+    )  # convex, so that no pattern comes twice
     points = rng.uniform(-2, 2, size=(2000, 2))
     seen = {p.tobytes() for p in active(weights, biases, points, gamma)}
     assert seen <= {r.pattern.tobytes() for r in found}
@@ -73,7 +81,9 @@ def test_a_line_through_corners_leaves_triangles():
 
 def test_rectifiers_are_the_default():
     weights, readout = [np.array([[1.0, 2.0], [3.0, 4.0]])], np.array([5.0, 6.0])
-    np.testing.assert_array_equal(deep_regions.deep_predictor([True, False], weights, readout), [5, 10])
+    np.testing.assert_array_equal(
+        deep_regions.deep_predictor([True, False], weights, readout), [5, 10]
+    )
 
 
 @pytest.mark.parametrize("inputs", [1, 2, 4])
@@ -82,16 +92,22 @@ def test_the_predictor_is_the_gradient(inputs):
     readout, x = rng.normal(size=3), torch.tensor(rng.normal(size=inputs), requires_grad=True)
     hidden = x
     for weight, bias in zip(weights, biases, strict=True):
-        hidden = torch.nn.functional.leaky_relu(torch.tensor(weight) @ hidden + torch.tensor(bias), 0.2)
+        hidden = torch.nn.functional.leaky_relu(
+            torch.tensor(weight) @ hidden + torch.tensor(bias), 0.2
+        )
     (torch.tensor(readout) @ hidden).backward()
     pattern = active(weights, biases, x.detach().numpy()[None], 0.2)[0]
-    np.testing.assert_allclose(deep_regions.deep_predictor(pattern, weights, readout, 0.2), x.grad, rtol=1e-12)
+    np.testing.assert_allclose(
+        deep_regions.deep_predictor(pattern, weights, readout, 0.2), x.grad, rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize(("folds", "layers"), [(1, 2), (2, 1), (2, 3), (4, 2), (3, 2)])
 def test_a_folding_network_cuts_the_unit_square_into_equal_cells(folds, layers):
     found = deep_regions.deep_regions(*deep_regions.folding_network(folds, layers), 1.0)
-    inside = [r for r in found if np.all((r.polygon.mean(axis=0) > 0) & (r.polygon.mean(axis=0) < 1))]
+    inside = [
+        r for r in found if np.all((r.polygon.mean(axis=0) > 0) & (r.polygon.mean(axis=0) < 1))
+    ]
     assert len(inside) == folds ** (2 * layers)
     np.testing.assert_allclose([area(r.polygon) for r in inside], 1 / len(inside))
 
@@ -99,7 +115,9 @@ def test_a_folding_network_cuts_the_unit_square_into_equal_cells(folds, layers):
 def test_folding_in_one_dimension_and_in_three():
     for dimension in (1, 3):
         weights, biases = deep_regions.folding_network(2, 3, dimension)
-        points = np.stack(np.meshgrid(*[(np.arange(16) + 0.5) / 16] * dimension), -1).reshape(-1, dimension)
+        points = np.stack(np.meshgrid(*[(np.arange(16) + 0.5) / 16] * dimension), -1).reshape(
+            -1, dimension
+        )
         assert len(np.unique(active(weights, biases, points, 0.0), axis=0)) == 8**dimension
 
 

@@ -31,7 +31,9 @@ def plain_loop(w, a, x, y, learning_rate, steps):
 
 @pytest.mark.parametrize("precise", [False, True])
 def test_students_descend_as_a_plain_loop_does(precise):
-    found = experiments.students([0.5, 1.0, 0.3], [0.4, -0.7, 0.0], [0, 1, 0], **SMALL, precise=precise)
+    found = experiments.students(
+        [0.5, 1.0, 0.3], [0.4, -0.7, 0.0], [0, 1, 0], **SMALL, precise=precise
+    )
     rtol = 1e-9 if precise else 1e-4
     for m in range(3):
         student = found.isel(member=m)
@@ -68,9 +70,16 @@ def test_turns_are_those_of_the_states(states):
     for m, seed in enumerate(MEMBERS[2]):
         w, a, x = (states[name].values[m] for name in "wax")
         kernel = [tangent_kernels.two_layer_ntk(w[k], a[k], x) for k in range(3)]
-        np.testing.assert_allclose(found.kernel[m], kernels.kernel_distance(kernel[0], np.stack(kernel)), rtol=1e-3, atol=1e-9)
+        np.testing.assert_allclose(
+            found.kernel[m],
+            kernels.kernel_distance(kernel[0], np.stack(kernel)),
+            rtol=1e-3,
+            atol=1e-9,
+        )
         turn = tangent_kernels.kernel_turn(w[0], a[0], w[-1], a[-1], x)
-        np.testing.assert_allclose([found.gates[m, -1], found.weights[m, -1]], turn[:2], rtol=1e-6, atol=1e-12)
+        np.testing.assert_allclose(
+            [found.gates[m, -1], found.weights[m, -1]], turn[:2], rtol=1e-6, atol=1e-12
+        )
         flips = [np.sum((w[k] @ x.T > 0) != (w[0] @ x.T > 0)) / len(x) for k in range(3)]
         np.testing.assert_allclose(found.hamming[m], flips, atol=0.02)
         moved = [np.sqrt(np.sum((w[k] - w[0]) ** 2) + np.sum((a[k] - a[0]) ** 2)) for k in range(3)]
@@ -96,13 +105,24 @@ def test_the_weights_part_layer_by_layer(states):
     def kernel(w, a):
         return (gates * a) @ (gates * a).T * (x @ x.T) + (gates * (x @ w.T)) @ (gates * (x @ w.T)).T
 
-    for name, other in (("readouts", kernel(w0, a)), ("inputs", kernel(w, a0)), ("weights", kernel(w, a))):
-        np.testing.assert_allclose(found[name], kernels.kernel_distance(kernel(w0, a0), other), rtol=1e-4)
+    for name, other in (
+        ("readouts", kernel(w0, a)),
+        ("inputs", kernel(w, a0)),
+        ("weights", kernel(w, a)),
+    ):
+        np.testing.assert_allclose(
+            found[name], kernels.kernel_distance(kernel(w0, a0), other), rtol=1e-4
+        )
 
 
 def test_the_stored_plane_is_part_of_the_papers():
     found = runs.load("piecewise_linear/plane")
     assert found.kernel.dims == ("tau", "delta", "seed", "step")
-    assert set(np.logspace(-1, 0.3, 17)[::2]) <= set(found.tau.values) and set(np.linspace(-1, 1, 9)) <= set(found.delta.values)
-    assert found.done.sum() >= 162 and found.attrs["cases"] == 4624 == listed.RUNS[0].source["networks"]
+    assert set(np.logspace(-1, 0.3, 17)[::2]) <= set(found.tau.values) and set(
+        np.linspace(-1, 1, 9)
+    ) <= set(found.delta.values)
+    assert (
+        found.done.sum() >= 162
+        and found.attrs["cases"] == 4624 == listed.RUNS[0].source["networks"]
+    )
     assert np.isfinite(found.kernel.where(found.done, 0)).all()

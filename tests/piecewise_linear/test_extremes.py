@@ -1,6 +1,8 @@
-"""The closed forms where floats overflow, underflow or cancel, beside as many digits as it takes; the rest is refused.
+"""The closed forms where floats overflow, underflow or cancel,
+beside as many digits as it takes; the rest is refused.
 
-Moderate numbers are in the tests of each module. That the results are finite and nothing warns is a part of each comparison.
+Moderate numbers are in the tests of each module. That the results are finite and nothing warns is a
+part of each comparison.
 """
 
 import numpy as np
@@ -30,7 +32,11 @@ def test_alignment(w, a, drive, times):
 def test_a_neuron_that_shrinks_does_so_for_ever():
     times = np.array([0, 30, 100, 700, 1e300])
     w, a = theory.alignment_phase(np.array([1.0, 2.0]), -1.0, np.array([1.0, 0.0]), times)
-    same(np.column_stack([w, a]), np.stack([np.exp(-times), np.full(5, 2), -np.exp(-times)], axis=1), atol=1e-15)
+    same(
+        np.column_stack([w, a]),
+        np.stack([np.exp(-times), np.full(5, 2), -np.exp(-times)], axis=1),
+        atol=1e-15,
+    )
 
 
 @pytest.mark.parametrize(

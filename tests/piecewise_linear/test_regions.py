@@ -22,17 +22,26 @@ def sigma(z, gamma):
 
 
 def drawn(seed, h, doubled, zeros, special):
-    """Draw neurons in the plane, some of them repeated, turned around, zero, or with a boundary along an axis or a diagonal."""
+    """Draw neurons in the plane, some of them repeated, turned around, zero, or with a boundary
+    along an axis or a diagonal.
+    """
     rng = np.random.default_rng(seed)
     w = rng.normal(size=(h, 2)) * rng.choice([1e-3, 1.0, 1e150], size=(h, 1))
     if special:
-        w[0] = rng.choice([-1, 1, 3.0]) * np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, -1.0]])[rng.integers(4)]
-    copies = rng.choice([-0.3, -1.0, 1.0, 7.1], size=(doubled, 1)) * w[rng.integers(h, size=doubled)]
+        w[0] = (
+            rng.choice([-1, 1, 3.0])
+            * np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, -1.0]])[rng.integers(4)]
+        )
+    copies = (
+        rng.choice([-0.3, -1.0, 1.0, 7.1], size=(doubled, 1)) * w[rng.integers(h, size=doubled)]
+    )
     w = np.vstack([w, copies, np.zeros((zeros, 2))])
     return rng.permutation(w), h
 
 
-drawings = st.builds(drawn, seeds, st.integers(1, 7), st.integers(0, 4), st.integers(0, 2), st.booleans())
+drawings = st.builds(
+    drawn, seeds, st.integers(1, 7), st.integers(0, 4), st.integers(0, 2), st.booleans()
+)
 
 
 @given(seed=seeds, d=st.integers(1, 4), h=st.integers(1, 6), copies=st.integers(0, 5))
@@ -55,7 +64,9 @@ def test_predictor_is_the_function_of_its_region(drawing, gamma):
         beta = deep_regions.deep_predictor(region.pattern, [w], a, gamma)
         np.testing.assert_allclose(points @ beta, sigma(points @ w.T, gamma) @ a, atol=1e-12)
     patterns = np.array([region.pattern for region in deep_regions.deep_regions([w])])
-    np.testing.assert_allclose(deep_regions.deep_predictor(patterns, [w], a, gamma)[-1], beta, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(
+        deep_regions.deep_predictor(patterns, [w], a, gamma)[-1], beta, rtol=1e-12, atol=1e-14
+    )
 
 
 def deep_pattern(weights, biases, x, gamma):
@@ -93,10 +104,14 @@ def test_deep_crossings_are_all_places_where_neurons_flip(seed, widths, biased, 
                 here = start + (t + share * (later - t)) * (end - start)
                 np.testing.assert_array_equal(deep_pattern(weights, biases, here, gamma), pattern)
     if widths[0] > 1 and biased:
-        assert all(len(crossing.neurons) == 1 for crossing in found)  # Proposition 17, with generic biases
+        assert all(
+            len(crossing.neurons) == 1 for crossing in found
+        )  # Proposition 17, with generic biases
 
 
-LOOP = np.array([[1.0, 0.3], [-0.2, 1.1], [-1.0, -0.9], [0.8, -1.0], [1.0, 0.3]])  # once around the origin
+LOOP = np.array(
+    [[1.0, 0.3], [-0.2, 1.1], [-1.0, -0.9], [0.8, -1.0], [1.0, 0.3]]
+)  # once around the origin
 
 
 FOLD = [np.eye(2), np.array([[1.0, -1.0]])]
@@ -105,12 +120,16 @@ FOLD = [np.eye(2), np.array([[1.0, -1.0]])]
 def around(weights, biases=None, gamma=0.0):
     """Return who flips at each boundary on the way around the origin."""
     return [
-        c.neurons.tolist() for start, end in pairwise(LOOP) for c in regions.deep_crossings(weights, biases, start, end, gamma)
+        c.neurons.tolist()
+        for start, end in pairwise(LOOP)
+        for c in regions.deep_crossings(weights, biases, start, end, gamma)
     ]
 
 
 def test_a_deep_network_without_biases_is_not_two_colorable():
-    """Five regions in a ring around the origin, exactly: where both inputs are negative nothing in the second layer can act."""
+    """Five regions in a ring around the origin, exactly: where both
+    inputs are negative nothing in the second layer can act.
+    """
     flips = around(FOLD)
     assert flips == [[2], [0], [1], [0, 2], [1]]
     patterns = [deep_pattern(FOLD, [np.zeros(2), np.zeros(1)], LOOP[0], 0.0)]
@@ -119,7 +138,10 @@ def test_a_deep_network_without_biases_is_not_two_colorable():
         patterns[-1][flipped] ^= True
     assert patterns[0].tolist() == patterns[5].tolist() and len({tuple(p) for p in patterns}) == 5
     for colors in product([0, 1], repeat=5):
-        assert any(color == following for color, following in zip(colors, colors[1:] + colors[:1], strict=True))
+        assert any(
+            color == following
+            for color, following in zip(colors, colors[1:] + colors[:1], strict=True)
+        )
 
     def pattern(x, y):
         x, y = Fraction(x), Fraction(y)
@@ -127,13 +149,17 @@ def test_a_deep_network_without_biases_is_not_two_colorable():
         return (x > 0, y > 0, z > 0)
 
     ring = [(7, 2), (2, 7), (-3, 5), (-4, -4), (1, -6)]  # one point of each cone
-    assert [pattern(*point) for point in ring] == [tuple(p) for p in np.array(patterns[:5])[[0, 1, 2, 3, 4]].tolist()]
+    assert [pattern(*point) for point in ring] == [
+        tuple(p) for p in np.array(patterns[:5])[[0, 1, 2, 3, 4]].tolist()
+    ]
 
 
 @given(seed=seeds, gamma=st.sampled_from([0.01, 0.3, 0.9]))
 def test_the_counterexample_needs_a_flat_side(seed, gamma):
     rng = np.random.default_rng(seed)
-    flips = around([w + rng.uniform(-0.1, 0.1, size=w.shape) * (gamma > 0.1) for w in FOLD], gamma=gamma)
+    flips = around(
+        [w + rng.uniform(-0.1, 0.1, size=w.shape) * (gamma > 0.1) for w in FOLD], gamma=gamma
+    )
     assert flips == [[2], [0], [1], [2], [0], [1]]
 
 

@@ -1,4 +1,6 @@
-"""The tangent kernel of two layers, and what turns it, against plain gradients and the definition."""
+"""The tangent kernel of two layers, and what turns it,
+against plain gradients and the definition.
+"""
 
 import warnings
 from itertools import product
@@ -17,7 +19,9 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def formula(w, a, x, gamma, gating=None):
-    """Write out K_ij = sum over k of c_ki x_i (a_k² I + w_k w_k) x_j c_kj, with gates c of the weights or of others."""
+    """Write out K_ij = sum over k of c_ki x_i (a_k² I + w_k w_k)
+    x_j c_kj, with gates c of the weights or of others.
+    """
     n, kernel = len(x), np.zeros((len(x), len(x)))
     for w_k, a_k, g_k in zip(w, a, w if gating is None else gating, strict=True):
         c = [1.0 if g_k @ x_i > 0 else gamma for x_i in x]
@@ -27,12 +31,20 @@ def formula(w, a, x, gamma, gating=None):
     return kernel
 
 
-@given(seed=seeds, h=st.integers(1, 6), d=st.integers(1, 5), n=st.integers(1, 5), gamma=st.sampled_from([0.0, 0.1, 0.7]))
+@given(
+    seed=seeds,
+    h=st.integers(1, 6),
+    d=st.integers(1, 5),
+    n=st.integers(1, 5),
+    gamma=st.sampled_from([0.0, 0.1, 0.7]),
+)
 def test_two_layers_have_the_kernel_of_the_formula(seed, h, d, n, gamma):
     rng = np.random.default_rng(seed)
     w, a, x = rng.normal(size=(2, h, d)), rng.normal(size=(2, h)), rng.normal(size=(n, d))
     kernel = two_layer_ntk(w, a, x, gamma)
-    empirical = ntk(TwoLayers(h, d, gamma), {"weight1": torch.tensor(w), "weight2": torch.tensor(a[:, None])}, x)
+    empirical = ntk(
+        TwoLayers(h, d, gamma), {"weight1": torch.tensor(w), "weight2": torch.tensor(a[:, None])}, x
+    )
     for m in range(2):
         expected = formula(w[m], a[m], x, gamma)
         np.testing.assert_allclose(kernel[m], expected, rtol=1e-10, atol=1e-12)
@@ -65,13 +77,21 @@ def definition(k0, kt):
 @given(seed=seeds, h=st.integers(1, 5), d=st.integers(1, 4), gamma=st.sampled_from([0.0, 0.2]))
 def test_a_turn_has_the_parts_of_exchanged_gates_and_weights(seed, h, d, gamma):
     rng = np.random.default_rng(seed)
-    (w0, w), (a0, a), x = rng.normal(size=(2, h, d)), rng.normal(size=(2, h)), rng.normal(size=(6, d))
+    (w0, w), (a0, a), x = (
+        rng.normal(size=(2, h, d)),
+        rng.normal(size=(2, h)),
+        rng.normal(size=(6, d)),
+    )
     start = formula(w0, a0, x, gamma)
     others = formula(w0, a0, x, gamma, w), formula(w, a, x, gamma, w0), formula(w, a, x, gamma)
-    if all(np.any(kernel) for kernel in (start, *others)):  # else nobody is active, and there is no direction to compare
+    if all(
+        np.any(kernel) for kernel in (start, *others)
+    ):  # else nobody is active, and there is no direction to compare
         turn = kernel_turn(w0, a0, w, a, x, gamma)
         found = turn.gates, turn.weights, sum(turn)
-        np.testing.assert_allclose(found, [definition(start, kernel) for kernel in others], atol=1e-12)
+        np.testing.assert_allclose(
+            found, [definition(start, kernel) for kernel in others], atol=1e-12
+        )
 
 
 def test_layers_that_do_not_fit_are_refused():

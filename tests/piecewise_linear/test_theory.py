@@ -39,27 +39,49 @@ def apart(angle, other):
     return np.abs((angle - other + np.pi) % (2 * np.pi) - np.pi)
 
 
-@given(seed=seeds, d=st.integers(1, 6), size=st.floats(1e-3, 1e3), ratio=st.floats(1e-4, 1e4), eta_a=rates, eta_w=rates)
+@given(
+    seed=seeds,
+    d=st.integers(1, 6),
+    size=st.floats(1e-3, 1e3),
+    ratio=st.floats(1e-4, 1e4),
+    eta_a=rates,
+    eta_w=rates,
+)
 def test_neuron_flow_is_that_of_its_parameters(seed, d, size, ratio, eta_a, eta_w):
     rng = np.random.default_rng(seed)
-    w, xi, a = size * rng.normal(size=(4, d)), rng.normal(size=(4, d)), size * ratio * rng.normal(size=4)
+    w, xi, a = (
+        size * rng.normal(size=(4, d)),
+        rng.normal(size=(4, d)),
+        size * ratio * rng.normal(size=4),
+    )
     norm = np.linalg.norm(w, axis=1)
     a[0] = np.sqrt(eta_a / eta_w) * norm[0]  # δ = 0
     w_dot, a_dot = -eta_w * a[:, None] * xi, -eta_a * np.sum(w * xi, axis=1)
     along = np.sum(w * w_dot, axis=1) / norm  # of ‖w‖
     expected = a_dot * norm + a * along, (w_dot - along[:, None] * unit(w)) / norm[:, None]
     found = theory.neuron_flow(a * norm, unit(w), xi, eta_w * a**2 - eta_a * norm**2, eta_a, eta_w)
-    sizes = eta_w * a**2 + eta_a * norm**2, np.abs(eta_w * a / norm)[:, None]  # of the velocities, for ‖ξ‖ = 1
+    sizes = (
+        eta_w * a**2 + eta_a * norm**2,
+        np.abs(eta_w * a / norm)[:, None],
+    )  # of the velocities, for ‖ξ‖ = 1
     for velocity, exact, size in zip(found, expected, sizes, strict=True):
         np.testing.assert_allclose(velocity / size, exact / size, atol=1e-10 * np.linalg.norm(xi))
 
 
-@given(mu=st.floats(-12, 90).map(lambda power: 10**power), sign=signs, delta=balances, eta_a=rates, eta_w=rates)
+@given(
+    mu=st.floats(-12, 90).map(lambda power: 10**power),
+    sign=signs,
+    delta=balances,
+    eta_a=rates,
+    eta_w=rates,
+)
 def test_direction_rate_keeps_its_digits(mu, sign, delta, eta_a, eta_w):
     with mp.workdps(300):
         root = mp.sqrt(mpf(delta) ** 2 + 4 * mpf(eta_a) * mpf(eta_w) * mpf(mu) ** 2)
         expected = sign * float((root + mpf(delta)) / (2 * mpf(mu)))
-    np.testing.assert_allclose(theory.direction_rate(sign * mu, delta, eta_a, eta_w), expected, rtol=1e-14, atol=0)
+    np.testing.assert_allclose(
+        theory.direction_rate(sign * mu, delta, eta_a, eta_w), expected, rtol=1e-14, atol=0
+    )
 
 
 def test_a_downstream_neuron_without_output_only_grows():
@@ -68,7 +90,12 @@ def test_a_downstream_neuron_without_output_only_grows():
     np.testing.assert_array_equal(direction_dot, 0)
 
 
-@given(seed=seeds, d=st.integers(1, 4), delta=st.sampled_from([-30.0, -1.0, 0.0, 1.0, 30.0]), tau=st.floats(0.01, 3))
+@given(
+    seed=seeds,
+    d=st.integers(1, 4),
+    delta=st.sampled_from([-30.0, -1.0, 0.0, 1.0, 30.0]),
+    tau=st.floats(0.01, 3),
+)
 def test_alignment_phase_is_the_matrix_exponential(seed, d, delta, tau):
     rng = np.random.default_rng(seed)
     w, a = teachers.scale_initialization(*balanced(rng, 3, d), tau, delta)
@@ -79,14 +106,21 @@ def test_alignment_phase_is_the_matrix_exponential(seed, d, delta, tau):
         rate = np.zeros((d + 1, d + 1))
         rate[0, 1:] = rate[1:, 0] = drive[k]
         expected = np.array([expm(rate * t) @ np.append(a[k], w[k]) for t in times])
-        np.testing.assert_allclose(np.column_stack([path_a[:, k], path_w[:, k]]), expected, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(
+            np.column_stack([path_a[:, k], path_w[:, k]]), expected, rtol=1e-9, atol=1e-9
+        )
         np.testing.assert_array_equal([path_a[0, k], *path_w[0, k]], [a[k], *w[k]])
 
 
 def turns(angles, x, y, gamma):
-    """Return the speed at which directions at some angles turn for a > 0, point by point from the definition."""
+    """Return the speed at which directions at some angles turn
+    for a > 0, point by point from the definition.
+    """
     d, tangent = (np.stack([np.cos(t), np.sin(t)], -1) for t in (angles, angles + np.pi / 2))
-    return sum(np.where(d @ x_i > 0, 1, gamma) * y_i * (tangent @ x_i) for x_i, y_i in zip(x, y, strict=True))
+    return sum(
+        np.where(d @ x_i > 0, 1, gamma) * y_i * (tangent @ x_i)
+        for x_i, y_i in zip(x, y, strict=True)
+    )
 
 
 @settings(max_examples=100)
@@ -97,7 +131,9 @@ def test_aligned_directions_are_where_the_turn_changes_sign(seed, n, gamma, sign
     y = y if signs == 0 else signs * np.abs(y)
     found, stability, growth = theory.aligned_directions(x, y, gamma)
     np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1)
-    np.testing.assert_allclose(growth, sigma(found @ x.T, gamma) @ y, atol=1e-9)  # d·x_i = 0 on a line, whatever its c_i
+    np.testing.assert_allclose(
+        growth, sigma(found @ x.T, gamma) @ y, atol=1e-9
+    )  # d·x_i = 0 on a line, whatever its c_i
     angles = angle_of(found)
     assert np.all(np.diff(angles) > 0)
     grid = np.linspace(0, 2 * np.pi, 20_001)[:-1] + 1e-5
@@ -112,7 +148,9 @@ def test_aligned_directions_are_where_the_turn_changes_sign(seed, n, gamma, sign
         assert np.all(apart(np.sort(expected), angles[stability == kind]) < step)
     dead = np.flatnonzero((sign == 0) != (np.roll(sign, -1) == 0))  # edges of sectors without drive
     assert len(dead) == np.sum(stability == 0)
-    assert np.all(apart(np.sort((grid[dead] + step / 2) % (2 * np.pi)), angles[stability == 0]) < step)
+    assert np.all(
+        apart(np.sort((grid[dead] + step / 2) % (2 * np.pi)), angles[stability == 0]) < step
+    )
 
 
 @pytest.mark.parametrize(
@@ -121,7 +159,13 @@ def test_aligned_directions_are_where_the_turn_changes_sign(seed, n, gamma, sign
         ([[1, 0]], [2.0], 0.0, [0, 90, 270], [1, 0, 0]),  # the left half plane is dead
         ([[1, 0]], [2.0], 0.5, [0, 180], [1, -1]),
         ([[1, 0], [-3, 0]], [1.0, 1.0], 0.0, [0, 90, 180, 270], [1, -1, 1, -1]),
-        ([[1, 0], [-3, 0]], [-1.0, -1.0], 0.0, [0, 90, 180, 270], [-1, 1, -1, 1]),  # attracted by the line orthogonal to x
+        (
+            [[1, 0], [-3, 0]],
+            [-1.0, -1.0],
+            0.0,
+            [0, 90, 180, 270],
+            [-1, 1, -1, 1],
+        ),  # attracted by the line orthogonal to x
         (
             [[1, 0], [0, 1]],
             [1.0, 1.0],
@@ -129,7 +173,13 @@ def test_aligned_directions_are_where_the_turn_changes_sign(seed, n, gamma, sign
             [0, 45, 90, 180, 270],
             [0, 1, 0, 0, 0],
         ),  # 0 and 90: reached from one side, left on the other
-        ([[1, 0], [7, 7]], [1.0, 0.0], 0.0, [0, 90, 270], [1, 0, 0]),  # a point without a target does not count
+        (
+            [[1, 0], [7, 7]],
+            [1.0, 0.0],
+            0.0,
+            [0, 90, 270],
+            [1, 0, 0],
+        ),  # a point without a target does not count
     ],
 )
 def test_aligned_directions_by_hand(x, y, gamma, degrees, stability):
@@ -145,9 +195,15 @@ EYE, ONES = np.eye(2), np.ones(2)
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: teachers.scale_initialization(EYE, 2 * ONES, 1, 0), r"not balanced: want \|a\| = \|w\|"),
+        (
+            lambda: teachers.scale_initialization(EYE, 2 * ONES, 1, 0),
+            r"not balanced: want \|a\| = \|w\|",
+        ),
         (lambda: teachers.scale_initialization(1e-10 * EYE, 2e-10 * ONES, 1, 0), "not balanced"),
-        (lambda: theory.direction_rate(0.0, 0.0), "mu is 0 and delta not negative: then w = 0, which has no direction"),
+        (
+            lambda: theory.direction_rate(0.0, 0.0),
+            "mu is 0 and delta not negative: then w = 0, which has no direction",
+        ),
         (lambda: theory.aligned_directions(EYE, 0 * ONES), "at least one point with both"),
     ],
 )

@@ -21,7 +21,9 @@ def test_quotients_and_products(p):
     assert quotients.min() >= 0 and quotients.max() < p
     np.testing.assert_array_equal(products, x * y % p)
     assert set(operation) == {p + 1} and set(equals) == {p}
-    assert set(zip(x, y, strict=True)) == {(i, j) for i in range(p) for j in range(1, p)} and len(tokens) == p * (p - 1)
+    assert set(zip(x, y, strict=True)) == {(i, j) for i in range(p) for j in range(1, p)} and len(
+        tokens
+    ) == p * (p - 1)
 
 
 @given(seed=st.integers(0, 100), count=st.integers(2, 50), share=st.floats(0, 1))

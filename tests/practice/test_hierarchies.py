@@ -1,4 +1,6 @@
-"""Learning curves of the random hierarchy model against a plain loop in the authors' parametrization."""
+"""Learning curves of the random hierarchy model against a
+plain loop in the authors' parametrization.
+"""
 
 from functools import partial
 
@@ -13,7 +15,9 @@ from lib.networks import Dense
 
 
 def authors_loop(alpha, member, points, features, epochs, test, seed, rate):
-    """N(0, 1) weights, layers that divide by √fan-in and by the width, learning rate 6.4; return the test accuracy."""
+    """N(0, 1) weights, layers that divide by √fan-in and by the
+    width, learning rate 6.4; return the test accuracy.
+    """
     model = RandomHierarchy(features=features)
     (x, y), (unseen, answers) = model.draw((seed, 1), model.rules((seed, 0)), points, test)
     shapes = [(64, 64), (64, 64), (64, 64), (8, 64)]
@@ -35,7 +39,11 @@ def authors_loop(alpha, member, points, features, epochs, test, seed, rate):
     steps = epochs * batches
     for step in range(steps):
         epoch, number = divmod(step, batches)
-        order = np.random.default_rng((0, member, epoch + 1)).permutation(points) if points > 128 else np.arange(points)
+        order = (
+            np.random.default_rng((0, member, epoch + 1)).permutation(points)
+            if points > 128
+            else np.arange(points)
+        )
         chosen = order[128 * number : 128 * number + 128]
         for group in optimizer.param_groups:
             group["lr"] = 6.4 * rate * (1 + np.cos(np.pi * min(step / (0.8 * steps), 1))) / 2
@@ -48,8 +56,15 @@ def authors_loop(alpha, member, points, features, epochs, test, seed, rate):
 
 def test_networks_learn_as_the_authors_do():
     alpha, seeds = [0.5, 2.0], [3, 4]
-    found = hierarchies.learning_curves([100, 300], alpha, seeds, features=2, epochs=10, test=200, rate=0.7)
-    assert found.test.dims == ("points", "alpha", "seed") and set(found) == {"train_loss", "train", "test", "epochs"}
+    found = hierarchies.learning_curves(
+        [100, 300], alpha, seeds, features=2, epochs=10, test=200, rate=0.7
+    )
+    assert found.test.dims == ("points", "alpha", "seed") and set(found) == {
+        "train_loss",
+        "train",
+        "test",
+        "epochs",
+    }
     for points in (100, 300):
         for i, a in enumerate(alpha):
             for j, seed in enumerate(seeds):
@@ -60,12 +75,16 @@ def test_networks_learn_as_the_authors_do():
 
 
 def test_rates_of_two_layers_do_what_alpha_does():
-    """By the clock (α², 1, 1/α²), from a start that is not divided; either half alone does something else."""
+    """By the clock (α², 1, 1/α²), from a start that is not
+    divided; either half alone does something else.
+    """
     run = partial(hierarchies.learning_curves, [150], seeds=[3], features=2, epochs=20, test=100)
     divided, same = run([0.5]), run([1.0], first=0.25, readout=4.0)
     halves = run([1.0], first=0.25), run([1.0], readout=4.0)
     np.testing.assert_allclose(same.train_loss.values, divided.train_loss.values, rtol=1e-5)
-    assert all(abs(half.train_loss.values - divided.train_loss.values).item() > 1e-3 for half in halves)
+    assert all(
+        abs(half.train_loss.values - divided.train_loss.values).item() > 1e-3 for half in halves
+    )
 
 
 def test_alpha_moves_weight_from_the_first_layer_to_the_readout():
@@ -74,7 +93,9 @@ def test_alpha_moves_weight_from_the_first_layer_to_the_readout():
     inputs = torch.rand(7, 64)
     outputs, (first,) = network(weights, inputs, (0,))
     for i, a in ((0, 0.1), (4, 10.0)):
-        torch.testing.assert_close(outputs[i : i + 2], outputs[2:4], rtol=1e-4, atol=1e-5)  # the same function
+        torch.testing.assert_close(
+            outputs[i : i + 2], outputs[2:4], rtol=1e-4, atol=1e-5
+        )  # the same function
         torch.testing.assert_close(first[i : i + 2] * a, first[2:4], rtol=1e-4, atol=1e-5)
         torch.testing.assert_close(weights["weight4"][i : i + 2] / a, weights["weight4"][2:4])
     for name, spread in (("weight1", 1 / 8), ("weight3", 1 / 8), ("weight4", 1 / 64)):

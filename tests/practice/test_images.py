@@ -1,4 +1,6 @@
-"""Unbalanced starts and the first filters, on tiny data, against plain loops and exact symmetries."""
+"""Unbalanced starts and the first filters, on tiny data,
+against plain loops and exact symmetries.
+"""
 
 import numpy as np
 import pytest
@@ -9,7 +11,16 @@ from book.practice.resnet import SmallResNet
 from book.practice.theory import LAPLACIAN
 from lib.training import loop
 
-FILTERS = dict(images=40, channels=2, kernel=5, epochs=6, batch_size=16, learning_rate=0.1, looked_at=12, doublings=2)
+FILTERS = dict(
+    images=40,
+    channels=2,
+    kernel=5,
+    epochs=6,
+    batch_size=16,
+    learning_rate=0.1,
+    looked_at=12,
+    doublings=2,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -18,16 +29,23 @@ def tiny(monkeypatch):
 
     def cifar10(train=True):
         rng = np.random.default_rng(2 + train)
-        return pictures.Pictures(rng.integers(0, 256, (50, 3, 32, 32), np.uint8), rng.integers(0, 10, 50), "JPEG")
+        return pictures.Pictures(
+            rng.integers(0, 256, (50, 3, 32, 32), np.uint8), rng.integers(0, 10, 50), "JPEG"
+        )
 
     monkeypatch.setattr(pictures, "cifar10", cifar10)
 
 
 def test_filters_are_looked_at_along_training():
     found = images.photographs([1.0, 4.0], [0, 0], **FILTERS | {"epochs": 8, "looks": 6})
-    assert found.step.values.tolist() == [0, 1, 2, 4, 7, 13, 24] and found.look.values.tolist() == [0, 2, 24]
+    assert found.step.values.tolist() == [0, 1, 2, 4, 7, 13, 24] and found.look.values.tolist() == [
+        0,
+        2,
+        24,
+    ]
     assert (
-        found["filter"].dims == ("member", "look", *images.FILTER) and found.origin.values.tolist() == ["CIFAR-10, JPEG copy"] * 2
+        found["filter"].dims == ("member", "look", *images.FILTER)
+        and found.origin.values.tolist() == ["CIFAR-10, JPEG copy"] * 2
     )
     first = SmallResNet(2, 5).initialize(0)["weight1"][0].numpy()
     np.testing.assert_allclose(found["filter"].isel(member=1, look=0), first / 4, rtol=1e-6)
@@ -42,7 +60,9 @@ def test_under_normalization_alpha_is_a_learning_rate(monkeypatch):
     train, rates = loop.train, []
 
     def faster(network, parameters, *args, learning_rate, **options):
-        by_name = {name: learning_rate * (rates[0] if name == "weight1" else 1) for name in parameters}
+        by_name = {
+            name: learning_rate * (rates[0] if name == "weight1" else 1) for name in parameters
+        }
         doubled = {name: value.double() for name, value in parameters.items()}
         return train(network, doubled, *args, learning_rate=by_name, **options)
 
@@ -58,7 +78,10 @@ def test_under_normalization_alpha_is_a_learning_rate(monkeypatch):
 def test_pictures_are_standardized_by_colour():
     (train, labels), (test, _), origin = images._pictures(30, 7)
     assert (
-        train.shape == (30, 3, 32, 32) and test.shape == (7, 3, 32, 32) and len(labels) == 30 and origin == "CIFAR-10, JPEG copy"
+        train.shape == (30, 3, 32, 32)
+        and test.shape == (7, 3, 32, 32)
+        and len(labels) == 30
+        and origin == "CIFAR-10, JPEG copy"
     )
     np.testing.assert_allclose(train.mean(axis=(0, 2, 3)), 0, atol=1e-5)
     np.testing.assert_allclose(train.std(axis=(0, 2, 3)), 1, rtol=1e-5)
@@ -78,10 +101,17 @@ def numbered(count, side=12):
 
 def test_an_epoch_shows_every_image_once():
     draw = images.batches(*numbered(10), 4, augment=False, seed=0)
-    epochs = [[draw(member, 3 * epoch + step)[1] for step in range(3)] for member in (0, 1) for epoch in (0, 1)]
+    epochs = [
+        [draw(member, 3 * epoch + step)[1] for step in range(3)]
+        for member in (0, 1)
+        for epoch in (0, 1)
+    ]
     orders = [np.concatenate(epoch).tolist() for epoch in epochs]
     assert [len(batch) for batch in epochs[0]] == [4, 4, 2]
-    assert all(sorted(order) == list(range(10)) for order in orders) and len({tuple(order) for order in orders}) == 4
+    assert (
+        all(sorted(order) == list(range(10)) for order in orders)
+        and len({tuple(order) for order in orders}) == 4
+    )
     shown, labels = draw(1, 2)
     np.testing.assert_array_equal(shown, numbered(10)[0][labels])
     again = images.batches(*numbered(10), 4, augment=False, seed=0)

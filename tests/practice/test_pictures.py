@@ -20,7 +20,9 @@ AT_HAND = place(fetch.CIFAR10)  # before the tests move the cache
 
 @pytest.fixture(autouse=True)
 def home(tmp_path, monkeypatch, request):
-    """Keep the tests out of the user's cache; return where this test's cache of CIFAR-10 will be."""
+    """Keep the tests out of the user's cache; return where this test's cache of
+    CIFAR-10 will be.
+    """
     monkeypatch.setattr(fetch, "RETRIES", 0)
     if "real_mnist" not in request.fixturenames:
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -30,10 +32,16 @@ def home(tmp_path, monkeypatch, request):
 
 
 def known(monkeypatch, name, files, route=None):
-    """Make the hashes of CIFAR10 or CIFAR10_JPEG those of `files`, and its only route `route`: a name -> its bytes."""
+    """Make the hashes of CIFAR10 or CIFAR10_JPEG those of `files`,
+    and its only route `route`: a name -> its bytes.
+    """
     digests = {file: hashlib.sha256(content).hexdigest() for file, content in files.items()}
     monkeypatch.setattr(fetch, "_content", lambda address, name: route(name))
-    monkeypatch.setattr(practice, name, Source("cifar10", "CIFAR10_DIR", "some kB", digests, ("one",) if route else ()))
+    monkeypatch.setattr(
+        practice,
+        name,
+        Source("cifar10", "CIFAR10_DIR", "some kB", digests, ("one",) if route else ()),
+    )
     return files
 
 
@@ -73,7 +81,10 @@ def pixels(batch):
 
 def batch(number):
     """Write a batch of three images, labelled NUMBER, 9 and 0."""
-    return b"".join(bytes([label]) + row.tobytes() for label, row in zip((number, 9, 0), pixels(number), strict=True))
+    return b"".join(
+        bytes([label]) + row.tobytes()
+        for label, row in zip((number, 9, 0), pixels(number), strict=True)
+    )
 
 
 BATCHES = {
@@ -90,12 +101,20 @@ def archive():
 @pytest.mark.parametrize("train, numbers", [(True, range(5)), (False, [5])])
 def test_batches_come_in_their_order(train, numbers):
     pictures, labels = practice.read_batches(archive(), train)
-    assert pictures.dtype == np.uint8 and pictures.shape == (3 * len(numbers), 3, 32, 32) and labels.dtype == np.int64
-    np.testing.assert_array_equal(pictures, np.concatenate([pixels(n) for n in numbers]).reshape(-1, 3, 32, 32))
+    assert (
+        pictures.dtype == np.uint8
+        and pictures.shape == (3 * len(numbers), 3, 32, 32)
+        and labels.dtype == np.int64
+    )
+    np.testing.assert_array_equal(
+        pictures, np.concatenate([pixels(n) for n in numbers]).reshape(-1, 3, 32, 32)
+    )
     assert labels.tolist() == [label for n in numbers for label in (n, 9, 0)]
 
 
-@pytest.mark.parametrize("batches", [[*BATCHES.items()][:4], [(name, None) for name in BATCHES]], ids=["short", "links"])
+@pytest.mark.parametrize(
+    "batches", [[*BATCHES.items()][:4], [(name, None) for name in BATCHES]], ids=["short", "links"]
+)
 def test_an_archive_that_lacks_a_file_is_refused(batches):
     with pytest.raises(ValueError, match=r"lacks cifar-10-batches-bin/test_batch\.bin"):
         practice.read_batches(packed(batches), False)
@@ -104,18 +123,28 @@ def test_an_archive_that_lacks_a_file_is_refused(batches):
 LABELS = {"train": [6, 9, 9, 0, 6], "test": [3, 3]}
 
 
-PLACES = ["frog/0000", "truck/0000", "truck/0001", "airplane/0000", "frog/0001"]  # of the training images, in the first order
+PLACES = [
+    "frog/0000",
+    "truck/0000",
+    "truck/0001",
+    "airplane/0000",
+    "frog/0001",
+]  # of the training images, in the first order
 
 
 def jpeg(value):
     """Make an image whose colours are value, value + 40 and value + 80 everywhere."""
     image = io.BytesIO()
-    Image.fromarray(np.full((32, 32, 3), [value, value + 40, value + 80], np.uint8)).save(image, "JPEG", quality=95)
+    Image.fromarray(np.full((32, 32, 3), [value, value + 40, value + 80], np.uint8)).save(
+        image, "JPEG", quality=95
+    )
     return image.getvalue()
 
 
 def test_a_folder_with_jpegs_is_read(tmp_path, monkeypatch):
-    pictures = {f"train/{place}.jpg": jpeg(10 * number) for number, place in enumerate(PLACES, start=1)}
+    pictures = {
+        f"train/{place}.jpg": jpeg(10 * number) for number, place in enumerate(PLACES, start=1)
+    }
     pictures |= {f"test/cat/000{number}.jpg": jpeg(60) for number in range(2)}
     files = {JPEG: packed(sorted(pictures.items()), lzma.compress)}
     for part, labels in LABELS.items():
@@ -125,7 +154,11 @@ def test_a_folder_with_jpegs_is_read(tmp_path, monkeypatch):
     known(monkeypatch, "CIFAR10", {STANDARD: archive()}, route=never)
     monkeypatch.setenv("CIFAR10_DIR", str(lay(tmp_path / "mine", files)))
     found = practice.cifar10()
-    assert found.copy == "JPEG" and found.labels.tolist() == LABELS["train"] and found.images.dtype == np.uint8
+    assert (
+        found.copy == "JPEG"
+        and found.labels.tolist() == LABELS["train"]
+        and found.images.dtype == np.uint8
+    )
     expected = 10 * np.arange(1, 6)[:, None] + np.array([0, 40, 80])
     np.testing.assert_allclose(found.images.mean(axis=(2, 3)), expected, atol=2)
     assert practice.cifar10(False).labels.tolist() == LABELS["test"]
@@ -137,6 +170,17 @@ def test_a_folder_with_jpegs_is_read(tmp_path, monkeypatch):
 def test_the_real_images(monkeypatch):
     monkeypatch.setenv("CIFAR10_DIR", str(AT_HAND))
     images, labels, copy = practice.cifar10(train=False)
-    assert images.shape == (10000, 3, 32, 32) and labels[:10].tolist() == [3, 8, 8, 0, 6, 6, 1, 6, 3, 1]
+    assert images.shape == (10000, 3, 32, 32) and labels[:10].tolist() == [
+        3,
+        8,
+        8,
+        0,
+        6,
+        6,
+        1,
+        6,
+        3,
+        1,
+    ]
     assert np.bincount(labels).tolist() == [1000] * 10 and copy in ("standard", "JPEG")
     np.testing.assert_allclose(images.mean(axis=(0, 2, 3)) / 255, [0.494, 0.485, 0.450], atol=5e-3)

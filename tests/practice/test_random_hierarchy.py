@@ -1,4 +1,6 @@
-"""The random hierarchy model against its definition: counts, no collisions, derivations that can be parsed back, frequencies."""
+"""The random hierarchy model against its definition: counts, no
+collisions, derivations that can be parsed back, frequencies.
+"""
 
 import numpy as np
 import pytest
@@ -13,7 +15,11 @@ PAPER = RandomHierarchy()
 @st.composite
 def models(draw):
     """Draw a small model."""
-    branches, symbols, levels = draw(st.integers(2, 3)), draw(st.integers(2, 4)), draw(st.integers(1, 3))
+    branches, symbols, levels = (
+        draw(st.integers(2, 3)),
+        draw(st.integers(2, 4)),
+        draw(st.integers(1, 3)),
+    )
     levels = min(levels, 2) if branches == 3 else levels
     classes = draw(st.integers(1, 4))
     most = symbols**branches // max(classes, symbols if levels > 1 else 1)
@@ -35,10 +41,14 @@ def parse(model, rules, string):
 def test_rules_are_complete_and_never_collide(model, seed):
     rules = model.rules(seed)
     assert [part.shape for part in rules] == [
-        (count, model.features, model.branches) for count in [model.classes] + [model.symbols] * (model.levels - 1)
+        (count, model.features, model.branches)
+        for count in [model.classes] + [model.symbols] * (model.levels - 1)
     ]
     for part in rules:
-        assert len(np.unique(part.reshape(-1, model.branches), axis=0)) == part.shape[0] * part.shape[1]
+        assert (
+            len(np.unique(part.reshape(-1, model.branches), axis=0))
+            == part.shape[0] * part.shape[1]
+        )
         assert part.min() >= 0 and part.max() < model.symbols
     for one, two in zip(rules, model.rules(seed), strict=True):
         np.testing.assert_array_equal(one, two)
@@ -50,12 +60,22 @@ def test_strings_are_distinct_and_parse_to_their_class(model, seed):
     """Distinct classes never give the same string, and each class gives as many."""
     rules = model.rules(seed)
     count = model.strings
-    assert count == model.classes * model.features ** sum(model.branches**level for level in range(model.levels))
-    some = np.arange(count) if count < 3000 else np.unique(np.random.default_rng(0).integers(count, size=300))
+    assert count == model.classes * model.features ** sum(
+        model.branches**level for level in range(model.levels)
+    )
+    some = (
+        np.arange(count)
+        if count < 3000
+        else np.unique(np.random.default_rng(0).integers(count, size=300))
+    )
     symbols, labels = model.derive(rules, some)
-    assert symbols.shape == (len(some), model.length) and len(np.unique(symbols, axis=0)) == len(some)
+    assert symbols.shape == (len(some), model.length) and len(np.unique(symbols, axis=0)) == len(
+        some
+    )
     if count < 3000:
-        np.testing.assert_array_equal(np.bincount(labels, minlength=model.classes), count // model.classes)
+        np.testing.assert_array_equal(
+            np.bincount(labels, minlength=model.classes), count // model.classes
+        )
     for string, label in zip(symbols[:50], labels[:50], strict=True):
         assert parse(model, rules, string) == label
 
@@ -68,7 +88,10 @@ def test_draws_are_one_hot_and_disjoint(model, seed, share, test):
         return
     rules, train = model.rules(seed), max(1, int(share * (model.strings - test)))
     drawn = model.draw(seed, rules, train, test)
-    everything = {tuple(string): label for string, label in zip(*model.derive(rules, np.arange(model.strings)), strict=True)}
+    everything = {
+        tuple(string): label
+        for string, label in zip(*model.derive(rules, np.arange(model.strings)), strict=True)
+    }
     seen = []
     for (inputs, labels), count in zip(drawn, (train, test), strict=True):
         assert inputs.shape == (count, model.length * model.symbols) and inputs.dtype == np.float32
@@ -104,7 +127,10 @@ PAPER = RandomHierarchy()
     "call, message",
     [
         (lambda: RandomHierarchy(features=9), "features for each of .* too few for all to differ"),
-        (lambda: PAPER.derive(PAPER.rules(0), [131_072]), "want integers from 0 to 131071, in one dimension"),
+        (
+            lambda: PAPER.derive(PAPER.rules(0), [131_072]),
+            "want integers from 0 to 131071, in one dimension",
+        ),
         (lambda: PAPER.draw(0, PAPER.rules(0), 131_072, 1), "together at most the 131072 strings"),
     ],
 )

@@ -1,4 +1,6 @@
-"""The small residual network against a torch.nn model that is built layer by layer, and what it draws."""
+"""The small residual network against a torch.nn model that
+is built layer by layer, and what it draws.
+"""
 
 from itertools import pairwise
 
@@ -17,7 +19,10 @@ def drawn(members=2):
     """Draw float64 parameters, biases and gains, too: where they are zero they hide mistakes."""
     parameters = NETWORK.initialize(1, members, dtype=torch.float64)
     rng = torch.Generator().manual_seed(0)
-    return {n: v if v.ndim > 2 else 0.3 * torch.randn(v.shape, generator=rng, dtype=v.dtype) for n, v in parameters.items()}
+    return {
+        n: v if v.ndim > 2 else 0.3 * torch.randn(v.shape, generator=rng, dtype=v.dtype)
+        for n, v in parameters.items()
+    }
 
 
 def member(parameters, m):
@@ -41,11 +46,16 @@ class Block(nn.Module):
 def model(parameters):
     """Return a function of the images that gives outputs and activations."""
     widths = [2, *(NETWORK.channels * np.array([1, 2, 2, 2, 4, 8, 8, 8])).tolist()]
-    blocks = [Block(into, out, 5 if i == 0 else 3) for i, (into, out) in enumerate(pairwise(widths))]
+    blocks = [
+        Block(into, out, 5 if i == 0 else 3) for i, (into, out) in enumerate(pairwise(widths))
+    ]
     for i, block in enumerate(blocks, start=1):
         block.train()
         block.conv.weight.data = parameters[f"weight{i}"]
-        block.norm.weight.data, block.norm.bias.data = 1 + parameters[f"gain{i}"], parameters[f"bias{i}"]
+        block.norm.weight.data, block.norm.bias.data = (
+            1 + parameters[f"gain{i}"],
+            parameters[f"bias{i}"],
+        )
 
     def forward(x):
         first = blocks[0](x)
@@ -94,8 +104,13 @@ def test_unfit_sizes_are_refused(wrong, message):
 
 
 def test_sizes_of_the_source():
-    assert SmallResNet().shapes()["weight1"] == (64, 3, 15, 15) and SmallResNet().shapes()["readout"] == (10, 512)
-    assert SmallResNet(doublings=2).depth == 5 and SmallResNet(doublings=2).shapes()["readout"] == (10, 256)
+    assert SmallResNet().shapes()["weight1"] == (64, 3, 15, 15) and SmallResNet().shapes()[
+        "readout"
+    ] == (10, 512)
+    assert SmallResNet(doublings=2).depth == 5 and SmallResNet(doublings=2).shapes()["readout"] == (
+        10,
+        256,
+    )
 
 
 def test_filters_have_the_variance_of_their_fan_in():

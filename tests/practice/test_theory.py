@@ -25,7 +25,9 @@ def test_only_the_laplacian_is_blind_to_constants_and_slopes():
     np.testing.assert_allclose(np.sum(theory.PRINTED_LAPLACIAN * plane), -2)
     bowl = (row**2 + column**2) / 4  # whose Laplacian is 1; the kernel is minus the Laplacian
     np.testing.assert_allclose(np.sum(theory.LAPLACIAN * bowl), -1)
-    np.testing.assert_allclose(theory.power_response(theory.PRINTED_LAPLACIAN, np.pi / 3, 0), 0, atol=1e-12)
+    np.testing.assert_allclose(
+        theory.power_response(theory.PRINTED_LAPLACIAN, np.pi / 3, 0), 0, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -54,18 +56,37 @@ def test_a_divided_start_is_one_with_other_rates(alpha, seed, momentum, optimize
     """A dense network with hidden biases, by PyTorch's own optimizers."""
     rng = np.random.default_rng(seed)
     x, y = (torch.tensor(rng.normal(size=shape)) for shape in ((8, 3), (8, 2)))
-    shapes = {"first": (5, 3), "bias1": (5,), "middle": (4, 5), "bias2": (4,), "last": (2, 4), "bias3": (2,)}
+    shapes = {
+        "first": (5, 3),
+        "bias1": (5,),
+        "middle": (4, 5),
+        "bias2": (4,),
+        "last": (2, 4),
+        "bias3": (2,),
+    }
     drawn = {name: rng.normal(size=shape) * (len(shape) > 1) for name, shape in shapes.items()}
     kinds = {"first": 0, "bias1": 0, "bias2": 0, "middle": 1, "bias3": 1, "last": 2}
 
     def end(scales, rates):
-        parts = {name: torch.tensor(value * scales.get(name, 1), requires_grad=True) for name, value in drawn.items()}
-        groups = [{"params": [part], "lr": 1e-3 * rates[kinds[name]]} for name, part in parts.items()]
-        own = torch.optim.SGD(groups, momentum=momentum) if optimizer == "sgd" else torch.optim.Adam(groups, eps=1e-14)
+        parts = {
+            name: torch.tensor(value * scales.get(name, 1), requires_grad=True)
+            for name, value in drawn.items()
+        }
+        groups = [
+            {"params": [part], "lr": 1e-3 * rates[kinds[name]]} for name, part in parts.items()
+        ]
+        own = (
+            torch.optim.SGD(groups, momentum=momentum)
+            if optimizer == "sgd"
+            else torch.optim.Adam(groups, eps=1e-14)
+        )
 
         def network():
             h = torch.relu(x @ parts["first"].T + parts["bias1"])
-            return torch.relu(h @ parts["middle"].T + parts["bias2"]) @ parts["last"].T + parts["bias3"]
+            return (
+                torch.relu(h @ parts["middle"].T + parts["bias2"]) @ parts["last"].T
+                + parts["bias3"]
+            )
 
         for _ in range(15):
             own.zero_grad()
@@ -74,7 +95,9 @@ def test_a_divided_start_is_one_with_other_rates(alpha, seed, momentum, optimize
         return network().detach()
 
     divided = end({"first": 1 / alpha, "last": alpha}, [1, 1, 1])
-    torch.testing.assert_close(divided, end({}, theory.clock(alpha, optimizer)), rtol=1e-6, atol=1e-6)
+    torch.testing.assert_close(
+        divided, end({}, theory.clock(alpha, optimizer)), rtol=1e-6, atol=1e-6
+    )
 
 
 def test_work_shares_are_those_of_an_integrated_flow():

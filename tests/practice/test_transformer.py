@@ -1,4 +1,6 @@
-"""The transformer against torch's own modules; a batch of members against each alone; its initial weights."""
+"""The transformer against torch's own modules; a batch of
+members against each alone; its initial weights.
+"""
 
 import numpy as np
 import pytest
@@ -25,7 +27,9 @@ def noisy(network, members, dtype=torch.float64):
     return {name: value + 0.1 * torch.randn_like(value) for name, value in parameters.items()}
 
 
-@pytest.mark.parametrize("length, width, heads, own", [(4, 8, 2, False), (1, 6, 1, True), (3, 8, 8, True)])
+@pytest.mark.parametrize(
+    "length, width, heads, own", [(4, 8, 2, False), (1, 6, 1, True), (3, 8, 8, True)]
+)
 def test_outputs_are_those_of_torchs_modules(length, width, heads, own):
     network = Transformer(7, length, width, heads)
     parameters = noisy(network, 3)
@@ -33,7 +37,9 @@ def test_outputs_are_those_of_torchs_modules(length, width, heads, own):
     outputs, (hidden,) = network(parameters, tokens)
     assert outputs.shape == (3, 11, 7) and hidden.shape == (3, 11, width)
     for m in range(3):
-        torch.testing.assert_close(outputs[m], plain(parameters, m, network)(tokens[m] if own else tokens))
+        torch.testing.assert_close(
+            outputs[m], plain(parameters, m, network)(tokens[m] if own else tokens)
+        )
 
 
 @pytest.mark.parametrize("own, decay", [(False, 0.0), (True, 1.0)])
@@ -45,20 +51,40 @@ def test_training_is_torchs(own, decay):
         order = np.stack([rng.permutation(20) for _ in range(2)])
         tokens, labels = tokens[order], labels[order]
     parameters, rates = network.initialize(1, 2, dtype=torch.float64), [0.01, 0.003]
-    method = {"optimizer": "adam", "betas": (0.9, 0.98), "batch_size": 8, "loss": cross_entropy, "steps": 7, "seed": 4}
+    method = {
+        "optimizer": "adam",
+        "betas": (0.9, 0.98),
+        "batch_size": 8,
+        "loss": cross_entropy,
+        "steps": 7,
+        "seed": 4,
+    }
     found = train(
-        network, parameters, tokens, labels, learning_rate=rates, metrics={"accuracy": accuracy}, weight_decay=decay, **method
+        network,
+        parameters,
+        tokens,
+        labels,
+        learning_rate=rates,
+        metrics={"accuracy": accuracy},
+        weight_decay=decay,
+        **method,
     )
     for m in range(2):
         model = plain(parameters, m, network)
-        adam = torch.optim.AdamW(model.parameters(), rates[m], betas=(0.9, 0.98), weight_decay=decay)
+        adam = torch.optim.AdamW(
+            model.parameters(), rates[m], betas=(0.9, 0.98), weight_decay=decay
+        )
         x, y = (torch.from_numpy(v[m] if own else v) for v in (tokens, labels))
         for step in range(8):
             outputs = model(x)
-            np.testing.assert_allclose(found.loss[m, step], nn.functional.cross_entropy(outputs, y).item(), rtol=1e-9)
+            np.testing.assert_allclose(
+                found.loss[m, step], nn.functional.cross_entropy(outputs, y).item(), rtol=1e-9
+            )
             assert found.accuracy[m, step] == (outputs.argmax(-1) == y).double().mean().item()
             epoch, number = divmod(step, 3)
-            chosen = np.random.default_rng((4, m, epoch + 1)).permutation(20)[8 * number : 8 * number + 8]
+            chosen = np.random.default_rng((4, m, epoch + 1)).permutation(20)[
+                8 * number : 8 * number + 8
+            ]
             adam.zero_grad()
             nn.functional.cross_entropy(model(x[chosen]), y[chosen]).backward()
             adam.step()
@@ -90,7 +116,11 @@ def test_initial_weights_are_distributed_as_torchs():
         assert theirs.shape == value.shape
         error = 6 * float(theirs.std()) * (2 / value.numel()) ** 0.5
         assert abs(value.mean() - theirs.mean()) <= error
-        np.testing.assert_allclose(value.std(), theirs.std(), rtol=6 / value.numel() ** 0.5, atol=1e-12)
+        np.testing.assert_allclose(
+            value.std(), theirs.std(), rtol=6 / value.numel() ** 0.5, atol=1e-12
+        )
         if name not in ("embedding", "positions"):
             np.testing.assert_allclose(value.abs().max(), theirs.abs().max(), rtol=0.02)
-    assert sum(value[0].numel() for value in parameters.values()) == sum(v.numel() for v in models[0].values())
+    assert sum(value[0].numel() for value in parameters.values()) == sum(
+        v.numel() for v in models[0].values()
+    )

@@ -1,6 +1,8 @@
-"""The closed forms where floats overflow, underflow or cancel, beside as many digits as it takes; the rest is refused.
+"""The closed forms where floats overflow, underflow or cancel,
+beside as many digits as it takes; the rest is refused.
 
-Moderate numbers are in the tests of each module. That the results are finite and nothing warns is a part of each comparison.
+Moderate numbers are in the tests of each module. That the results are finite and nothing warns is a
+part of each comparison.
 """
 
 import pytest
@@ -28,11 +30,19 @@ def test_time_to_reach(p, s, d, p0):
     same(theory.time_to_reach(p, s, d, p0), references.time_to_reach(p, s, d, p0))
 
 
-@given(start=st.floats(1e-12, 1 - 1e-12), way=st.floats(-14, 0), degree=st.sampled_from([1, 1.5, 2, 2.5, 3, 10, 1e8, 1e15]))
+@given(
+    start=st.floats(1e-12, 1 - 1e-12),
+    way=st.floats(-14, 0),
+    degree=st.sampled_from([1, 1.5, 2, 2.5, 3, 10, 1e8, 1e15]),
+)
 @settings(max_examples=40)
 def test_time_to_reach_over_any_way(start, way, degree):
     p = start + (1 - start) * 10**way * 0.999
-    same(theory.time_to_reach(p, 1, degree, start), references.time_to_reach(p, 1, degree, start), 1e-11)
+    same(
+        theory.time_to_reach(p, 1, degree, start),
+        references.time_to_reach(p, 1, degree, start),
+        1e-11,
+    )
 
 
 def test_conserved_and_depth_of_products():

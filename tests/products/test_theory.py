@@ -1,4 +1,6 @@
-"""The product's closed forms against quadrature, the full d-weight flow, autograd and finite steps."""
+"""The product's closed forms against quadrature, the full
+d-weight flow, autograd and finite steps.
+"""
 
 from functools import reduce
 from itertools import pairwise
@@ -36,7 +38,9 @@ def test_descend_takes_autograd_steps(seed, d, target):
     path = theory.descend(w, target, 1e-4, 2, k)
     assert path.shape == (3, d)
     for before, after in pairwise(path):
-        np.testing.assert_allclose(after, before - 1e-4 * loss_gradient(before, target, k), rtol=1e-12, atol=1e-15)
+        np.testing.assert_allclose(
+            after, before - 1e-4 * loss_gradient(before, target, k), rtol=1e-12, atol=1e-15
+        )
 
 
 @given(seed=seeds, d=st.integers(2, 5))
@@ -52,9 +56,16 @@ def test_conserved_is_the_difference_of_scaled_squares():
     np.testing.assert_allclose(theory.conserved([3.0, 2.0, 1.0], [1, 2, 4]), [9 - 2, 2 - 0.25])
 
 
-@given(target=targets, d=st.one_of(st.floats(1, 12), st.sampled_from([1, 1.5, 2, 2 + 1e-12, 3])), x0=fractions, x1=fractions)
+@given(
+    target=targets,
+    d=st.one_of(st.floats(1, 12), st.sampled_from([1, 1.5, 2, 2 + 1e-12, 3])),
+    x0=fractions,
+    x1=fractions,
+)
 def test_time_to_reach_is_the_integral(target, d, x0, x1):
-    """T = ∫ dp / (d (s-p) p^(2-2/d)), in the variable u with p = s/(1+e^-u), which removes both singular ends."""
+    """T = ∫ dp / (d (s-p) p^(2-2/d)), in the variable u with p =
+    s/(1+e^-u), which removes both singular ends.
+    """
 
     def integrand(u):
         x = 1 / (1 + np.exp(-u))
@@ -72,7 +83,9 @@ def test_time_to_reach_takes_arrays():
     np.testing.assert_allclose(times[1, 0], theory.time_to_reach(0.5, 1.0, 2, 1e-3))
 
 
-@pytest.mark.parametrize("product, start", [(0, 0.1), (1, 0.1), (0.5, 0), (0.5, 1), (0.5, -0.1), (np.nan, 0.5), (2, 0.5)])
+@pytest.mark.parametrize(
+    "product, start", [(0, 0.1), (1, 0.1), (0.5, 0), (0.5, 1), (0.5, -0.1), (np.nan, 0.5), (2, 0.5)]
+)
 def test_time_to_reach_refuses_what_is_never_reached(product, start):
     with pytest.raises(ValueError, match=r"product|start"):
         theory.time_to_reach(product, 1.0, 2, start)
@@ -81,7 +94,9 @@ def test_time_to_reach_refuses_what_is_never_reached(product, start):
 @given(target=st.floats(0.1, 10), d=st.integers(1, 8))
 def test_max_learning_rate_is_two_over_the_curvature(target, d):
     w = torch.full((d,), target ** (1 / d), dtype=torch.float64)
-    hessian = torch.autograd.functional.hessian(lambda v: 0.5 * (torch.prod(v) - target) ** 2, w).numpy()
+    hessian = torch.autograd.functional.hessian(
+        lambda v: 0.5 * (torch.prod(v) - target) ** 2, w
+    ).numpy()
     curvatures = np.linalg.eigvalsh(hessian)
     np.testing.assert_allclose(theory.max_learning_rate(target, d), 2 / curvatures[-1], rtol=1e-9)
     np.testing.assert_allclose(theory.approach_rate(target, d), curvatures[-1], rtol=1e-9)
@@ -96,7 +111,9 @@ def test_effective_depth_gives_the_rate_of_a_balanced_monomial(seed, n):
     depth, constant = theory.effective_depth(k)
     p = np.prod(weights**k)
     rate = np.sum(-loss_gradient(weights, target, k) * k * p / weights)
-    np.testing.assert_allclose(rate, constant * depth * (target - p) * p ** (2 - 2 / depth), rtol=1e-9)
+    np.testing.assert_allclose(
+        rate, constant * depth * (target - p) * p ** (2 - 2 / depth), rtol=1e-9
+    )
 
 
 def course(weights, target, exponents, times):
@@ -119,11 +136,19 @@ def test_any_start_is_one_quadrature(seed, d, target):
     path = course(w, target, k, times)
     p = np.prod(path**k, axis=1)
     np.testing.assert_allclose(p[-1], 0.9 * target, rtol=1e-9)
-    np.testing.assert_allclose(theory.time_from(w, target, p, k), times, rtol=1e-9, atol=1e-9 * times[-1])
+    np.testing.assert_allclose(
+        theory.time_from(w, target, p, k), times, rtol=1e-9, atol=1e-9 * times[-1]
+    )
     np.testing.assert_allclose(theory.weights_at(w, p, k), path, rtol=1e-9)
 
 
-@given(seed=seeds, d=st.integers(1, 8), start=st.floats(-280, -1), share=st.floats(0.01, 1), target=st.floats(-3, 3))
+@given(
+    seed=seeds,
+    d=st.integers(1, 8),
+    start=st.floats(-280, -1),
+    share=st.floats(0.01, 1),
+    target=st.floats(-3, 3),
+)
 def test_balanced_weights_of_any_size_have_the_closed_form(seed, d, start, share, target):
     k = np.random.default_rng(seed).integers(1, 4, size=d)
     depth, clock = theory.effective_depth(k)
@@ -131,12 +156,16 @@ def test_balanced_weights_of_any_size_have_the_closed_form(seed, d, start, share
     balanced = np.sqrt(k) * (start / np.prod(k ** (k / 2))) ** (1 / depth)
     expected = theory.time_to_reach(end, s, depth, start) / clock
     np.testing.assert_allclose(theory.time_from(balanced, s, end, k), expected, rtol=1e-9)
-    np.testing.assert_allclose(theory.weights_at(balanced, end, k), balanced * (end / start) ** (1 / depth), rtol=1e-11)
+    np.testing.assert_allclose(
+        theory.weights_at(balanced, end, k), balanced * (end / start) ** (1 / depth), rtol=1e-11
+    )
 
 
 @given(seed=seeds, m=st.integers(1, 4), others=st.integers(1, 3), small=st.floats(-70, -30))
 def test_every_large_weight_removes_a_degree(seed, m, others, small):
-    """From m weights of vanishing size, large ones do not move; the error is what they move by at the end of growth."""
+    """From m weights of vanishing size, large ones do not move; the
+    error is what they move by at the end of growth.
+    """
     rng = np.random.default_rng(seed)
     w = np.append(np.full(m, 10**small), rng.uniform(0.5, 2, size=others))
     large = w[m:].prod()
@@ -147,7 +176,9 @@ def test_every_large_weight_removes_a_degree(seed, m, others, small):
 def test_half_times_from_the_text():
     e = 1e-5
     starts = [[e ** (1 / 3)] * 3, [1, e**0.5, e**0.5], [1, 1, e]]
-    np.testing.assert_allclose([theory.time_from(w, 1, 0.5) for w in starts], [45.5654056, 5.5167598, 0.5357301], rtol=1e-7)
+    np.testing.assert_allclose(
+        [theory.time_from(w, 1, 0.5) for w in starts], [45.5654056, 5.5167598, 0.5357301], rtol=1e-7
+    )
 
 
 def test_the_weights_keep_their_differences_over_any_range():
@@ -164,7 +195,9 @@ def test_the_weights_keep_their_differences_over_any_range():
 def test_a_pair_in_closed_form_is_its_flow(seed, target, size):
     rng = np.random.default_rng(seed)
     w, times = rng.normal(size=2) * 10**size, np.array([0, 0.3, 1, 4]) / target
-    np.testing.assert_allclose(theory.pair(w, target, times), course(w, target, [1, 1], times), rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(
+        theory.pair(w, target, times), course(w, target, [1, 1], times), rtol=1e-8, atol=1e-9
+    )
 
 
 @given(target=st.floats(0.01, 100), first=st.floats(-120, 2), second=st.floats(-120, 2))
@@ -178,7 +211,11 @@ def test_a_pair_ends_where_it_must(target, first, second):
 def test_a_pair_at_its_saddle_and_beside_it():
     np.testing.assert_array_equal(theory.pair([0, 0], 1, [0, 1, 1e300]), np.zeros((3, 2)))
     path = theory.pair([1, -1], 1, [0, 1, 20, 1e300])  # into the saddle: dp/dt = -2 |p| (1 + |p|)
-    p = -0.5 * np.exp(-2 * np.array([0, 1, 20, np.inf])) / (1 - 0.5 * np.exp(-2 * np.array([0, 1, 20, np.inf])))
+    p = (
+        -0.5
+        * np.exp(-2 * np.array([0, 1, 20, np.inf]))
+        / (1 - 0.5 * np.exp(-2 * np.array([0, 1, 20, np.inf])))
+    )
     np.testing.assert_allclose(path.prod(axis=1), p, rtol=1e-12)
     np.testing.assert_allclose(theory.pair([1, -1 + 1e-12], 1, [1e300]), [[1, 1]], rtol=1e-9)
     np.testing.assert_allclose(theory.pair([0, 2], 1, [1e-9]), [[2e-9, 2]], rtol=1e-8)
@@ -194,16 +231,25 @@ def test_a_matrix_network_follows_autograd(seed, d):
     target, times = rng.normal(size=(sizes[-1], sizes[0])), [0, 0.4, 1.5]
 
     def velocity(t, state):
-        parts = torch.split(torch.tensor(state, requires_grad=True), [layer.size for layer in layers])
-        ws = [part.reshape(layer.shape).detach().requires_grad_() for part, layer in zip(parts, layers, strict=True)]
-        (0.5 * ((reduce(lambda product, w: w @ product, ws) - torch.tensor(target)) ** 2).sum()).backward()
+        parts = torch.split(
+            torch.tensor(state, requires_grad=True), [layer.size for layer in layers]
+        )
+        ws = [
+            part.reshape(layer.shape).detach().requires_grad_()
+            for part, layer in zip(parts, layers, strict=True)
+        ]
+        (
+            0.5 * ((reduce(lambda product, w: w @ product, ws) - torch.tensor(target)) ** 2).sum()
+        ).backward()
         return -np.concatenate([w.grad.numpy().ravel() for w in ws])
 
     start = np.concatenate([layer.ravel() for layer in layers])
     ode = solve_ivp(velocity, (0, 1.5), start, "DOP853", times, rtol=1e-11, atol=1e-13).y.T
     path = theory.matrix_flow(layers, target, times)
     assert [w.shape for w in path] == [(3, *layer.shape) for layer in layers]
-    np.testing.assert_allclose(np.concatenate([w.reshape(3, -1) for w in path], axis=1), ode, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(
+        np.concatenate([w.reshape(3, -1) for w in path], axis=1), ode, rtol=1e-8, atol=1e-9
+    )
 
 
 @given(seed=seeds, d=st.integers(2, 5), n=st.integers(1, 3))
@@ -217,7 +263,9 @@ def test_aligned_modes_are_products(seed, d, n):
     path = theory.matrix_flow(layers, turns[d] * targets @ turns[0].T, times)
     for i in range(d):
         found = turns[i + 1].T @ path[i] @ turns[i]
-        expected = np.stack([products.flow(w[:, k], targets[k], times)[:, i] for k in range(n)], axis=1)
+        expected = np.stack(
+            [products.flow(w[:, k], targets[k], times)[:, i] for k in range(n)], axis=1
+        )
         np.testing.assert_allclose(found, expected[:, :, None] * np.eye(n), rtol=1e-8, atol=1e-8)
 
 

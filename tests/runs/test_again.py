@@ -1,4 +1,6 @@
-"""Stored results against today's code: compared, recorded, replaced, and outdated where the code has changed."""
+"""Stored results against today's code: compared, recorded,
+replaced, and outdated where the code has changed.
+"""
 
 import json
 from dataclasses import replace
@@ -41,7 +43,10 @@ def test_a_result_of_older_code_is_outdated(older):
     precompute(small.plane())
     assert state(small.plane()) == fresh.CURRENT
     assert state(older()) == fresh.OUTDATED
-    with pytest.raises(ValueError, match=r"^1 stored result is not of today's code: .*lib store --again topic/plane$"):
+    with pytest.raises(
+        ValueError,
+        match=r"^1 stored result is not of today's code: .*lib store --again topic/plane$",
+    ):
         fresh.refuse_outdated(older().path.parents[2])
 
 
@@ -54,7 +59,10 @@ def test_a_sample_that_agrees_is_recorded_and_the_numbers_stay(older, log):
     check = fresh.of_file(run.path).check
     assert 0 < check["difference"] < 1e-4 and check["chaotic"] == []
     assert len(check["cases"]) == 3 and check["device"].startswith("CPU") and check["blas"]
-    assert str(fresh.of_file(run.path)) == f"verified on 3 of 12 cases, difference at most {check['difference']:.1g}"
+    assert (
+        str(fresh.of_file(run.path))
+        == f"verified on 3 of 12 cases, difference at most {check['difference']:.1g}"
+    )
 
 
 def test_a_result_that_differs_is_refused_and_replaced_on_request(older, log):
@@ -95,15 +103,24 @@ def test_numbers_that_change_after_their_check_make_a_result_outdated(older):
 
 def test_whatever_lies_on_one_side_only_differs():
     labels = ["a", "b"]
-    before = xr.Dataset({"value": ("step", [1.0, np.nan]), "name": ("step", labels), "on": ("step", [True, False])})
+    before = xr.Dataset(
+        {"value": ("step", [1.0, np.nan]), "name": ("step", labels), "on": ("step", [True, False])}
+    )
     before = before.assign_coords(step=[0, 1])
     for after, wanted in (
         (before, {"value": 0, "name": 0, "on": 0}),
         (before.assign(value=("step", [1.0, 2.0])), {"value": np.inf, "name": 0, "on": 0}),
-        (before.assign(name=("step", ["a", "c"]), on=("step", [True, True])), {"value": 0, "name": np.inf, "on": 1}),
+        (
+            before.assign(name=("step", ["a", "c"]), on=("step", [True, True])),
+            {"value": 0, "name": np.inf, "on": 1},
+        ),
     ):
-        assert {one.variable: one.relative for one in compare(small.plane(), before, after)} == wanted
-    fewer = {one.variable: one.within for one in compare(small.plane(), before, before.drop_vars("on"))}
+        assert {
+            one.variable: one.relative for one in compare(small.plane(), before, after)
+        } == wanted
+    fewer = {
+        one.variable: one.within for one in compare(small.plane(), before, before.drop_vars("on"))
+    }
     assert fewer == {"on": False, "value": True, "name": True}
 
 
@@ -122,15 +139,24 @@ def test_the_command_compares_and_refuses_what_does_not_go_together(older, liste
     assert "--replace takes the new ones" in capsys.readouterr().err
     assert main(["store", "--again", "--replace", "--device", "cpu"]) == 0
     assert f"replaced: {run.path}" in capsys.readouterr().out
-    for options in (["--cases", "2"], ["--replace"], ["--again", "--plan"], ["--again", "--cases", "2", "--replace"]):
+    for options in (
+        ["--cases", "2"],
+        ["--replace"],
+        ["--again", "--plan"],
+        ["--again", "--cases", "2", "--replace"],
+    ):
         assert main(["store", *options]) == 2
     capsys.readouterr()
     assert main(["store", "--batch", "5"]) == 2
-    assert capsys.readouterr().err.startswith("lib store: --batch 5: topic/plane take one case in a call; ")
+    assert capsys.readouterr().err.startswith(
+        "lib store: --batch 5: topic/plane take one case in a call; "
+    )
 
 
 def test_a_run_without_a_result_says_how_to_compute_it():
-    with pytest.raises(OutdatedResult, match="there is no result of topic/plane: python -m lib store topic/plane"):
+    with pytest.raises(
+        OutdatedResult, match="there is no result of topic/plane: python -m lib store topic/plane"
+    ):
         again(small.plane(), "cpu")
 
 

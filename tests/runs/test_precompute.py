@@ -1,4 +1,6 @@
-"""Precomputing: what is finished is kept, whatever happens; the plan, the budget, and what the command line says."""
+"""Precomputing: what is finished is kept, whatever happens; the
+plan, the budget, and what the command line says.
+"""
 
 import errno
 import os
@@ -51,14 +53,20 @@ def test_a_spoilt_case_is_computed_again(root, log, capfd):
         precompute(run)
         assert small.same(whole, load(run)) and len(small.calls(log)) == number
         said = capfd.readouterr().err
-        assert said.startswith(f"{path} cannot be used (") and said.endswith("): computed anew\n") and said.count("\n") == 1
+        assert (
+            said.startswith(f"{path} cannot be used (")
+            and said.endswith("): computed anew\n")
+            and said.count("\n") == 1
+        )
 
 
 @pytest.mark.parametrize("size", [1, 5])
 def test_a_gpu_s_batches_do_not_matter(root, size, log):
     precompute(single := small.plane())
     whole = load(single)
-    precompute(run := small.plane(small.waves, batch=size if size > 1 else 2, log=str(log)), batch=size)
+    precompute(
+        run := small.plane(small.waves, batch=size if size > 1 else 2, log=str(log)), batch=size
+    )
     found = load(run)
     for name in ("height", "number", "high"):
         np.testing.assert_array_equal(found[name], whole[name])
@@ -77,7 +85,9 @@ def test_a_run_computes_with_one_thread():
 
 def test_an_experiment_is_called_as_by_hand():
     fixed = {"steps": 20, "record": [0, 20]}
-    run = Run("real/plane", distances, grid(tau=[0.3, 1.0], delta=[-0.5, 0.5], seed=[3]), fixed, batch=4)
+    run = Run(
+        "real/plane", distances, grid(tau=[0.3, 1.0], delta=[-0.5, 0.5], seed=[3]), fixed, batch=4
+    )
     precompute(run)
     found = load(run)
     for case in run.cases.arguments:
@@ -104,12 +114,17 @@ def test_what_fails_leaves_the_others_and_is_named(root):
     [
         ("no dataset", "returned DataArray: want a Dataset with variables"),
         ("objects", "cannot be kept as NetCDF"),
-        ("another dimension", r"returned short along \['place'\], and for other cases along \['step'\]"),
+        (
+            "another dimension",
+            r"returned short along \['place'\], and for other cases along \['step'\]",
+        ),
     ],
 )
 def test_what_is_unfit_is_refused_before_it_is_kept(root, how, said):
     run = Run("topic/unfit", small.spoils, grid(seed=[0, 1]), {"how": how})
-    with pytest.raises(ComputationFailed, match=f"(?s)1 of 2 failed.*topic/unfit, seed=1: .*{said}"):
+    with pytest.raises(
+        ComputationFailed, match=f"(?s)1 of 2 failed.*topic/unfit, seed=1: .*{said}"
+    ):
         precompute(run)
     assert len(small.case_files(root)) == 1 and count(load(run)) == "1 of 2"
 
@@ -139,7 +154,10 @@ def test_a_full_disk_keeps_what_was_finished(root, log, monkeypatch, listed, cap
     listed(run := small.plane(log=str(log)))
     monkeypatch.setattr(Path, "write_bytes", full)
     assert main(["store", "--device", "cpu"]) == 1
-    assert capsys.readouterr().err == "lib store: No space left on device; fix that and start again: what was finished is kept\n"
+    assert (
+        capsys.readouterr().err
+        == "lib store: No space left on device; fix that and start again: what was finished is kept\n"
+    )
     monkeypatch.undo()
     monkeypatch.setattr("lib.runs.run.ROOT", root)
     assert len(small.case_files(root)) == 4 and not list(root.rglob("*.partial"))
@@ -173,8 +191,13 @@ def start(tmp_path):
 
     def start(root, *options):
         command = [sys.executable, script, root, *options]
-        how = {"start_new_session": True, "preexec_fn": lambda: signal.signal(signal.SIGINT, signal.default_int_handler)}
-        started.append(subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True, **how))
+        how = {
+            "start_new_session": True,
+            "preexec_fn": lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        }
+        started.append(
+            subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True, **how)
+        )
         return started[-1]
 
     yield start
@@ -218,7 +241,9 @@ def test_ctrl_c_is_one_line_and_writes_what_is_finished(tmp_path, start):
     process = start(tmp_path, "--workers", "2")
     wait_for(lambda: len(small.case_files(tmp_path)) >= 2)
     os.killpg(process.pid, signal.SIGINT)
-    assert process.communicate(timeout=300)[1] == "lib store: interrupted; finished cases are kept\n"
+    assert (
+        process.communicate(timeout=300)[1] == "lib store: interrupted; finished cases are kept\n"
+    )
     assert process.returncode == 130 and (tmp_path / "book/real/results/plane.nc").exists()
 
 
@@ -227,14 +252,25 @@ def test_ctrl_c_is_one_line_and_writes_what_is_finished(tmp_path, start):
 
 def test_the_plan_says_what_is_there_and_how_large(root, log, monkeypatch):
     run = small.plane(source={"networks": 48, "steps": 6}, log=str(log), steps=3)
-    other = Run("topic/named", small.ragged, named("row", {"a": {"size": 2}, "b": {"size": 4000}}), source={"size": 3})
+    other = Run(
+        "topic/named",
+        small.ragged,
+        named("row", {"a": {"size": 2}, "b": {"size": 4000}}),
+        source={"size": 3},
+    )
     head, first, second, last = plan([run, other]).splitlines()
-    assert head.split()[:4] == ["run", "state", "code", "done"] and last.endswith(": 0 s, and what is unknown (?)")
+    assert head.split()[:4] == ["run", "state", "code", "done"] and last.endswith(
+        ": 0 s, and what is unknown (?)"
+    )
     assert first.split()[:5] == ["topic/plane", "missing", "0", "of", "12"] and "?" in first
     assert first.endswith("networks 0 / 48 (0 %); steps 3 / 6 (50 %)")
     assert second.endswith("size 2–4,000 / 3 (66.7–133,000 %)")
     precompute(run, part=(1, 2))
-    assert "part" in plan([run]) and "6 of 12 cases" in plan([run]) and "networks 6 / 48 (12.5 %)" in plan([run])
+    assert (
+        "part" in plan([run])
+        and "6 of 12 cases" in plan([run])
+        and "networks 6 / 48 (12.5 %)" in plan([run])
+    )
     assert "?" not in plan([run])
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr("lib.runs.precompute.device_name", lambda device: "another")
@@ -251,21 +287,36 @@ def test_a_budget_ends_in_time_and_keeps_what_is_finished(tmp_path, listed, caps
     assert main(["store", "--device", "cpu", "--budget", "2s"]) == 0
     assert capsys.readouterr().out == "time is up; what was finished is kept\n"
     (tmp_path / "go").touch()
-    assert main(["store", "--device", "cpu", "--budget", "1h"]) == 0 and load(run).value.values.tolist() == [0, 1, 2]
+    assert main(["store", "--device", "cpu", "--budget", "1h"]) == 0 and load(
+        run
+    ).value.values.tolist() == [0, 1, 2]
 
 
 def test_store_begins_with_what_decides_most(listed, capsys):
-    runs = [Run(name, small.wave, grid(**small.GRID), first=name == "b/x") for name in ("a/x", "a/y", "b/x")]
+    runs = [
+        Run(name, small.wave, grid(**small.GRID), first=name == "b/x")
+        for name in ("a/x", "a/y", "b/x")
+    ]
     listed(*runs)
     names_by_file = {str(run.path): run.name for run in runs}
-    for names, made in ((["a/y"], ["a/y"]), (["a"], ["a/x", "a/y"]), ([], ["b/x", "a/x", "a/y"]), (["a/y", "b"], ["b/x", "a/y"])):
+    for names, made in (
+        (["a/y"], ["a/y"]),
+        (["a"], ["a/x", "a/y"]),
+        ([], ["b/x", "a/x", "a/y"]),
+        (["a/y", "b"], ["b/x", "a/y"]),
+    ):
         assert main(["store", *names, "--device", "cpu"]) == 0
         assert [names_by_file[line] for line in capsys.readouterr().out.split()] == made
     assert main(["store", "unknown", "a/none"]) == 2
-    assert capsys.readouterr().err == "lib store: no such experiment: a/none, unknown; there are a/x, a/y, b/x\n"
+    assert (
+        capsys.readouterr().err
+        == "lib store: no such experiment: a/none, unknown; there are a/x, a/y, b/x\n"
+    )
 
 
-@pytest.mark.parametrize("options", [["--budget", "2"], ["--budget", "0s"], ["--case-range", "4/3"], ["--workers", "0"]])
+@pytest.mark.parametrize(
+    "options", [["--budget", "2"], ["--budget", "0s"], ["--case-range", "4/3"], ["--workers", "0"]]
+)
 def test_wrong_options_are_said(capsys, options):
     with pytest.raises(SystemExit) as stopped:
         main(["store", *options])
@@ -273,8 +324,22 @@ def test_wrong_options_are_said(capsys, options):
 
 
 def test_a_bare_gpu_machine_suffices():
-    absent = ["jupytext", "papermill", "matplotlib", "nbclient", "IPython", "ipykernel", "pooch", "requests", "PIL"]
+    absent = [
+        "jupytext",
+        "papermill",
+        "matplotlib",
+        "nbclient",
+        "IPython",
+        "ipykernel",
+        "pooch",
+        "requests",
+        "PIL",
+    ]
     modules = "book.piecewise_linear.runs, lib.runs.precompute, lib.__main__, lib.data.__main__"
-    code = f"import sys; sys.modules.update(dict.fromkeys({absent})); import {modules}; print('fine')"
-    found = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, timeout=60)
+    code = (
+        f"import sys; sys.modules.update(dict.fromkeys({absent})); import {modules}; print('fine')"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, timeout=60
+    )
     assert found.stdout == "fine\n", found.stderr

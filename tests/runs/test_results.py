@@ -27,11 +27,26 @@ def test_a_result_is_what_a_loop_finds():
         one, wanted = found.sel(case), small.wave(**case)
         for name in ("height", "short", "number", "high"):
             np.testing.assert_array_equal(one[name], wanted[name])
-    assert found.height.dims == ("tau", "delta", "seed", "step") and found.number.dims == ("tau", "delta", "seed")
-    assert found.height.attrs == {"units": "m"} and found.label.values.tolist() == ["first", "", "ü"]
-    assert [found[name].dtype.str for name in ("height", "short", "number", "high")] == ["<f8", "<f4", "<i4", "|b1"]
+    assert found.height.dims == ("tau", "delta", "seed", "step") and found.number.dims == (
+        "tau",
+        "delta",
+        "seed",
+    )
+    assert found.height.attrs == {"units": "m"} and found.label.values.tolist() == [
+        "first",
+        "",
+        "ü",
+    ]
+    assert [found[name].dtype.str for name in ("height", "short", "number", "high")] == [
+        "<f8",
+        "<f4",
+        "<i4",
+        "|b1",
+    ]
     assert found.done.all() and count(found) == "12 of 12"
-    assert describe(found).startswith("CPU (") and describe(found).endswith("again: python -m lib store --again topic/plane")
+    assert describe(found).startswith("CPU (") and describe(found).endswith(
+        "again: python -m lib store --again topic/plane"
+    )
 
 
 def test_a_result_says_what_its_named_cases_were_given():
@@ -40,13 +55,22 @@ def test_a_result_says_what_its_named_cases_were_given():
     assert arguments(load(run)) == {"b": {"size": 3}, "a": {"size": 2}}
 
 
-NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=32) | st.integers(-(2**31), 2**31 - 1)
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=32) | st.integers(
+    -(2**31), 2**31 - 1
+)
 TEXTS = st.text("abü", max_size=3)
-VALUES = st.lists(NUMBERS, min_size=1, max_size=3, unique_by=float) | st.lists(TEXTS, min_size=1, max_size=3, unique=True)
+VALUES = st.lists(NUMBERS, min_size=1, max_size=3, unique_by=float) | st.lists(
+    TEXTS, min_size=1, max_size=3, unique=True
+)
 
 
 @settings(max_examples=12, deadline=None)
-@given(values=st.dictionaries(st.sampled_from(["tau", "depth", "seed"]), VALUES, min_size=1, max_size=2), part=st.integers(1, 3))
+@given(
+    values=st.dictionaries(
+        st.sampled_from(["tau", "depth", "seed"]), VALUES, min_size=1, max_size=2
+    ),
+    part=st.integers(1, 3),
+)
 def test_every_case_lies_at_its_own_coordinates(values, part):
     run = Run("any/grid", small.echo, grid(**values))
     run.path.unlink(missing_ok=True)
@@ -83,14 +107,19 @@ def test_what_a_case_lacks_is_nan(order):
 def test_it_grows_by_values_seeds_and_names(root, log):
     precompute(small.plane(values=small.GRID | {"seed": [1]}, log=str(log)))
     shutil.rmtree(root / "_build")  # a fresh clone
-    larger = small.plane(values={"tau": [0.05, 0.1, 0.2, 0.3], "delta": [2.0, 1.0], "seed": [0, 1]}, log=str(log))
+    larger = small.plane(
+        values={"tau": [0.05, 0.1, 0.2, 0.3], "delta": [2.0, 1.0], "seed": [0, 1]}, log=str(log)
+    )
     found = load(larger)
     assert count(found) == "6 of 16" and found.sizes["tau"] == 3
     precompute(larger)
     assert len(small.calls(log)) == len({*small.calls(log)}) == 16
     precompute(whole := Run("topic/whole", small.wave, larger.cases, {"log": str(log)}))
     assert small.same(load(larger), load(whole))
-    with pytest.raises(OutdatedResult, match=r"topic/plane has no longer, tau 0.05, 0.3: put them back, or delete the file$"):
+    with pytest.raises(
+        OutdatedResult,
+        match=r"topic/plane has no longer, tau 0.05, 0.3: put them back, or delete the file$",
+    ):
         precompute(small.plane(values=small.GRID | {"tau": [0.1, 0.2]}, log=str(log)))
 
 
@@ -101,20 +130,30 @@ def test_a_part_is_readable_and_makes_no_number_up():
     progress.save()
     found = load(run)
     assert count(found) == "3 of 12"
-    assert bool((found.height.isnull().all("step") == ~found.done).all()) and bool((found.number.isnull() == ~found.done).all())
+    assert bool((found.height.isnull().all("step") == ~found.done).all()) and bool(
+        (found.number.isnull() == ~found.done).all()
+    )
 
 
 def test_a_value_that_is_rounded_elsewhere_is_the_same(root, log):
     precompute(small.plane(log=str(log)))
     shutil.rmtree(root / "_build")
-    precompute(small.plane(values=small.GRID | {"tau": [np.nextafter(value, 1) for value in small.GRID["tau"]]}, log=str(log)))
+    precompute(
+        small.plane(
+            values=small.GRID | {"tau": [np.nextafter(value, 1) for value in small.GRID["tau"]]},
+            log=str(log),
+        )
+    )
     assert len(small.calls(log)) == 12
 
 
 def test_other_arguments_are_refused_and_computed_anew(log):
     precompute(small.plane())
     for other in (small.plane(log=str(log)), small.plane(small.low)):
-        with pytest.raises(OutdatedResult, match=f"^the result of topic/plane was computed with other arguments .*; {REMEDY}$"):
+        with pytest.raises(
+            OutdatedResult,
+            match=f"^the result of topic/plane was computed with other arguments .*; {REMEDY}$",
+        ):
             load(other)
     precompute(other)
     assert (
@@ -126,7 +165,9 @@ def test_other_arguments_are_refused_and_computed_anew(log):
 def test_a_result_survives_the_move_of_its_function(tmp_path, monkeypatch):
     precompute(small.plane())
     before = load(small.plane())
-    (tmp_path / "elsewhere_runs.py").write_text(Path(small.__file__).read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / "elsewhere_runs.py").write_text(
+        Path(small.__file__).read_text(encoding="utf-8"), encoding="utf-8"
+    )
     monkeypatch.syspath_prepend(tmp_path)
     moved = small.plane(import_module("elsewhere_runs").wave)
     with pytest.raises(OutdatedResult, match="computed with other arguments"):
@@ -143,7 +184,10 @@ def test_a_result_survives_the_move_of_its_function(tmp_path, monkeypatch):
 @pytest.mark.parametrize("seeds", [[0], [0, 2], [5, 6]])
 def test_a_result_over_another_grid_is_refused(seeds):
     precompute(small.plane())
-    with pytest.raises(OutdatedResult, match=r"has cases that topic/plane has no longer, seed .*: put them back, or delete"):
+    with pytest.raises(
+        OutdatedResult,
+        match=r"has cases that topic/plane has no longer, seed .*: put them back, or delete",
+    ):
         load(small.plane(values=small.GRID | {"seed": seeds}))
 
 
@@ -161,9 +205,18 @@ def test_a_spoilt_result_is_refused_and_made_again(log):
     precompute(small.plane(log=str(log)))
     path = small.plane(log=str(log)).path
     whole, before = path.read_bytes(), load(small.plane(log=str(log)))
-    for spoilt in (b"", b"CDF\x01", b"not a file", whole[::-1], whole[: len(whole) // 2], whole[:-17]):
+    for spoilt in (
+        b"",
+        b"CDF\x01",
+        b"not a file",
+        whole[::-1],
+        whole[: len(whole) // 2],
+        whole[:-17],
+    ):
         path.write_bytes(spoilt)
-        with pytest.raises(OutdatedResult, match=rf"plane.nc cannot be read \(.*\); delete it and {REMEDY}$"):
+        with pytest.raises(
+            OutdatedResult, match=rf"plane.nc cannot be read \(.*\); delete it and {REMEDY}$"
+        ):
             load(small.plane(log=str(log)))
     precompute(small.plane(log=str(log)))
     assert small.same(before, load(small.plane(log=str(log)))) and len(small.calls(log)) == 12

@@ -24,17 +24,24 @@ def test_a_grid_has_each_combination_once(sizes):
     assert cases.shape == tuple(sizes) and len(cases) == len({*points}) == np.prod(sizes)
     assert points == sorted(points, key=lambda point: point[::-1])
     for number in range(len(cases)):
-        assert cases.label(number) == ", ".join(f"{name}={value}" for name, value in cases.arguments[number].items())
+        assert cases.label(number) == ", ".join(
+            f"{name}={value}" for name, value in cases.arguments[number].items()
+        )
 
 
 @pytest.mark.parametrize("values", [[], [1, 1], [np.nan], [None]])
 def test_values_that_cannot_name_cases_are_refused(values):
-    with pytest.raises(ValueError, match=r"^tau is .*: want at least one value, finite numbers or texts, each once$"):
+    with pytest.raises(
+        ValueError,
+        match=r"^tau is .*: want at least one value, finite numbers or texts, each once$",
+    ):
         grid(tau=values)
 
 
 def test_what_no_worker_could_find_is_refused():
-    with pytest.raises(ValueError, match="is not from the top level of a module, so no worker could find it"):
+    with pytest.raises(
+        ValueError, match="is not from the top level of a module, so no worker could find it"
+    ):
         Run("topic/x", lambda device: None, grid(seed=[0]))
     with pytest.raises(ValueError, match="want chapter/experiment"):
         Run("../x", small.wave, grid(seed=[0]))
@@ -43,7 +50,9 @@ def test_what_no_worker_could_find_is_refused():
 def test_a_case_s_file_depends_on_function_and_arguments_only():
     run = small.plane(steps=3)
     assert len({run.file_of(case) for case in range(12)}) == 12
-    again = small.plane(values={"seed": [1], "delta": [2.0], "tau": [0.3]}, steps=3)  # in another grid, in another order
+    again = small.plane(
+        values={"seed": [1], "delta": [2.0], "tau": [0.3]}, steps=3
+    )  # in another grid, in another order
     assert run.file_of(11).name == again.file_of(0).name
     others = (
         small.plane(steps=2),
@@ -54,14 +63,18 @@ def test_a_case_s_file_depends_on_function_and_arguments_only():
 
 
 def test_settings_are_plain_values():
-    run = Run("topic/x", small.wave, named("row", {"one": {"setting": Setting()}}), {"record": [1, 2]})
+    run = Run(
+        "topic/x", small.wave, named("row", {"one": {"setting": Setting()}}), {"record": [1, 2]}
+    )
     wanted = {
         "function": "small_runs.wave",
         "fixed": {"record": [1, 2]},
         "cases": {"one": {"setting": {"rate": 0.5, "name": "σ"}}},
     }
     assert run.settings() == wanted
-    with pytest.raises(TypeError, match=r"^the argument of a run must be a number, a text, .* not <object"):
+    with pytest.raises(
+        TypeError, match=r"^the argument of a run must be a number, a text, .* not <object"
+    ):
         Run("topic/x", small.wave, grid(seed=[0]), {"thing": object()}).settings()
 
 

@@ -1,4 +1,6 @@
-"""Processes beside this one: they find what this one finds, and one that dies loses what it computes and nothing else."""
+"""Processes beside this one: they find what this one finds, and one
+that dies loses what it computes and nothing else.
+"""
 
 import pytest
 import small_runs as small
@@ -11,20 +13,29 @@ from lib.runs.workers import ComputationFailed
 
 
 def test_processes_compute_what_one_process_does(root):
-    cases, fixed = grid(tau=[0.3, 1.0], delta=[0.0], seed=[0, 1, 2]), {"steps": 50, "record": [0, 50]}
+    cases, fixed = (
+        grid(tau=[0.3, 1.0], delta=[0.0], seed=[0, 1, 2]),
+        {"steps": 50, "record": [0, 50]},
+    )
     here, there = (Run(name, distances, cases, fixed, batch=3) for name in ("a/here", "a/there"))
     threads = Run("topic/threads", small.threads, grid(seed=[0]))
     precompute(here)
     with processes(2) as pool:
         precompute(there, pool=pool)
         precompute(threads, pool=pool)
-    assert small.same(small.read(here.path), small.read(there.path)) and len(small.case_files(root)) == 13
+    assert (
+        small.same(small.read(here.path), small.read(there.path))
+        and len(small.case_files(root)) == 13
+    )
     assert load(threads).threads.values.tolist() == [1]
 
 
 def test_a_process_that_dies_leaves_what_is_finished(tmp_path):
     run = small.plane(small.dies_once, mark=str(tmp_path / "mark"))
-    with processes(2) as pool, pytest.raises(ComputationFailed, match=r"a process died.*finished is kept: start again"):
+    with (
+        processes(2) as pool,
+        pytest.raises(ComputationFailed, match=r"a process died.*finished is kept: start again"),
+    ):
         precompute(run, pool=pool)
     with processes(2) as pool:
         precompute(run, pool=pool)

@@ -1,4 +1,6 @@
-"""Basins, potential and interpolator of a neuron against a tight ODE solver, many digits and autograd."""
+"""Basins, potential and interpolator of a neuron against a
+tight ODE solver, many digits and autograd.
+"""
 
 import numpy as np
 import pytest
@@ -11,7 +13,8 @@ from references import growing_mode, neuron_path, seeds, signs
 from book.single_neuron import theory
 from lib.theory import neuron
 
-# The conserved quantity is known to this, relative to |w|²; it decides how well starts near a separatrix are resolved.
+# The conserved quantity is known to this, relative to |w|²; it
+# decides how well starts near a separatrix are resolved.
 LONG = np.finfo(np.longdouble).eps < 1e-18
 
 
@@ -32,7 +35,9 @@ def separatrix(rng, d, delta):
     sign=signs,
 )
 def test_trajectory_keeps_its_digits_against_the_target(seed, d, delta, sign):
-    """Exactly opposed to β*, p nearly cancels, and the flow waits at the saddle: no solver can follow this."""
+    """Exactly opposed to β*, p nearly cancels, and the flow
+    waits at the saddle: no solver can follow this.
+    """
     rng = np.random.default_rng(seed)
     beta_star = rng.normal(size=d)
     assume(np.linalg.norm(beta_star) > 0.1)
@@ -107,7 +112,9 @@ def test_potential_is_the_one_printed(seed, d, delta):
     value.backward()
     expected = value.item() - printed_potential_at_zero(delta)
     np.testing.assert_allclose(theory.potential(beta.detach(), delta), expected, rtol=1e-11)
-    np.testing.assert_allclose(theory.potential_gradient(beta.detach(), delta), beta.grad, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        theory.potential_gradient(beta.detach(), delta), beta.grad, rtol=1e-9, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("delta", [-2.0, 0.0, 2.0])
@@ -122,11 +129,15 @@ def test_potential_starts_at_zero_and_takes_stacks(delta):
 
 @st.composite
 def problems(draw, dimensions=(1, 6), least_hidden=0):
-    """Draw XᵀX with a null space of any dimension, white or not where it sees, Xᵀy in its range, and a generator."""
+    """Draw XᵀX with a null space of any dimension, white or not
+    where it sees, Xᵀy in its range, and a generator.
+    """
     rng = np.random.default_rng(draw(seeds))
     d = draw(st.integers(*dimensions))
     hidden = draw(st.integers(min(least_hidden, d), d))
-    strengths = rng.uniform(0.6, 1.6, d - hidden) if draw(st.booleans()) else np.full(d - hidden, 1.2)
+    strengths = (
+        rng.uniform(0.6, 1.6, d - hidden) if draw(st.booleans()) else np.full(d - hidden, 1.2)
+    )
     q = np.linalg.qr(rng.normal(size=(d, d)))[0]
     xtx = q @ np.diag(np.append(strengths, np.zeros(hidden))) @ q.T
     xtx = (xtx + xtx.T) / 2
@@ -151,7 +162,9 @@ def test_interpolator_is_where_the_flow_ends(delta):
     @given(problem=problems(), sign=signs)
     def compare(problem, sign):
         rng, xtx, xty = problem
-        assume(delta != 0 or len(xty) > 1)  # in one dimension a balanced neuron that is opposed ends in the saddle
+        assume(
+            delta != 0 or len(xty) > 1
+        )  # in one dimension a balanced neuron that is opposed ends in the saddle
         a0, w0 = start_with(rng, len(xty), delta, sign)
         end, turns = ends(a0, w0, xtx, xty)
         np.testing.assert_allclose(theory.interpolator(xtx, xty, a0, w0), end, atol=1e-9)
@@ -164,7 +177,9 @@ def test_interpolator_is_where_the_flow_ends(delta):
 @settings(max_examples=40)
 @given(problem=problems((2, 6), 1), delta=st.sampled_from([-2.0, -0.3, 0.0, 1.5]), sign=signs)
 def test_the_argmin_is_the_interpolator_or_its_mirror_image(problem, delta, sign):
-    """Theorem 1 holds for any null space while a keeps its sign; afterwards it holds for the start -β0."""
+    """Theorem 1 holds for any null space while a keeps its
+    sign; afterwards it holds for the start -β0.
+    """
     rng, xtx, xty = problem
     assume(np.any(xty != 0))
     a0, w0 = start_with(rng, len(xty), delta, sign)

@@ -18,7 +18,9 @@ def site(tmp_path_factory):
     if standing := os.environ.get("BOOK_SITE"):
         return Path(standing)
     folder = tmp_path_factory.getbasetemp()
-    folder = folder.parent if os.environ.get("PYTEST_XDIST_WORKER") else folder  # the workers share a folder
+    folder = (
+        folder.parent if os.environ.get("PYTEST_XDIST_WORKER") else folder
+    )  # the workers share a folder
     with (folder / "site.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "site.built").exists():

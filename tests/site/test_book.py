@@ -24,7 +24,14 @@ parts:
 def test_pages_and_chapters_come_in_the_order_of_the_file(tmp_path):
     (tmp_path / "_toc.yml").write_text(PARTS)
     book = Book(tmp_path)
-    assert book.pages == ["book/index", "book/b", "book/d", "book/a", "book/d/evidence", "book/notes"]
+    assert book.pages == [
+        "book/index",
+        "book/b",
+        "book/d",
+        "book/a",
+        "book/d/evidence",
+        "book/notes",
+    ]
     assert book.chapters == ["b", "d", "a"]
     assert book.notebooks == ["b", "d", "d/evidence", "a"]
     assert book.notebooks_of("d") == ["d", "d/evidence"]

@@ -14,7 +14,16 @@ from myst_nb.core.render import MimeData
 from lib.claims import Claim
 from lib.site import boxes
 
-CLAIM = Claim("products/rate", "it grows like $t^2$", "Eq. 7", 0.987654321, 0.95, math.inf, "reproduced", {"chance": 0.5})
+CLAIM = Claim(
+    "products/rate",
+    "it grows like $t^2$",
+    "Eq. 7",
+    0.987654321,
+    0.95,
+    math.inf,
+    "reproduced",
+    {"chance": 0.5},
+)
 OTHER = replace(CLAIM, id="products/other")
 
 
@@ -51,7 +60,9 @@ def test_a_claim_is_a_line_that_leads_to_the_ledger(page, up):
 
 def test_a_bound_set_after_looking_says_so(tmp_path):
     (tmp_path / "book").mkdir()
-    (tmp_path / "book" / "after_looking.yml").write_text("products: {changed: [rate], kept: [other]}")
+    (tmp_path / "book" / "after_looking.yml").write_text(
+        "products: {changed: [rate], kept: [other]}"
+    )
     page = new_document("page")
     page += render(CLAIM, OTHER)
     app = Mock(srcdir=tmp_path)
@@ -62,17 +73,32 @@ def test_a_bound_set_after_looking_says_so(tmp_path):
     assert page[1][0].astext().endswith("expected ≥ 0.95 ")
 
 
-@pytest.mark.parametrize("printed, shown", [(0.51234, "0.512"), (-math.inf, "-inf"), (math.nan, "nan")])
+@pytest.mark.parametrize(
+    "printed, shown", [(0.51234, "0.512"), (-math.inf, "-inf"), (math.nan, "nan")]
+)
 def test_a_mended_claim_shows_what_the_printed_statement_gives(printed, shown):
     (box,) = render(replace(CLAIM, verdict="corrected", printed=printed))
-    assert box[0].astext().strip().endswith(f"measured 0.988 (as printed: {shown}), expected ≥ 0.95")
+    assert (
+        box[0].astext().strip().endswith(f"measured 0.988 (as printed: {shown}), expected ≥ 0.95")
+    )
 
 
 def test_a_claim_says_why_it_does_not_hold():
-    claim = replace(CLAIM, source=r"Eq. 7, $\delta>0$", rivals={r"$\tau$ alone": 0.5}, verdict="not decided", why="for $n=1$")
+    claim = replace(
+        CLAIM,
+        source=r"Eq. 7, $\delta>0$",
+        rivals={r"$\tau$ alone": 0.5},
+        verdict="not decided",
+        why="for $n=1$",
+    )
     (box,) = render(claim)
     assert box["classes"] == ["claim", "claim-not-decided"]  # class names without a blank
-    assert [part.astext() for part in box.findall(nodes.math)] == ["t^2", "n=1", r"\tau", r"\delta>0"]
+    assert [part.astext() for part in box.findall(nodes.math)] == [
+        "t^2",
+        "n=1",
+        r"\tau",
+        r"\delta>0",
+    ]
     assert box["claim"] == "it grows like t²"
 
 
@@ -102,7 +128,9 @@ def test_code_is_folded_behind_what_it_shows(made, prompts):
     assert [part.get("prompt_show") for part in whole] == prompts
     code = next(whole.findall(nodes.literal_block))
     inside = code.parent.parent
-    assert inside.get("prompt_show", "").startswith("Show the") or "claim-details" in inside["classes"]
+    assert (
+        inside.get("prompt_show", "").startswith("Show the") or "claim-details" in inside["classes"]
+    )
 
 
 def test_code_that_teaches_stays_where_it_is():

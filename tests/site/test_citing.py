@@ -12,16 +12,31 @@ CFF = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
 
 def test_metadata_repeat_the_citation_file_and_invent_nothing():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    texts = [(ROOT / name).read_text(encoding="utf-8") for name in (".zenodo.json", "codemeta.json")]
+    texts = [
+        (ROOT / name).read_text(encoding="utf-8") for name in (".zenodo.json", "codemeta.json")
+    ]
     zenodo, codemeta = map(json.loads, texts)
     assert {project["version"], zenodo["version"], codemeta["version"]} == {CFF["version"]}
-    assert zenodo.get("publication_date") == codemeta.get("datePublished") == CFF.get("date-released")
+    assert (
+        zenodo.get("publication_date") == codemeta.get("datePublished") == CFF.get("date-released")
+    )
     assert {zenodo["title"], codemeta["name"]} == {CFF["title"]}
-    names = [[one["name"] for one in people] for people in (zenodo["creators"], codemeta["author"], CFF["authors"])]
+    names = [
+        [one["name"] for one in people]
+        for people in (zenodo["creators"], codemeta["author"], CFF["authors"])
+    ]
     assert names[0] == names[1] == names[2]
     assert zenodo["keywords"] == codemeta["keywords"] == CFF["keywords"]
-    assert [one.removeprefix("https://spdx.org/licenses/") for one in codemeta["license"]] == CFF["license"]
-    assert zenodo["license"] == CFF["license"][0] and zenodo["description"] == codemeta["description"]
+    assert [one.removeprefix("https://spdx.org/licenses/") for one in codemeta["license"]] == CFF[
+        "license"
+    ]
+    assert (
+        zenodo["license"] == CFF["license"][0] and zenodo["description"] == codemeta["description"]
+    )
     assert codemeta.get("codeRepository") in (None, CFF.get("repository-code"))
-    said = " ".join([*texts, json.dumps(CFF)]).lower().replace("https://doi.org/10.5063/schema/codemeta-2.0", "")
+    said = (
+        " ".join([*texts, json.dumps(CFF)])
+        .lower()
+        .replace("https://doi.org/10.5063/schema/codemeta-2.0", "")
+    )
     assert not [word for word in ("doi", "zenodo.org", "swh:", "orcid") if word in said]

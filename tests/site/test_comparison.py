@@ -15,15 +15,28 @@ from lib.site import comparison, ledger
 from lib.site.book import Book
 
 ROOT = Path(__file__).parents[2]
-CLAIM = Claim("one/rate", "it grows", "Eq. 7", 0.14, 0.1, 0.2, "corrected", {"none": 9.0, "chance": 0.5}, 0.3)
-SMALL = Claim("one/error", "it is exact", "Eq. 8", 1.2e-13, float("-inf"), 1e-9, "reproduced", {"no term": 0.5})
+CLAIM = Claim(
+    "one/rate", "it grows", "Eq. 7", 0.14, 0.1, 0.2, "corrected", {"none": 9.0, "chance": 0.5}, 0.3
+)
+SMALL = Claim(
+    "one/error",
+    "it is exact",
+    "Eq. 8",
+    1.2e-13,
+    float("-inf"),
+    1e-9,
+    "reproduced",
+    {"no term": 0.5},
+)
 
 
 def output(claim, **changes):
     """Return the output of a claim as an executed notebook holds it."""
     changed = Claim(**claim.__dict__ | changes)
     data, metadata = changed._repr_mimebundle_()
-    return json.loads(json.dumps({"output_type": "display_data", "data": data, "metadata": metadata}))
+    return json.loads(
+        json.dumps({"output_type": "display_data", "data": data, "metadata": metadata})
+    )
 
 
 def printed(text):
@@ -75,10 +88,14 @@ def test_a_claim_that_differs_is_named_with_both_numbers(claim, changes, said):
 def test_a_line_that_says_otherwise_than_its_record_is_found():
     before = output(CLAIM)
     before["data"]["text/plain"] = before["data"]["text/plain"].replace("0.14", "0.41")
-    assert compared(before, output(CLAIM)) == ["claim one/rate: the committed line does not say what its record says"]
+    assert compared(before, output(CLAIM)) == [
+        "claim one/rate: the committed line does not say what its record says"
+    ]
 
 
-@pytest.mark.parametrize("before, now", [("S = 0.14\n", "S =  0.14001\n"), ("δ = −1, 2,023 of 3", "δ = −1, 2,023 of 3")])
+@pytest.mark.parametrize(
+    "before, now", [("S = 0.14\n", "S =  0.14001\n"), ("δ = −1, 2,023 of 3", "δ = −1, 2,023 of 3")]
+)
 def test_printed_numbers_that_agree_pass(before, now):
     assert compared(printed(before), printed(now)) == []
 
@@ -86,9 +103,17 @@ def test_printed_numbers_that_agree_pass(before, now):
 @pytest.mark.parametrize(
     "before, now, said",
     [
-        ("S = 0.14 to 0.2", "S = 0.41 to 0.2", "printed is now 0.41, committed is 0.14, in 'S = 0.14'"),
+        (
+            "S = 0.14 to 0.2",
+            "S = 0.41 to 0.2",
+            "printed is now 0.41, committed is 0.14, in 'S = 0.14'",
+        ),
         ("δ = −1", "δ = 1", "printed is now 1, committed is −1"),
-        ("2 of 3 grok", "2 of 3 learn", "printed is now '2 of 3 learn', committed is '2 of 3 grok'"),
+        (
+            "2 of 3 grok",
+            "2 of 3 learn",
+            "printed is now '2 of 3 learn', committed is '2 of 3 grok'",
+        ),
     ],
 )
 def test_a_printed_number_or_word_that_differs_is_named(before, now, said):
@@ -108,18 +133,25 @@ def test_what_is_listed_is_compared_loosely_and_nothing_else():
 def test_an_output_of_another_kind_is_named():
     said = "the outputs are now stdout, committed are claim"
     assert compared(output(CLAIM), printed("x")) == [said]
-    assert comparison.differences("f()", [printed("x")], [], {}) == ["the outputs are now none, committed are stdout"]
+    assert comparison.differences("f()", [printed("x")], [], {}) == [
+        "the outputs are now none, committed are stdout"
+    ]
 
 
 def test_the_list_is_short_and_names_what_there_is():
     entries = comparison.loosely_compared(ROOT)
     known = [record["id"] for record in ledger.records(Book(ROOT))]
-    texts = "".join((ROOT / "book" / f"{name}.ipynb").read_text(encoding="utf-8") for name in Book(ROOT).notebooks)
+    texts = "".join(
+        (ROOT / "book" / f"{name}.ipynb").read_text(encoding="utf-8")
+        for name in Book(ROOT).notebooks
+    )
     assert len(entries) <= 24
     for entry in entries:
         assert entry["reason"] and ("relative" in entry) != ("absolute" in entry)
         assert comparison.TOLERANCE < entry.get("relative", 0.1) < 1
-        assert entry["what"] in known or json.dumps(entry["what"], ensure_ascii=False)[1:-1] in texts, entry
+        assert (
+            entry["what"] in known or json.dumps(entry["what"], ensure_ascii=False)[1:-1] in texts
+        ), entry
 
 
 @pytest.mark.parametrize("name", ["Makefile", ".ci/run"])
@@ -159,7 +191,11 @@ def test_nbval_refuses_published_numbers_that_are_not_the_codes(tmp_path):
         (root / "book" / f"{name}.ipynb").write_text(tampered, encoding="utf-8")
     done = python("pytest", "-p", "no:cacheprovider", "--nbval", "--color=no", "book")
     failed = [line.split("::")[0] for line in done.stdout.splitlines() if line.startswith("FAILED")]
-    assert failed == ["FAILED book/measured.ipynb", "FAILED book/rival.ipynb", "FAILED book/text.ipynb"], done.stdout
+    assert failed == [
+        "FAILED book/measured.ipynb",
+        "FAILED book/rival.ipynb",
+        "FAILED book/text.ipynb",
+    ], done.stdout
     assert "claim one/few is now 0.14, committed is 0.41" in done.stdout
     assert "claim one/few is now 2.0, committed is 3.0" in done.stdout
     assert "printed is now 0.14, committed is 0.41, in 'S = 0.41'" in done.stdout

@@ -39,7 +39,12 @@ def book(tmp_path, monkeypatch):
     coverage.path(book, "paper").write_text(FILE)
     (tmp_path / "book" / "repositories.yml").write_text(REPOSITORIES)
     settings = '{"function": "lib.measures.two_points"}'
-    known = {"seconds": 9000.0, "device": "a GPU", "settings": settings, "code": code("lib.measures.two_points")}
+    known = {
+        "seconds": 9000.0,
+        "device": "a GPU",
+        "settings": settings,
+        "code": code("lib.measures.two_points"),
+    }
     run = xr.Dataset({"x": 1.0}, attrs=known)
     run.to_netcdf(tmp_path / "book" / "one" / "results" / "fields.nc")
     return book
@@ -56,7 +61,8 @@ def test_an_item_has_its_place_scale_verdicts_command_and_time(book):
         '<span id="paper-figure-1-b"></span>**Figure 1(b):** it grows',
         "{ref}`grows <one-grows>`",
         "ours: 8 networks; source: 1 network; {ref}`code <where-code>`: code/run me.py",
-        "[{ref}`reproduced <one-grows>`]{.reproduced}, {ref}`2 <one-shrinks>`; [{ref}`corrected <two-stays>`]{.corrected}",
+        "[{ref}`reproduced <one-grows>`]{.reproduced}, {ref}`2 <one-shrinks>`; "
+        "[{ref}`corrected <two-stays>`]{.corrected}",
         "`python -m lib run one`, 2 min",
     ]
     assert "$a\\|b$" in theorem[0] and theorem[1] == "Eq.&nbsp;{eq}`eq-one-two`"
@@ -75,7 +81,9 @@ def test_a_chapter_has_its_own_items(book):
 
 def test_a_claim_that_is_gone_is_named(book, monkeypatch):
     monkeypatch.setattr(ledger, "records", lambda book: RECORDS[1:])
-    with pytest.raises(ValueError, match=r"paper\.yml, Figure 1\(b\): no notebook has the claim one/grows"):
+    with pytest.raises(
+        ValueError, match=r"paper\.yml, Figure 1\(b\): no notebook has the claim one/grows"
+    ):
         coverage.table(book, coverage.read(book, "paper"))
 
 

@@ -74,7 +74,10 @@ print(f"{slope(1j)!r:>9} {2.5:g}")
     assert digest(root) == "94d896d98db5f798"
 
 
-@pytest.mark.parametrize("was, now", [("at_most(1)", "at_most(2)"), ("seed])", "2 * seed])"), ("as ratio", "as ratio, geometry")])
+@pytest.mark.parametrize(
+    "was, now",
+    [("at_most(1)", "at_most(2)"), ("seed])", "2 * seed])"), ("as ratio", "as ratio, geometry")],
+)
 def test_code_counts(root, was, now):
     before = digest(root)
     assert digest(root, was, now) != before
@@ -122,4 +125,6 @@ def test_texts_in_a_stored_result_are_read_as_texts(root):
 def test_a_chapter_depends_on_its_theory_not_the_site():
     cells = digests.CELL.findall((runs.run.ROOT / "book" / "products.md").read_text())
     found = {reached for name in digests._names(cells) for reached in digests._reached(name)}
-    assert "lib.theory.products.time_to_reach" in found and not [name for name in found if name.startswith("lib.site")]
+    assert "lib.theory.products.time_to_reach" in found and not [
+        name for name in found if name.startswith("lib.site")
+    ]

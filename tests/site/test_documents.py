@@ -33,6 +33,13 @@ def test_every_claim_of_a_document_has_one():
     records = ledger.records(BOOK)
     made_by = documents.by_claim(BOOK)
     for record in records:
-        assert sum(name.lower() in record["source"].lower() for name in documents.kinds(BOOK)) < 2, record["id"]
+        assert (
+            sum(name.lower() in record["source"].lower() for name in documents.kinds(BOOK)) < 2
+        ), record["id"]
     assert made_by.keys() == {record["id"] for record in records if record["verdict"] != NEW}
-    assert list(documents.kinds(BOOK).values()) == ["reviewed paper", "reviewed paper", "note", "unpublished notes"]
+    assert list(documents.kinds(BOOK).values()) == [
+        "reviewed paper",
+        "reviewed paper",
+        "note",
+        "unpublished notes",
+    ]

@@ -1,4 +1,6 @@
-"""The pipeline and the command line, on a small throw-away book; the fixtures start the kernels, each once."""
+"""The pipeline and the command line, on a small throw-away
+book; the fixtures start the kernels, each once.
+"""
 
 import json
 import os
@@ -35,7 +37,9 @@ __import__("atexit").register(print, "a kernel's last words", file=__import__("s
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory):
     """A book of two chapters, one with an evidence page, that have not been executed."""
-    root = small_book.write(tmp_path_factory.mktemp("sources") / "book", *CELLS, pages=["what_replicates"])
+    root = small_book.write(
+        tmp_path_factory.mktemp("sources") / "book", *CELLS, pages=["what_replicates"]
+    )
     return small_book.add_evidence(root, "one", CELLS[0].replace("NAME/sum", "one/more"))
 
 
@@ -73,18 +77,30 @@ def test_run_executes_every_chapter_and_writes_the_ledger(executed):
         assert set(written["metadata"]) == {"run", "kernelspec"}  # nothing of this machine
         assert written["metadata"]["run"] == {"profile": "quick", "device": "cpu", "seed": 7}
         cells = written["cells"]
-        assert [cell["execution_count"] for cell in cells if cell["cell_type"] == "code"] == [1, 2, 3, 4]
+        assert [cell["execution_count"] for cell in cells if cell["cell_type"] == "code"] == [
+            1,
+            2,
+            3,
+            4,
+        ]
         assert cells[-1]["outputs"][0]["text"] == ["quick cpu 7\n"]
     assert [path.name for path in (executed.root / "_build").iterdir()] == ["claims.json"]
     records = json.loads((executed.root / "_build" / "claims.json").read_text())
-    found = [[record[key] for key in ("id", "chapter", "profile", "measured", "verdict")] for record in records]
-    assert found == [[name, name[:3], "quick", 2, "reproduced"] for name in ("one/sum", "one/more", "two/sum")]
+    found = [
+        [record[key] for key in ("id", "chapter", "profile", "measured", "verdict")]
+        for record in records
+    ]
+    assert found == [
+        [name, name[:3], "quick", 2, "reproduced"] for name in ("one/sum", "one/more", "two/sum")
+    ]
 
 
 def test_run_says_how_each_chapter_went(executed):
     lines = executed.result.stdout.splitlines()
     for name, line in zip(NOTEBOOKS, lines, strict=True):
-        chapter, seconds, peak, verdicts = re.fullmatch(r"(\S+): done in (\d+) s, (\d+) MiB; (.+)", line).groups()
+        chapter, seconds, peak, verdicts = re.fullmatch(
+            r"(\S+): done in (\d+) s, (\d+) MiB; (.+)", line
+        ).groups()
         assert (chapter, verdicts) == (name, "1 reproduced")
         assert int(seconds) < 60 and 10 < int(peak) < 4000
     log = sorted(executed.result.stderr.splitlines())
@@ -105,21 +121,32 @@ def test_a_failure_keeps_the_last_good_notebook(executed, tmp_path_factory):
     failing = lib(root, "run", *SETTINGS)
     assert failing.returncode == 1
     claim, kernel = [line for line in failing.stdout.splitlines() if line.startswith("failed:")]
-    assert claim.startswith("failed: one, cell 3 (from lib import claims): ClaimChanged: claim one/sum is 'not reproduced'")
-    assert kernel.startswith('failed: one/evidence, cell 3 (__import__("os")._exit(1)): the kernel died')
+    assert claim.startswith(
+        "failed: one, cell 3 (from lib import claims): ClaimChanged: claim one/sum is 'not "
+        "reproduced'"
+    )
+    assert kernel.startswith(
+        'failed: one/evidence, cell 3 (__import__("os")._exit(1)): the kernel died'
+    )
     assert [notebook(root, name) for name in NOTEBOOKS[:2]] == before
     assert notebook(root, "two")["cells"][0]["source"] == ["# New two"]
 
 
 def test_a_chapter_that_was_copied_badly_says_why(executed, tmp_path_factory):
     root = copy(executed.root, tmp_path_factory)
-    changes = {"one": ("language: python}\n---", "language: python}"), "two": ("two/sum", "one/sum")}
+    changes = {
+        "one": ("language: python}\n---", "language: python}"),
+        "two": ("two/sum", "one/sum"),
+    }
     for name, change in changes.items():
         path = root / "book" / f"{name}.md"
         path.write_text(path.read_text().replace(*change))
     failing = lib(root, "run", "--lesson", *SETTINGS)
     header, claim = [line for line in failing.stdout.splitlines() if line.startswith("failed:")]
-    assert header.endswith("the header of book/one.md is not whole: copy the lines from `---` to `---` of another chapter")
+    assert header.endswith(
+        "the header of book/one.md is not whole: copy the lines from `---` to `---` of another "
+        "chapter"
+    )
     assert claim.endswith("the claim one/sum stands in two: call it two/NAME")
 
 
@@ -128,7 +155,10 @@ def test_a_chapter_that_was_copied_badly_says_why(executed, tmp_path_factory):
     [
         (["run", "three"], "no such chapter: three; the book has one, two"),
         (["run", "--device", "cuda"], "device 'cuda': torch sees no GPU here"),
-        (["run", "--output", "_toc.yml"], "_toc.yml is not a folder that files can be written to: File exists"),
+        (
+            ["run", "--output", "_toc.yml"],
+            "_toc.yml is not a folder that files can be written to: File exists",
+        ),
         (["build"], "not executed yet: one, two; run `python -m lib run one two` first"),
         (["report", "--notebooks", "nowhere"], "nowhere"),
         (["pdf"], "_build/html lacks 5 of 5 pages: run `python -m lib build` first"),

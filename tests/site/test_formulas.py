@@ -1,4 +1,6 @@
-"""Formulas become MathML when the site is built; what cannot is said, and shown as it was written."""
+"""Formulas become MathML when the site is built; what
+cannot is said, and shown as it was written.
+"""
 
 import html
 import re
@@ -56,6 +58,8 @@ def written(visit, node):
 def test_a_formula_without_mathml_is_a_warning(monkeypatch):
     said = []
     monkeypatch.setattr(formulas.logger, "warning", lambda words, location: said.append(words))
-    assert written(formulas.visit_math, nodes.math("", r"\unheard <x")).endswith(r"<code>\unheard &lt;x</code></span>")
+    assert written(formulas.visit_math, nodes.math("", r"\unheard <x")).endswith(
+        r"<code>\unheard &lt;x</code></span>"
+    )
     (words,) = said
     assert words.startswith(r"the formula \unheard <x has no MathML: ")

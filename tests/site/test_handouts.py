@@ -1,4 +1,6 @@
-"""What is handed out, as those who receive it read it: the problem sets of all chapters, and the chapters for Jupyter."""
+"""What is handed out, as those who receive it read it: the problem
+sets of all chapters, and the chapters for Jupyter.
+"""
 
 import ast
 import re
@@ -15,9 +17,14 @@ from lib.site.myst import References
 
 BOOK = Book(Path(__file__).parents[2])
 pytestmark = pytest.mark.slow
-PROBLEM = re.compile(r"^```\{exercise\} (.+)\n:label: (\S+)\n:class: problem\n\n((?:(?!```).*\n)+)```$", re.MULTILINE)
+PROBLEM = re.compile(
+    r"^```\{exercise\} (.+)\n:label: (\S+)\n:class: problem\n\n((?:(?!```).*\n)+)```$", re.MULTILINE
+)
 SOLUTIONS = (
-    re.compile(r"^````\{solution-start\}[^\n]+\n:class: dropdown\n````\n(.*?)^````\{solution-end\}", re.M | re.S),
+    re.compile(
+        r"^````\{solution-start\}[^\n]+\n:class: dropdown\n````\n(.*?)^````\{solution-end\}",
+        re.M | re.S,
+    ),
     re.compile(r"^```\{solution\}[^\n]+\n:class: dropdown\n(.*?)^```$", re.M | re.S),
 )
 each_chapter = pytest.mark.parametrize("chapter", BOOK.chapters)
@@ -35,24 +42,43 @@ def test_a_set_asks_the_problems_of_its_chapter(chapter, references):
     asked = {cell.id: cell.source for cell in written.cells}
     points = {cell.id: cell.metadata["nbgrader"].get("points") for cell in written.cells}
     found = PROBLEM.findall(BOOK.text(chapter))
-    assert [f"{label}-question" for _, label, _ in found] == [name for name in asked if name.endswith("-question")]
+    assert [f"{label}-question" for _, label, _ in found] == [
+        name for name in asked if name.endswith("-question")
+    ]
     for title, label, text in found:
         question = asked[f"{label}-question"]
         assert question.startswith(f"## {title}\n\n*")
         assert all(part.strip() in question for part in re.split(r"\{\w+\}`[^`]+`", text))
-        assert all(f"Equation {references.number(name)} of" in question for name in re.findall(r"\{eq\}`([^`]+)`", text))
+        assert all(
+            f"Equation {references.number(name)} of" in question
+            for name in re.findall(r"\{eq\}`([^`]+)`", text)
+        )
         worth = points[f"{label}-words"], points[f"{label}-check"]
-        assert question.endswith(f"**{sum(worth)} points**: {worth[0]} for the words, {worth[1]} for the check.")
+        assert question.endswith(
+            f"**{sum(worth)} points**: {worth[0]} for the words, {worth[1]} for the check."
+        )
 
 
 @each_chapter
 def test_a_student_reads_no_solution(chapter, references):
-    given = nbformat.writes(problems.notebook(references, chapter, solved=False)).replace('\\"', '"').replace("\\\\", "\\")
+    given = (
+        nbformat.writes(problems.notebook(references, chapter, solved=False))
+        .replace('\\"', '"')
+        .replace("\\\\", "\\")
+    )
     source = BOOK.text(f"{chapter}/problems")
     model = re.findall(r"^## \S+\n(.*?)^```", source, re.MULTILINE | re.DOTALL)
     code = re.findall(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", source, re.DOTALL)
-    secret = "".join([*model, *code, *(text for pattern in SOLUTIONS for text in pattern.findall(BOOK.text(chapter)))])
-    lines = [line for line in map(str.strip, secret.replace("- ", "").split("\n")) if len(line) > 40]
+    secret = "".join(
+        [
+            *model,
+            *code,
+            *(text for pattern in SOLUTIONS for text in pattern.findall(BOOK.text(chapter))),
+        ]
+    )
+    lines = [
+        line for line in map(str.strip, secret.replace("- ", "").split("\n")) if len(line) > 40
+    ]
     assert len(lines) > 10
     assert not [line for line in lines if line in given]
 
@@ -70,7 +96,11 @@ def test_two_thirds_of_the_points_are_for_written_answers(references):
 
 
 def test_the_answers_of_a_quiz_are_for_lecturers_only(references, tmp_path):
-    assert not [path for path in handouts.write(references, tmp_path, solved=False) if path.parent.name == "quiz"]
+    assert not [
+        path
+        for path in handouts.write(references, tmp_path, solved=False)
+        if path.parent.name == "quiz"
+    ]
     assert len(handouts.write(references, tmp_path, solved=True)) == 3 * len(BOOK.chapters)
     for chapter in BOOK.chapters:
         plan = BOOK.text(f"{chapter}/plan")
@@ -83,7 +113,10 @@ def test_the_answers_of_a_quiz_are_for_lecturers_only(references, tmp_path):
 
 @each_chapter
 def test_a_student_is_told_the_names_of_a_check(chapter, references):
-    given, whole = ({cell.id: cell.source for cell in problems.notebook(references, chapter, one).cells} for one in (False, True))
+    given, whole = (
+        {cell.id: cell.source for cell in problems.notebook(references, chapter, one).cells}
+        for one in (False, True)
+    )
     for name in (name for name in whole if name.endswith("-answer")):
         check = given[name.replace("-answer", "-check")]
         wanted = names(check, ast.Load) - names(check, ast.Store)
@@ -92,8 +125,16 @@ def test_a_student_is_told_the_names_of_a_check(chapter, references):
 
 def names(code, context):
     """Return the names that code takes, or those that it gives."""
-    found = {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name) and isinstance(node.ctx, context)}
-    return found | {node.name for node in ast.walk(ast.parse(code)) if isinstance(node, ast.FunctionDef) and context is ast.Store}
+    found = {
+        node.id
+        for node in ast.walk(ast.parse(code))
+        if isinstance(node, ast.Name) and isinstance(node.ctx, context)
+    }
+    return found | {
+        node.name
+        for node in ast.walk(ast.parse(code))
+        if isinstance(node, ast.FunctionDef) and context is ast.Store
+    }
 
 
 @each_chapter
@@ -104,17 +145,30 @@ def test_a_chapter_can_be_read_in_jupyter(chapter, references):
     assert not markup(words(shown))
     figures = [cell["metadata"].get("mystnb", {}).get("figure") for cell in executed["cells"]]
     number = BOOK.chapters.index(chapter) + 1
-    captions = [cell["source"].split("** ")[0] for cell in shown["cells"] if cell["id"].endswith("-caption")]
-    assert captions == [f"**Fig. {number}.{place}" for place in range(1, len(list(filter(None, figures))) + 1)]
+    captions = [
+        cell["source"].split("** ")[0] for cell in shown["cells"] if cell["id"].endswith("-caption")
+    ]
+    assert captions == [
+        f"**Fig. {number}.{place}" for place in range(1, len(list(filter(None, figures))) + 1)
+    ]
 
 
 @each_chapter
 def test_solutions_of_a_problem_set_pass_its_checks(chapter, references):
     for solved in (True, False):
         written = problems.notebook(references, chapter, solved)
-        NotebookClient(written, allow_errors=True, kernel_name="python3", resources={"metadata": {"path": BOOK.root}}).execute()
+        NotebookClient(
+            written,
+            allow_errors=True,
+            kernel_name="python3",
+            resources={"metadata": {"path": BOOK.root}},
+        ).execute()
         code = {cell.id: cell for cell in written.cells if cell.cell_type == "code"}
-        failed = {name for name, cell in code.items() if any(output.output_type == "error" for output in cell.outputs)}
+        failed = {
+            name
+            for name, cell in code.items()
+            if any(output.output_type == "error" for output in cell.outputs)
+        }
         checks = {name for name in code if name.endswith("-check")}
         assert len(checks) >= 2
         assert not failed if solved else checks <= failed

@@ -63,12 +63,21 @@ HOSTILE = {
 def run(root, home, *command, **environment):
     """Run `python` in a book's root in an environment of few variables."""
     environment |= {"HOME": str(home), "PATH": os.environ["PATH"]}
-    return subprocess.run([sys.executable, *command], cwd=root, env=environment, capture_output=True, text=True, timeout=300)
+    return subprocess.run(
+        [sys.executable, *command],
+        cwd=root,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
 
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory):
-    """A copy of the library, which says who it is, with a chapter of its own that has been executed in a home without files."""
+    """A copy of the library, which says who it is, with a chapter of
+    its own that has been executed in a home without files.
+    """
     root = small_book.write(tmp_path_factory.mktemp("clean") / "Bücher", FIGURE, PRINTS)
     shutil.copytree(REPOSITORY / "lib", root / "lib", ignore=shutil.ignore_patterns("__pycache__"))
     with (root / "lib" / "__init__.py").open("a") as file:
@@ -86,27 +95,41 @@ def hostile(tmp_path):
     for name, text in HOME.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    paths = {"JUPYTER_PATH": tmp_path, "PYTHONSTARTUP": tmp_path / "startup.py", "PYTHONPATH": tmp_path / "elsewhere"}
+    paths = {
+        "JUPYTER_PATH": tmp_path,
+        "PYTHONSTARTUP": tmp_path / "startup.py",
+        "PYTHONPATH": tmp_path / "elsewhere",
+    }
     return HOSTILE | {name: str(path) for name, path in paths.items()}
 
 
 @pytest.mark.slow
 def test_a_readers_settings_change_no_byte_of_a_notebook(book, hostile, tmp_path):
-    done = run(book, tmp_path, "-m", "lib", "run", "one", "--output", str(tmp_path / "out"), **hostile)
+    done = run(
+        book, tmp_path, "-m", "lib", "run", "one", "--output", str(tmp_path / "out"), **hostile
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     written = (tmp_path / "out" / "one.ipynb").read_bytes()
-    assert written == (book / "book" / "one.ipynb").read_bytes() and b'"image/png"' in written and b"the copy" in written
+    assert (
+        written == (book / "book" / "one.ipynb").read_bytes()
+        and b'"image/png"' in written
+        and b"the copy" in written
+    )
     assert not (book / "book" / "two.ipynb").exists()
 
 
 @pytest.mark.slow
 def test_a_readers_settings_change_nothing_in_nbval(book, hostile, tmp_path):
-    done = run(book, tmp_path, "-m", "pytest", "-p", "no:cacheprovider", "--nbval", "book", **hostile)
+    done = run(
+        book, tmp_path, "-m", "pytest", "-p", "no:cacheprovider", "--nbval", "book", **hostile
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("command", ["run", "seeds", "build"])
-def test_another_library_than_the_one_beside_the_chapters_is_refused(tmp_path, monkeypatch, capsys, command):
+def test_another_library_than_the_one_beside_the_chapters_is_refused(
+    tmp_path, monkeypatch, capsys, command
+):
     root = small_book.write(tmp_path / "book")
     (root / "lib").mkdir()
     for name in ("lib/__init__.py", "book/one.ipynb", "book/two.ipynb"):
@@ -118,29 +141,43 @@ def test_another_library_than_the_one_beside_the_chapters_is_refused(tmp_path, m
 
 
 def test_a_chapter_that_would_warn_fails_by_name(tmp_path):
-    root = small_book.write(tmp_path / "book", FIGURE.replace("plt.subplots", "NAME, fig = None, lambda *_: 0; fig"))
+    root = small_book.write(
+        tmp_path / "book", FIGURE.replace("plt.subplots", "NAME, fig = None, lambda *_: 0; fig")
+    )
     one, two = (root / "book" / f"{name}.md" for name in small_book.CHAPTERS)
     head = one.read_text().split("import matplotlib")[0]
     one.write_text(f"{head}x = 1\n```\n")
-    two.write_text(one.read_text().replace("x = 1", "import warnings; warnings.warn('an old driver')"))
+    two.write_text(
+        one.read_text().replace("x = 1", "import warnings; warnings.warn('an old driver')")
+    )
     done = run(root, tmp_path, "-m", "lib", "run", PYTHONPATH=str(REPOSITORY))
     assert done.returncode == 1 and not list(root.glob("book/*.ipynb"))
     first, second = [line for line in done.stdout.splitlines() if line.startswith("failed: ")]
     assert first == "failed: one: RuntimeError: cell 3 (x = 1) has a caption but drew no figure"
-    assert second.startswith("failed: two: RuntimeError: cell 3 (import warnings") and "UserWarning: an old driver" in second
+    assert (
+        second.startswith("failed: two: RuntimeError: cell 3 (import warnings")
+        and "UserWarning: an old driver" in second
+    )
 
 
 def test_a_kernel_that_does_not_start_says_why(tmp_path):
     root = small_book.write(tmp_path / "book")
     (tmp_path / "ipykernel_launcher.py").write_text("raise ImportError('no such kernel')")
-    done = run(root, tmp_path, "-m", "lib", "run", "one", PYTHONPATH=f"{tmp_path}{os.pathsep}{REPOSITORY}")
-    assert done.returncode == 1 and "the kernel's last line: ImportError: no such kernel\n" in done.stdout
+    done = run(
+        root, tmp_path, "-m", "lib", "run", "one", PYTHONPATH=f"{tmp_path}{os.pathsep}{REPOSITORY}"
+    )
+    assert (
+        done.returncode == 1
+        and "the kernel's last line: ImportError: no such kernel\n" in done.stdout
+    )
 
 
 @pytest.mark.slow
 def test_a_page_that_cannot_be_built_is_named(book, tmp_path):
     root = shutil.copytree(book, tmp_path / "copy")
-    (root / "_config.yml").write_text('title: Small\nonly_build_toc_files: true\nexecute: {execute_notebooks: "off"}\n')
+    (root / "_config.yml").write_text(
+        'title: Small\nonly_build_toc_files: true\nexecute: {execute_notebooks: "off"}\n'
+    )
     (root / "book" / "index.md").write_text("# Small\n\nA page.\n")
     notebook = (root / "book" / "one.ipynb").read_text().replace("one-curve", "two-curve")
     notebook = notebook.replace('"# Chapter one"', r'"# Chapter\n\nsee {numref}`one-nowhere`"')

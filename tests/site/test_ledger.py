@@ -19,10 +19,14 @@ NOTEBOOK = ROOT / "book" / "products.ipynb"
 
 @pytest.fixture
 def report(tmp_path, monkeypatch, capsys):
-    """Return a function that changes a claim of a copied notebook and gives what `lib report` says."""
+    """Return a function that changes a claim of a copied notebook and gives what
+    `lib report` says.
+    """
     monkeypatch.chdir(tmp_path)
     (tmp_path / "book").mkdir()
-    (tmp_path / "_toc.yml").write_text("root: book/index\nchapters:\n  - file: book/products.ipynb\n")
+    (tmp_path / "_toc.yml").write_text(
+        "root: book/index\nchapters:\n  - file: book/products.ipynb\n"
+    )
 
     def tampered(name, without=(), **changes):
         notebook = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
@@ -43,15 +47,39 @@ def test_a_notebook_as_it_is_committed_is_collected(report):
 @pytest.mark.parametrize(
     "name, changes, said",
     [
-        ("growth-quadratic", {"measured": 77}, "growth-quadratic is 'not reproduced', not 'reproduced': measured 77"),
-        ("growth-quadratic", {"measured": "nan"}, "growth-quadratic is 'not reproduced', not 'reproduced'"),
-        ("growth-quadratic", {"high": 1e-5}, "growth-quadratic is 'not reproduced', not 'reproduced'"),
-        ("growth-quadratic", {"verdict": "slip"}, "growth-quadratic: `printed` goes with the verdicts corrected and slip"),
+        (
+            "growth-quadratic",
+            {"measured": 77},
+            "growth-quadratic is 'not reproduced', not 'reproduced': measured 77",
+        ),
+        (
+            "growth-quadratic",
+            {"measured": "nan"},
+            "growth-quadratic is 'not reproduced', not 'reproduced'",
+        ),
+        (
+            "growth-quadratic",
+            {"high": 1e-5},
+            "growth-quadratic is 'not reproduced', not 'reproduced'",
+        ),
+        (
+            "growth-quadratic",
+            {"verdict": "slip"},
+            "growth-quadratic: `printed` goes with the verdicts corrected and slip",
+        ),
         ("growth-quadratic", {"why": None}, "growth-quadratic: why is of type NoneType"),
         ("growth-quadratic", {"id": "Growth"}, "claim id 'Growth': want chapter/name"),
         ("deeper-is-faster", {"printed": 0.5}, "deeper-is-faster is 'reproduced', not 'corrected'"),
-        ("matrix-power", {"rivals": {"two weights": 0.09}}, "matrix-power: the rival 'two weights' passes with 0.09"),
-        ("matrix-power", {"margin": 1}, "matrix-power: got an unexpected keyword argument 'margin'"),
+        (
+            "matrix-power",
+            {"rivals": {"two weights": 0.09}},
+            "matrix-power: the rival 'two weights' passes with 0.09",
+        ),
+        (
+            "matrix-power",
+            {"margin": 1},
+            "matrix-power: got an unexpected keyword argument 'margin'",
+        ),
     ],
 )
 def test_a_changed_claim_is_refused_in_one_line(report, name, changes, said):
@@ -62,7 +90,10 @@ def test_a_changed_claim_is_refused_in_one_line(report, name, changes, said):
 
 def test_a_claim_that_lacks_a_field_is_refused(report):
     status, line = report("products/growth-quadratic", without=["low"])
-    assert status == 2 and "claim products/growth-quadratic: missing a required argument: 'low'" in line
+    assert (
+        status == 2
+        and "claim products/growth-quadratic: missing a required argument: 'low'" in line
+    )
 
 
 SECTION = r"^## Bounds that were set or changed after looking\n([\s\S]*?)(?=^```|\Z)"
@@ -70,10 +101,20 @@ SECTION = r"^## Bounds that were set or changed after looking\n([\s\S]*?)(?=^```
 
 @pytest.mark.parametrize("chapter", BOOK.chapters)
 def test_bounds_set_after_looking_are_those_of_the_evidence_page(chapter):
-    lists = yaml.safe_load((ROOT / ledger.AFTER_LOOKING).read_text(encoding="utf-8")).get(chapter, {})
+    lists = yaml.safe_load((ROOT / ledger.AFTER_LOOKING).read_text(encoding="utf-8")).get(
+        chapter, {}
+    )
     changed, kept = (set(lists.get(name, [])) for name in ("changed", "kept"))
-    known = {record["id"].split("/")[1] for record in ledger.records(BOOK) if record["chapter"] == chapter}
-    told = [text for name in BOOK.notebooks_of(chapter) for text in re.findall(SECTION, BOOK.text(name), re.MULTILINE)]
+    known = {
+        record["id"].split("/")[1]
+        for record in ledger.records(BOOK)
+        if record["chapter"] == chapter
+    }
+    told = [
+        text
+        for name in BOOK.notebooks_of(chapter)
+        for text in re.findall(SECTION, BOOK.text(name), re.MULTILINE)
+    ]
     linked = set(re.findall(rf"\{{ref\}}`[^`]*<{chapter}-([\w-]+)>`", "".join(told)))
     assert changed | kept <= known and not changed & kept
     assert linked & known <= changed | kept and bool(told) == bool(changed)

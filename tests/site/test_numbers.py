@@ -200,7 +200,11 @@ def test_the_book_passes_and_a_changed_digit_does_not():
         wrong = decimal.text[:at] + digit + decimal.text[at + 1 :]
         text = chapter.texts[page].split("\n")
         line = text[decimal.line - 1]
-        changed = [line[: one.start()] + wrong + line[one.end() :] for one in DECIMAL.finditer(line) if one[0] == decimal.text]
+        changed = [
+            line[: one.start()] + wrong + line[one.end() :]
+            for one in DECIMAL.finditer(line)
+            if one[0] == decimal.text
+        ]
         text[decimal.line - 1] = next((one for one in changed if wrong in texts(one)), line)
         problems = numbers.compare(chapter, page, "\n".join(text))
         place = f"book/{page}:{decimal.line}: {wrong} "

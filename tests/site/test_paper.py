@@ -66,7 +66,12 @@ def book(tmp_path, monkeypatch):
 
 def records(root, folder, chapter="one"):
     notebook = json.loads((root / folder / f"{chapter}.ipynb").read_text())
-    printed = [output["text"] for cell in notebook["cells"] for output in cell.get("outputs", []) if "text" in output]
+    printed = [
+        output["text"]
+        for cell in notebook["cells"]
+        for output in cell.get("outputs", [])
+        if "text" in output
+    ]
     return {record["id"]: record for record in claims.collect(notebook)}, printed
 
 
@@ -82,7 +87,9 @@ def test_quick_reads_what_is_stored_and_paper_computes_all(book, capsys):
     assert printed == [["[1.0, 1.0, 1.0, 1.0, 1.0, 1.0] cpu\n"]]
     assert computed == [["[0.0, 1.0, 2.0, 3.0, 4.0, 5.0] cpu\n"]]
     assert (root / "book" / "one.ipynb").read_bytes() == committed
-    assert "one/rests" in said.split("left on")[0] and "1 of      6 cases done" in said, "the first was measured for the plan"
+    assert "one/rests" in said.split("left on")[0] and "1 of      6 cases done" in said, (
+        "the first was measured for the plan"
+    )
     assert "4 claims, 0 with another verdict, 0 whose run is incomplete" in said
     table = json.loads((root / "_build" / "paper" / paper.TABLE).read_text())
     assert [row["id"] for row in table] == ["one/live", "one/most", "two/live", "two/most"]
@@ -91,12 +98,23 @@ def test_quick_reads_what_is_stored_and_paper_computes_all(book, capsys):
 
 def test_claims_of_incomplete_runs_are_not_decided(book, capsys):
     root = book(seconds=0.5)
-    assert main(["run", "one", "--profile", "paper", "--device", "cpu", "--jobs", "1", "--budget", "2s"]) == 0
+    assert (
+        main(
+            ["run", "one", "--profile", "paper", "--device", "cpu", "--jobs", "1", "--budget", "2s"]
+        )
+        == 0
+    )
     said = capsys.readouterr().out
     here, printed = records(root, "_build/paper")
     assert "time is up; what was finished is kept" in said
-    assert here["one/live"]["verdict"] == "reproduced" and here["one/most"]["verdict"] == "not decided"
-    (row,) = [row for row in json.loads((root / "_build" / "paper" / paper.TABLE).read_text()) if row["id"] == "one/most"]
+    assert (
+        here["one/live"]["verdict"] == "reproduced" and here["one/most"]["verdict"] == "not decided"
+    )
+    (row,) = [
+        row
+        for row in json.loads((root / "_build" / "paper" / paper.TABLE).read_text())
+        if row["id"] == "one/most"
+    ]
     done = int(row["why"].split()[1])
     assert row["why"] == f"one/rests: {done} of 6 cases" and 1 <= done < 6
     assert "2 claims, 0 with another verdict, 1 whose run is incomplete" in said and not printed
@@ -110,7 +128,9 @@ def test_a_run_whose_first_case_fails_leaves_the_others(tmp_path, monkeypatch, c
     bad = Run("one/bad", small_runs.spoils, grid(seed=[1, 0]), {"how": "no dataset"})
     good = Run("one/good", small_runs.rests, grid(seed=range(2)), {"seconds": 0.0})
     monkeypatch.setattr(chapters, "listed", lambda: [bad, good])
-    assert paper.compute([bad.name, good.name], "cpu", 1, None) == {"one/bad": f"1 of 2 cases{paper.FAILED}"}
+    assert paper.compute([bad.name, good.name], "cpu", 1, None) == {
+        "one/bad": f"1 of 2 cases{paper.FAILED}"
+    }
     assert "one/bad, seed=1" in capsys.readouterr().out
 
 

@@ -1,4 +1,6 @@
-"""Paper: three small pages that link to each other, printed and joined, and the decks of the book."""
+"""Paper: three small pages that link to each other, printed
+and joined, and the decks of the book.
+"""
 
 import os
 from io import BytesIO
@@ -32,12 +34,23 @@ def printing():
 @pytest.fixture(scope="module")
 def printed(printing, tmp_path_factory):
     root = tmp_path_factory.mktemp("pdf")
-    (root / "_toc.yml").write_text("root: book/index\nchapters:\n  - file: book/one.ipynb\n  - file: book/two\n")
+    (root / "_toc.yml").write_text(
+        "root: book/index\nchapters:\n  - file: book/one.ipynb\n  - file: book/two\n"
+    )
     (root / "book").mkdir()
     pages = {
-        "index": ("Front", '<a href="one.html#deep">deep in one</a> <a href="https://example.org/">away</a>'),
-        "one": ("Chapter &amp; one", f'{TALL}<h2 id="deep">Deep</h2><a href="#own">own</a>{TALL}<p id="own">Own</p>'),
-        "two": ("Two", '<details><summary>more</summary><p>unfolded</p></details><a href="one.html">one</a>'),
+        "index": (
+            "Front",
+            '<a href="one.html#deep">deep in one</a> <a href="https://example.org/">away</a>',
+        ),
+        "one": (
+            "Chapter &amp; one",
+            f'{TALL}<h2 id="deep">Deep</h2><a href="#own">own</a>{TALL}<p id="own">Own</p>',
+        ),
+        "two": (
+            "Two",
+            '<details><summary>more</summary><p>unfolded</p></details><a href="one.html">one</a>',
+        ),
     }
     for name, (title, body) in pages.items():
         (root / "book" / f"{name}.html").write_text(PAGE.format(title=title, body=body))
@@ -68,7 +81,8 @@ def test_links_stay_and_no_folder_is_named(printed):
             place = printed.named_destinations.get(goal)
             found.append((number, numbers[place.page.idnum] if place else goal))
     own, deep = (
-        [number for number, page in enumerate(printed.pages) if words in page.extract_text()] for words in ("Own", "Deep")
+        [number for number, page in enumerate(printed.pages) if words in page.extract_text()]
+        for words in ("Own", "Deep")
     )
     assert {(0, "https://example.org/"), (*deep, *own)} <= set(found)
     assert not [goal for _, goal in found if str(goal).startswith("file:")]
@@ -87,6 +101,8 @@ def test_slides_are_printed_one_to_a_page(printing, site, tmp_path):
     assert [path.stem for path in written] == sorted(Book(ROOT).beside("slides"))
     for path in written:
         pages = [page.extract_text() for page in PdfReader(BytesIO(path.read_bytes())).pages]
-        assert len(pages) == (site / "slides" / f"{path.stem}.html").read_text(encoding="utf-8").count("<section")
+        assert len(pages) == (site / "slides" / f"{path.stem}.html").read_text(
+            encoding="utf-8"
+        ).count("<section")
         assert "What to take away" in pages[-1]
         assert not markup("\n".join(pages), typeset=True)

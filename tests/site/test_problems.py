@@ -63,10 +63,19 @@ def root(tmp_path):
 
 
 def test_cells_say_to_nbgrader_what_they_are(root):
-    cells = {cell.id: cell.metadata["nbgrader"] for cell in problems.notebook(references(root), "one", solved=False).cells}
-    assert {name: one["points"] for name, one in cells.items() if one["grade"]} == {"one-ex-two-words": 3, "one-ex-two-check": 2}
+    cells = {
+        cell.id: cell.metadata["nbgrader"]
+        for cell in problems.notebook(references(root), "one", solved=False).cells
+    }
+    assert {name: one["points"] for name, one in cells.items() if one["grade"]} == {
+        "one-ex-two-words": 3,
+        "one-ex-two-check": 2,
+    }
     for fact, wanted in (("solution", True), ("locked", False)):
-        assert [name for name, one in cells.items() if one[fact] == wanted] == ["one-ex-two-words", "one-ex-two-answer"]
+        assert [name for name, one in cells.items() if one[fact] == wanted] == [
+            "one-ex-two-words",
+            "one-ex-two-answer",
+        ]
     assert all(one["grade_id"] == name for name, one in cells.items())
 
 
@@ -77,20 +86,36 @@ def test_the_command_keeps_solutions_in_a_folder_of_their_own(root, monkeypatch,
     for name in small_book.CHAPTERS:
         (built / f"{name}.html").write_text("<article></article>")
     assert main(["course"]) == 0
-    assert capsys.readouterr().out == "_build/course/problems/one.ipynb\n_build/solutions/problems/one.ipynb\n"
-    without, whole = ((root / "_build" / name / "problems/one.ipynb").read_text() for name in ("course", "solutions"))
+    assert (
+        capsys.readouterr().out
+        == "_build/course/problems/one.ipynb\n_build/solutions/problems/one.ipynb\n"
+    )
+    without, whole = (
+        (root / "_build" / name / "problems/one.ipynb").read_text()
+        for name in ("course", "solutions")
+    )
     assert "rates = [1.0, 0.1]" not in without and "rates = [1.0, 0.1]" in whole
 
 
 @pytest.mark.parametrize(
     "place, old, new, said",
     [
-        ("one/problems", "[answer]", "[other]", "want words, then one cell tagged answer and one tagged check"),
+        (
+            "one/problems",
+            "[answer]",
+            "[other]",
+            "want words, then one cell tagged answer and one tagged check",
+        ),
         ("one/problems", "- 2 points (checked)", "- two points", r"want \*\*Rubric"),
         ("one/problems", "**Rubric.**", "Rubric", r"want \*\*Rubric"),
         ("one/problems", "### BEGIN", "### START", "BEGIN SOLUTION in the answer"),
         ("one/problems", "one-ex-two", "one-ex-lost", "has no problem one-ex-lost"),
-        ("one", "*Medium.* Two", "See {eq}`eq-lost`. Two", "no chapter has an equation, .* named eq-lost"),
+        (
+            "one",
+            "*Medium.* Two",
+            "See {eq}`eq-lost`. Two",
+            "no chapter has an equation, .* named eq-lost",
+        ),
         ("one", "*Medium.* Two", "{cite:t}`nobody`. Two", "no words for {cite:t}`nobody`"),
         ("one", "*Medium.* Two", "~~~{tab-set}\n~~~\nTwo", "no words for {tab-set}"),
     ],

@@ -45,7 +45,9 @@ def sources(notebook):
     """List the sources of a notebook's claims, as its code writes them."""
     for cell in execute.draft(BOOK, notebook).cells:
         if cell.cell_type == "code" and "claims.check(" in cell.source:
-            keywords = [node for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.keyword)]
+            keywords = [
+                node for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.keyword)
+            ]
             yield from (ast.unparse(one.value) for one in keywords if one.arg == "source")
 
 
@@ -64,7 +66,11 @@ def test_each_item_follows_the_text_or_listed_code(document):
 
 
 def test_each_repository_has_a_whole_commit_and_is_used():
-    followed = {item.follows.split("/")[0] for document in coverage.documents(BOOK) for item in document.items}
+    followed = {
+        item.follows.split("/")[0]
+        for document in coverage.documents(BOOK)
+        for item in document.items
+    }
     for name, one in public_code.repositories(BOOK).items():
         assert len(one.commit) == 40 and int(one.commit, 16), name
         assert name in followed

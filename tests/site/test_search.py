@@ -53,7 +53,10 @@ def places(html):
 def test_each_thing_has_a_heading_behind_its_section(searched):
     assert places(searched(PAGE)) == {
         "two-neurons": ("3. Two neurons", "They meet at δ < 1.5 only."),
-        "what-stays": ("3.1. What stays", "For all times the number a² - w² is conserved. claims in a table After all this"),
+        "what-stays": (
+            "3.1. What stays",
+            "For all times the number a² - w² is conserved. claims in a table After all this",
+        ),
         "equation-eq-stays": ("Eq. (3.1) a² - w²", "For all times the number is conserved."),
         "two-stays": ("Claim: It stays", "Slip It stays measured 1 Eq. 7 ·"),
         "fig-stays": ("Fig. 3.1 The balance.", "Fig. 3.1 The balance."),
@@ -72,9 +75,13 @@ def test_tables_that_repeat_claims_are_left_out(searched):
 
 
 def test_items_of_documents_and_symbols_are_places(searched):
-    rows = '<tr><td><p><span id="{0}"></span><strong>{0}:</strong> it holds</p></td><td>here</td></tr>'
+    rows = (
+        '<tr><td><p><span id="{0}"></span><strong>{0}:</strong> it holds</p></td><td>here</td></tr>'
+    )
     table = f'<table class="coverage"><tbody>{rows.format("theorem-6")}</tbody></table>'
     symbols = f"<table><tbody>{rows.format('symbol-delta')}{rows.format('other')}</tbody></table>"
-    found = places(searched(PAGE.replace("</section></section>", f"{table}{symbols}</section></section>")))
+    found = places(
+        searched(PAGE.replace("</section></section>", f"{table}{symbols}</section></section>"))
+    )
     assert found["theorem-6"] == ("theorem-6: it holds", "theorem-6: it holds here")
     assert "symbol-delta" in found and "other" not in found

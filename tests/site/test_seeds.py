@@ -39,13 +39,23 @@ def test_every_claim_has_the_numbers_of_every_seed(root):
     rows = margins.table(Book(root))
     names = [f"{name}/{claim}" for name in ("one", "two") for claim in ("seed", "end", "sum")]
     assert [row["id"] for row in rows] == [*names, "two/more"]
-    assert [row["code"] for row in rows[5:]] == [digests.digest(Book(root), name) for name in ("two", "two/evidence")]
+    assert [row["code"] for row in rows[5:]] == [
+        digests.digest(Book(root), name) for name in ("two", "two/evidence")
+    ]
     assert "more" in margins.margins(Book(root))["chapters"]
     first, end, second = rows[:3]
-    assert [first[name] for name in ("measured", "low", "high")] == [[0, 1, 2], [-np.inf] * 3, [1] * 3]
+    assert [first[name] for name in ("measured", "low", "high")] == [
+        [0, 1, 2],
+        [-np.inf] * 3,
+        [1] * 3,
+    ]
     assert first["verdict"] == ["reproduced", "reproduced", "not reproduced"]
     assert first["rivals"] == {"two less": [3, 2, 1]}  # the last lies in the bound
-    assert str(end["measured"]) == "[3.0, nan, nan]" and end["verdict"] == ["new", "not reproduced", "not reproduced"]
+    assert str(end["measured"]) == "[3.0, nan, nan]" and end["verdict"] == [
+        "new",
+        "not reproduced",
+        "not reproduced",
+    ]
     assert (second["measured"], second["printed"]) == ([2, 2, 2], [0, 1, 2])
     assert second["verdict"] == ["corrected", "corrected", "reproduced"]
 
@@ -53,7 +63,11 @@ def test_every_claim_has_the_numbers_of_every_seed(root):
 def test_the_same_code_is_not_run_again(root):
     source = root / "book" / "one.md"
     text, before, kept = source.read_text(), margins.table(Book(root)), stored(root)
-    source.write_text(text.replace("# Chapter", "# Another title, chapter").replace("near(2, 0.1)", "near(\n    2, 0.1)"))
+    source.write_text(
+        text.replace("# Chapter", "# Another title, chapter").replace(
+            "near(2, 0.1)", "near(\n    2, 0.1)"
+        )
+    )
     assert main_in(root, "seeds", "one", "--count", "3") == 0
     assert repr(margins.table(Book(root))) == repr(before)
     assert stored(root) == kept
@@ -89,7 +103,9 @@ def test_one_chapter_is_renewed_alone(root):
 
 def test_a_chapter_that_fails_is_named(root, capsys):
     source = root / "book" / "two.md"
-    source.write_text(source.read_text().replace("from lib import claims", "raise OSError('no disk')"))
+    source.write_text(
+        source.read_text().replace("from lib import claims", "raise OSError('no disk')")
+    )
     before = margins.table(Book(root))
     assert main_in(root, "seeds", "two", "--count", "1") == 1
     assert "two, seed 0: OSError: no disk" in capsys.readouterr().err

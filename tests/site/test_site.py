@@ -1,4 +1,6 @@
-"""The built site of the book: everything that it hands out is in plain words, numbered alike, and linked to the rest."""
+"""The built site of the book: everything that it hands out is in
+plain words, numbered alike, and linked to the rest.
+"""
 
 import json
 import re
@@ -24,7 +26,9 @@ CHAPTERS, NOTEBOOKS = BOOK.chapters, BOOK.notebooks
 @cache
 def article(page):
     """Read a page of the site, without code."""
-    words = BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser").select_one("article, main.bd-article")
+    words = BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser").select_one(
+        "article, main.bd-article"
+    )
     for part in words.select("pre, script, svg"):
         part.decompose()
     return words
@@ -39,10 +43,16 @@ def test_formulas_are_typeset_wherever_they_stand(site, name):
 def test_claims_equations_figures_and_exercises_can_be_searched(site):
     for name in CHAPTERS:
         html = (site / "book" / f"{name}.html").read_text(encoding="utf-8")
-        found = BeautifulSoup(search.searched(f"book/{name}", shown.article(site, f"book/{name}")), "html.parser")
+        found = BeautifulSoup(
+            search.searched(f"book/{name}", shown.article(site, f"book/{name}")), "html.parser"
+        )
         assert not re.search(r"\$|\\[a-z]", found.get_text()), name
-        things = BeautifulSoup(html, "html.parser").select("article :is(div.math, div.claim, figure, div.exercise)[id]")
-        assert {thing["id"] for thing in things} <= {heading["id"] for heading in found.select("h5")}, name
+        things = BeautifulSoup(html, "html.parser").select(
+            "article :is(div.math, div.claim, figure, div.exercise)[id]"
+        )
+        assert {thing["id"] for thing in things} <= {
+            heading["id"] for heading in found.select("h5")
+        }, name
         assert "fonts/formulas.js" in html  # the letters of formulas
 
 
@@ -55,22 +65,34 @@ def test_the_index_of_the_search_is_whole(site):
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_parameters_are_hidden(site, name):
     html = (site / "book" / f"{name}.html").read_text(encoding="utf-8")
-    assert "profile = " not in BeautifulSoup(html, "html.parser").article.get_text().replace(chr(160), " ")
-    marks = [part.get_text() for part in article(site / "book" / f"{name}.html").select(".problem-mark")]
+    assert "profile = " not in BeautifulSoup(html, "html.parser").article.get_text().replace(
+        chr(160), " "
+    )
+    marks = [
+        part.get_text() for part in article(site / "book" / f"{name}.html").select(".problem-mark")
+    ]
     assert len(marks) >= 2 and all(mark.startswith(PROBLEM) for mark in marks)
 
 
 def test_what_the_site_hands_out_has_no_markup(site):
-    """Decks, plans, course guide and syllabus; labs, problem sets, and the notebooks that the pages offer."""
+    """Decks, plans, course guide and syllabus; labs, problem
+    sets, and the notebooks that the pages offer.
+    """
     course = [site / "book" / f"{name}.html" for name in ("course", "syllabus")]
     for page in [*course, *site.glob("slides/*.html"), *site.glob("book/*/plan.html")]:
         assert not markup(article(page).get_text(), typeset=True), page
     for deck in site.glob("slides/*.html"):
         figures = BeautifulSoup(deck.read_text(encoding="utf-8"), "html.parser").select("figure")
         assert all(figure.select_one("img, svg") for figure in figures), deck
-    pages = {path.relative_to(site).with_suffix("").as_posix() for path in site.glob("book/**/*.html")}
+    pages = {
+        path.relative_to(site).with_suffix("").as_posix() for path in site.glob("book/**/*.html")
+    }
     assert pages == set(BOOK.pages)  # solutions are no pages
-    notebooks = [*site.glob("labs/*.ipynb"), *site.glob("problems/*.ipynb"), *site.glob("_sources/book/**/*.ipynb")]
+    notebooks = [
+        *site.glob("labs/*.ipynb"),
+        *site.glob("problems/*.ipynb"),
+        *site.glob("_sources/book/**/*.ipynb"),
+    ]
     assert len(notebooks) == 2 * len(CHAPTERS) + len(NOTEBOOKS)
     for path in notebooks:
         assert not markup(markdown(json.loads(path.read_text(encoding="utf-8")))), path
@@ -80,7 +102,9 @@ def test_notebooks_have_the_numbers_of_the_site(site):
     for chapter in CHAPTERS:
         page = article(site / "book" / f"{chapter}.html")
         wanted = [number.get_text().strip() for number in page.select("figure .caption-number")]
-        notebook = json.loads((site / "_sources" / "book" / f"{chapter}.ipynb").read_text(encoding="utf-8"))
+        notebook = json.loads(
+            (site / "_sources" / "book" / f"{chapter}.ipynb").read_text(encoding="utf-8")
+        )
         captions = [cell["source"] for cell in notebook["cells"] if cell["id"].endswith("-caption")]
         assert [caption.split("**")[1] for caption in captions] == wanted
 
@@ -98,7 +122,9 @@ def test_each_chapter_leads_to_its_teaching_material_and_back(site):
     names = CHAPTERS
     more = {name: f"{name}/evidence" in NOTEBOOKS for name in names}
     wanted = [("book/syllabus.html", "td:nth-of-type(3) a", 5 * len(names) + sum(more.values()))]
-    wanted += [(f"book/{name}.html", ".materials a, .problem-mark a", 4 + 2 + more[name]) for name in names]
+    wanted += [
+        (f"book/{name}.html", ".materials a, .problem-mark a", 4 + 2 + more[name]) for name in names
+    ]
     wanted += [(f"book/{name}/plan.html", ".materials a", 4 + more[name]) for name in names]
     for page, selector, count in wanted:
         assert len(article(site / page).select(selector)) == count, page
@@ -113,8 +139,16 @@ def test_coverage_says_where_things_are(site):
 
 def test_book_and_chapters_have_entries_that_tex_can_typeset(site):
     pages = [path.read_text(encoding="utf-8") for path in site.glob("book/*.html")]
-    entries = [unescape(entry) for page in pages for entry in re.findall(r"<pre>(@misc.*?)</pre>", page, re.DOTALL)]
+    entries = [
+        unescape(entry)
+        for page in pages
+        for entry in re.findall(r"<pre>(@misc.*?)</pre>", page, re.DOTALL)
+    ]
     found = parse_string("\n".join(entries), "bibtex").entries
     assert len(found) == len(entries) == len(CHAPTERS)
     assert all(entry.persons["author"] for entry in found.values())
-    assert not [entry for entry in entries if re.search(r"^(?:title|note) = .*(?<!\\)[_$%&#^~]", entry, re.MULTILINE)]
+    assert not [
+        entry
+        for entry in entries
+        if re.search(r"^(?:title|note) = .*(?<!\\)[_$%&#^~]", entry, re.MULTILINE)
+    ]

@@ -50,7 +50,9 @@ def test_who_calls_a_function_depends_on_what_it_uses():
     assert dependent(LOADS, "def last():\n    return found[-1]", "print(last())") == [0, 1, 2]
 
 
-@pytest.mark.parametrize("change", ["table['a'] = found", "table.a = found", "table.append(found)", "table += found"])
+@pytest.mark.parametrize(
+    "change", ["table['a'] = found", "table.a = found", "table.append(found)", "table += found"]
+)
 def test_a_name_that_is_changed_depends_on_the_change(change):
     assert dependent(LOADS, "table = []", change, "print(table)") == [0, 2, 3]
 
@@ -84,7 +86,9 @@ def test_local_names_of_a_cell_stay_in_it():
 
 
 def test_modules_do_not_depend_on_what_is_called():
-    assert dependent("from lib import claims", LOADS + "\nclaims.check(found)", "claims.table()") == [1]
+    assert dependent(
+        "from lib import claims", LOADS + "\nclaims.check(found)", "claims.table()"
+    ) == [1]
 
 
 def test_skipped_cells_are_tagged_and_say_what_is_missing():

@@ -12,7 +12,9 @@ RECORDS = {"one-right": {"measured": 0.98765, "printed": 2.0}}
 
 
 def test_links_say_what_they_lead_to():
-    (shown,) = slides.slides("[](#fig-one), [](#one-right), [{measured:.1f} and {printed}](#one-right)", KNOWN, RECORDS)
+    (shown,) = slides.slides(
+        "[](#fig-one), [](#one-right), [{measured:.1f} and {printed}](#one-right)", KNOWN, RECORDS
+    )
     assert ">Fig. 1.1</a>" in shown and ">not decided</a>" in shown and ">1.0 and 2.0</a>" in shown
 
 
@@ -22,7 +24,10 @@ def test_links_say_what_they_lead_to():
         ("![](#eq-lost)", "an exercise named eq-lost"),
         ("See [](#fig-lost).", "an exercise named fig-lost"),
         ("[{measured}](#fig-one)", "fig-one is not a claim"),
-        ("[{median}](#one-right)", "one-right is not a claim, or lacks the number that {median} takes"),
+        (
+            "[{median}](#one-right)",
+            "one-right is not a claim, or lacks the number that {median} takes",
+        ),
         (r"$\nonsense$", "has no MathML"),
     ],
 )

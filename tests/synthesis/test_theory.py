@@ -1,4 +1,6 @@
-"""The symmetry, the maps and the plane against autograd, integrated flows and kernels that are written out."""
+"""The symmetry, the maps and the plane against autograd,
+integrated flows and kernels that are written out.
+"""
 
 import numpy as np
 import pytest
@@ -30,7 +32,10 @@ def symmetric(rng, n):
 
 def linear_loss(shapes, rng):
     """Not a square error, so that nothing depends on it."""
-    x, y = torch.tensor(rng.normal(size=(5, shapes[0][1]))), torch.tensor(rng.normal(size=(5, shapes[-1][0])))
+    x, y = (
+        torch.tensor(rng.normal(size=(5, shapes[0][1]))),
+        torch.tensor(rng.normal(size=(5, shapes[-1][0]))),
+    )
 
     def loss(*weights):
         out = x.T
@@ -57,10 +62,15 @@ def gradients(loss, parameters):
 
 
 def around(loss, parameters, etas):
-    """Return the parameters a step ahead along the flow and one behind: of a quadratic, their difference is its rate, exactly."""
+    """Return the parameters a step ahead along the flow and one behind: of a quadratic, their
+    difference is its rate, exactly.
+    """
     velocities = [-eta * g for eta, g in zip(etas, gradients(loss, parameters), strict=True)]
     step = 0.1 / max(np.max(np.abs(v)) for v in velocities)
-    return [[theta + sign * step * v for theta, v in zip(parameters, velocities, strict=True)] for sign in (1, -1)]
+    return [
+        [theta + sign * step * v for theta, v in zip(parameters, velocities, strict=True)]
+        for sign in (1, -1)
+    ]
 
 
 def size_of(parameters, generators, etas):
@@ -79,7 +89,9 @@ def test_hidden_mixtures_are_conserved_in_deep_linear_networks(seed, etas):
     weights, mix = [rng.normal(size=shape) for shape in ((3, 2), (2, 3), (2, 2))], symmetric(rng, 3)
     ahead, behind = around(linear_loss([w.shape for w in weights], rng), weights, etas)
 
-    def value(weights, generators=(mix, -mix)):  # W₁ → e^{εS} W₁, W₂ → W₂ e^{-εS}, which acts from the right
+    def value(
+        weights, generators=(mix, -mix)
+    ):  # W₁ → e^{εS} W₁, W₂ → W₂ e^{-εS}, which acts from the right
         return theory.charge([weights[0], weights[1].T], generators, etas[:2])
 
     scale = size_of([weights[0], weights[1].T], [mix, -mix], etas[:2])
@@ -134,13 +146,19 @@ def test_drift_is_the_charge_along_descent(seed, etas, momentum, decay, h, d):
     moves, charges, kinetic, momenta = [0 * w for w in weights], [charge(weights, etas)], [], []
     for _ in range(12):
         moves = [momentum * u - g for u, g in zip(moves, gradients(loss, weights), strict=True)]
-        momenta.append(np.sum(moves[0] * (turn @ weights[0])) + np.sum(moves[1] * (weights[1] @ turn.T)))
+        momenta.append(
+            np.sum(moves[0] * (turn @ weights[0])) + np.sum(moves[1] * (weights[1] @ turn.T))
+        )
         kinetic.append(charge(moves, 1 / etas))
-        weights = [(1 - decay) * w + eta * u for w, eta, u in zip(weights, etas, moves, strict=True)]
+        weights = [
+            (1 - decay) * w + eta * u for w, eta, u in zip(weights, etas, moves, strict=True)
+        ]
         charges.append(charge(weights, etas))
     found = theory.drift(charges[0], kinetic, momentum, decay)
     np.testing.assert_allclose(found, charges, rtol=0, atol=1e-9 * (1 + np.max(np.abs(charges))))
-    assert np.max(np.abs(momenta)) < 1e-9 * (1 + np.max(np.abs(charges)))  # a rotation has no motion from rest
+    assert np.max(np.abs(momenta)) < 1e-9 * (
+        1 + np.max(np.abs(charges))
+    )  # a rotation has no motion from rest
 
 
 # --- all quadratic invariants
@@ -153,7 +171,9 @@ def samples(loss_of, shapes, etas, rng, count):
         parameters = [rng.normal(size=shape) for shape in shapes]
         grads = gradients(loss_of(rng), parameters)
         points.append(np.concatenate([p.ravel() for p in parameters]))
-        velocities.append(np.concatenate([-eta * g.ravel() for eta, g in zip(etas, grads, strict=True)]))
+        velocities.append(
+            np.concatenate([-eta * g.ravel() for eta, g in zip(etas, grads, strict=True)])
+        )
     return np.array(points), np.array(velocities)
 
 
@@ -164,7 +184,11 @@ MODELS = {
     "neuron": (lambda rng: linear_loss([(1, 3), (1, 1)], rng), [(1, 3), (1, 1)], 1),
     "linear, 2 hidden": (lambda rng: linear_loss([(2, 2), (2, 2)], rng), [(2, 2), (2, 2)], 3),
     "linear, 3 hidden": (lambda rng: linear_loss([(3, 2), (1, 3)], rng), [(3, 2), (1, 3)], 6),
-    "linear, deep": (lambda rng: linear_loss([(2, 2), (2, 2), (1, 2)], rng), [(2, 2), (2, 2), (1, 2)], 6),
+    "linear, deep": (
+        lambda rng: linear_loss([(2, 2), (2, 2), (1, 2)], rng),
+        [(2, 2), (2, 2), (1, 2)],
+        6,
+    ),
     "relu, 3 hidden": (lambda rng: relu_loss(3, 2, rng), [(3, 2), (3,)], 3),
 }
 
@@ -175,8 +199,12 @@ def test_the_symmetric_generators_give_all_quadratic_invariants(name):
     rng = np.random.default_rng(1)
     etas = [0.5, 1.5, 0.8][: len(shapes)]
     size = sum(np.prod(shape) for shape in shapes)
-    turn = np.linalg.qr(rng.normal(size=(size, size)))[0]  # other coordinates, in which nothing is diagonal
-    points, velocities = (part @ turn for part in samples(loss_of, shapes, etas, rng, size * (size + 1)))
+    turn = np.linalg.qr(rng.normal(size=(size, size)))[
+        0
+    ]  # other coordinates, in which nothing is diagonal
+    points, velocities = (
+        part @ turn for part in samples(loss_of, shapes, etas, rng, size * (size + 1))
+    )
     basis = theory.quadratic_invariants(points, velocities)
     assert len(basis) == expected
     np.testing.assert_allclose(np.einsum("kij,lij->kl", basis, basis), np.eye(expected), atol=1e-10)
@@ -204,7 +232,9 @@ def test_neighbouring_layers_keep_their_imbalance(seed, etas):
     pair = [theory.deep_imbalances(w, etas) for w in (ahead, behind)]
     assert [m.shape for m in pair[0]] == [(3, 3), (2, 2)]
     for one, other in zip(*pair, strict=True):
-        np.testing.assert_allclose(one, other, rtol=0, atol=1e-11 * max(np.max(np.abs(one)), sum(1 / np.array(etas))))
+        np.testing.assert_allclose(
+            one, other, rtol=0, atol=1e-11 * max(np.max(np.abs(one)), sum(1 / np.array(etas)))
+        )
 
 
 # --- the maps
@@ -214,14 +244,23 @@ TIMES = np.linspace(0, 3, 7)
 
 
 @settings(max_examples=60, deadline=None)
-@given(a=st.floats(-2, 2), w=st.floats(-2, 2), target=st.floats(0.2, 2), sign=signs, eta_a=rates, eta_w=rates)
+@given(
+    a=st.floats(-2, 2),
+    w=st.floats(-2, 2),
+    target=st.floats(0.2, 2),
+    sign=signs,
+    eta_a=rates,
+    eta_w=rates,
+)
 @example(a=0.0, w=1.0, target=1.0, sign=1, eta_a=2.0, eta_w=0.5)
 @example(a=1.0, w=-0.3, target=1.0, sign=1, eta_a=3.0, eta_w=0.5)
 def test_a_neuron_with_one_input_is_a_pair(a, w, target, sign, eta_a, eta_w):
     neuron = Neuron(a, np.array([w]), np.array([sign * target]), eta_a, eta_w)
     pair = theory.neuron_as_pair(neuron)
     assume(abs(pair.weights[0] + sign * pair.weights[1]) > 1e-3)
-    beta = single_neuron.flow(a, [w], np.eye(1), [sign * target], TIMES / 3, eta_a, eta_w).beta[:, 0]
+    beta = single_neuron.flow(a, [w], np.eye(1), [sign * target], TIMES / 3, eta_a, eta_w).beta[
+        :, 0
+    ]
     weights = products.flow(pair.weights, pair.target, pair.clock * TIMES / 3)
     np.testing.assert_allclose(weights.prod(axis=1), beta, atol=1e-7)
     delta = single_neuron.conserved(a, np.array([w]), eta_a, eta_w)
@@ -234,9 +273,15 @@ def draw_two_points(rng):
 
 
 @settings(max_examples=40, deadline=None)
-@given(seed=seeds, cosine=st.one_of(st.sampled_from([-1.0, 0.0, 1.0]), st.floats(-0.95, 0.95)), still=st.booleans())
+@given(
+    seed=seeds,
+    cosine=st.one_of(st.sampled_from([-1.0, 0.0, 1.0]), st.floats(-0.95, 0.95)),
+    still=st.booleans(),
+)
 def test_two_points_are_a_neuron(seed, cosine, still):
-    """Against the whole flow of both maps, with a decoder of rank one, for which dh does not turn."""
+    """Against the whole flow of both maps, with a decoder of rank one, for which dh
+    does not turn.
+    """
     rng = np.random.default_rng(seed)
     constants = draw_two_points(rng)
     h, size = rng.uniform(0.3, 1.5), 0.0 if still else rng.uniform(0.1, 1)
@@ -323,7 +368,10 @@ def test_strengths_at_the_edges():
 def test_half_time_is_the_integral_and_the_course(balance, size):
     found = theory.half_time(balance, size)
     whole = quad(
-        lambda u: np.exp(u) / ((1 - np.exp(u)) * 2 * np.hypot(balance, np.exp(u))), np.log(size), np.log(0.5), epsabs=1e-13
+        lambda u: np.exp(u) / ((1 - np.exp(u)) * 2 * np.hypot(balance, np.exp(u))),
+        np.log(size),
+        np.log(0.5),
+        epsabs=1e-13,
     )
     assert np.isclose(found, whole[0], rtol=1e-9, atol=1e-12)
     assert np.isclose(theory.course(balance, size, 1.0, [found])[0, 0], 0.5, atol=1e-9)
@@ -331,11 +379,15 @@ def test_half_time_is_the_integral_and_the_course(balance, size):
 
 def test_half_time_at_the_edges():
     found = theory.half_time([1e90, -1e90, 0.0, 0.7, 2.0], [0.0, 1e-90, 1e-90, 0.5, 3.0])
-    np.testing.assert_allclose(found, [np.log(2) / 2e90, np.log(2) / 2e90, np.log(1e90) / 2, 0, 0], rtol=1e-12)
+    np.testing.assert_allclose(
+        found, [np.log(2) / 2e90, np.log(2) / 2e90, np.log(1e90) / 2, 0, 0], rtol=1e-12
+    )
     with pytest.raises(ValueError, match="never starts"):
         theory.half_time([1.0, 0.0], [0.0, 0.0])
     a, w = np.sqrt(1.4), np.zeros(3)  # from w = 0, in three dimensions
-    beta = single_neuron.flow(a, w, np.eye(3), np.eye(3)[1], [0.0, float(theory.half_time(0.7, 0.0))]).beta
+    beta = single_neuron.flow(
+        a, w, np.eye(3), np.eye(3)[1], [0.0, float(theory.half_time(0.7, 0.0))]
+    ).beta
     np.testing.assert_allclose(beta[-1], [0, 0.5, 0], atol=1e-8)
 
 
@@ -349,21 +401,31 @@ def test_sharpness_is_the_largest_curvature(seed, d, eta_a, eta_w, copies):
     layers = np.concatenate([a * unit, np.outer(unit, target / a).ravel()])
 
     def loss(theta):
-        return ((theta[:copies] @ theta[copies:].reshape(copies, d) - torch.tensor(target)) ** 2).sum() / 2
+        return (
+            (theta[:copies] @ theta[copies:].reshape(copies, d) - torch.tensor(target)) ** 2
+        ).sum() / 2
 
     scale = np.sqrt(np.repeat([eta_a, eta_w], [copies, copies * d]))
-    hessian = torch.autograd.functional.hessian(loss, torch.tensor(layers)).numpy() * np.outer(scale, scale)
+    hessian = torch.autograd.functional.hessian(loss, torch.tensor(layers)).numpy() * np.outer(
+        scale, scale
+    )
     place = theory.coordinates(Neuron(a, target / a, target, eta_a, eta_w))
-    assert np.isclose(np.linalg.eigvalsh(hessian)[-1], theory.sharpness(place.balance) * place.clock, rtol=1e-9)
+    assert np.isclose(
+        np.linalg.eigvalsh(hessian)[-1], theory.sharpness(place.balance) * place.clock, rtol=1e-9
+    )
 
 
 def test_sharpness_at_the_edges():
-    np.testing.assert_allclose(theory.sharpness([[0.0, 3.0], [-1e99, 1e-9]]), [[2, 2 * np.sqrt(10)], [2e99, 2]], rtol=1e-14)
+    np.testing.assert_allclose(
+        theory.sharpness([[0.0, 3.0], [-1e99, 1e-9]]), [[2, 2 * np.sqrt(10)], [2e99, 2]], rtol=1e-14
+    )
 
 
 @given(rate=st.floats(1e-3, 0.999), sign=signs)
 def test_the_largest_balance_is_at_the_edge_of_stability(rate, sign):
-    """Of gradient descent near the minimum: the error of a pair grows just above it and shrinks just below."""
+    """Of gradient descent near the minimum: the error of a pair
+    grows just above it and shrinks just below.
+    """
     edge = float(theory.largest_balance(rate))
     assert np.isclose(rate * theory.sharpness(edge), 2, rtol=1e-12)
     for factor, grows in ((0.98, False), (1.02, True)):
@@ -375,7 +437,11 @@ def test_the_largest_balance_is_at_the_edge_of_stability(rate, sign):
 
 
 def test_the_largest_balance_at_the_edges():
-    np.testing.assert_allclose(theory.largest_balance([[1.0, 0.5], [1e-99, 0.6]]), [[0, np.sqrt(3)], [1e99, 4 / 3]], rtol=1e-14)
+    np.testing.assert_allclose(
+        theory.largest_balance([[1.0, 0.5], [1e-99, 0.6]]),
+        [[0, np.sqrt(3)], [1e99, 4 / 3]],
+        rtol=1e-14,
+    )
     assert np.isclose(theory.largest_balance(1 - 1e-12), np.sqrt(2e-12), rtol=1e-4)
     with pytest.raises(ValueError, match="at most 1"):
         theory.largest_balance([0.5, 1.1])
@@ -385,11 +451,19 @@ def test_the_largest_balance_at_the_edges():
 
 
 @settings(max_examples=30, deadline=None)
-@given(balance=balances, size=st.floats(0.1, 4), cosine=st.floats(-0.8, 1), d=st.integers(2, 6), seed=seeds)
+@given(
+    balance=balances,
+    size=st.floats(0.1, 4),
+    cosine=st.floats(-0.8, 1),
+    d=st.integers(2, 6),
+    seed=seeds,
+)
 def test_how_far_the_kernel_of_a_neuron_turns(balance, size, cosine, d, seed):
     s = np.random.default_rng(seed).uniform(0.5, 2)
     target = s * np.eye(d)[0]
-    a, w = single_neuron.initialize(size * s * (cosine * np.eye(d)[0] + np.sqrt(1 - cosine**2) * np.eye(d)[1]), 2 * s * balance)
+    a, w = single_neuron.initialize(
+        size * s * (cosine * np.eye(d)[0] + np.sqrt(1 - cosine**2) * np.eye(d)[1]), 2 * s * balance
+    )
     path = single_neuron.trajectory(a, w, target, [0.0, 400 / s])
     assert np.allclose(path.beta[-1], target, atol=1e-9)
     kernels = path.a[:, None, None] ** 2 * np.eye(d) + path.w[:, :, None] * path.w[:, None, :]
@@ -403,11 +477,22 @@ def test_the_authors_kernel_distances(delta, distance):
 
 
 @settings(max_examples=20, deadline=None)
-@given(balance=balances, size=st.floats(0.1, 4), pairs=st.integers(1, 3), more=st.integers(1, 3), seed=seeds)
+@given(
+    balance=balances,
+    size=st.floats(0.1, 4),
+    pairs=st.integers(1, 3),
+    more=st.integers(1, 3),
+    seed=seeds,
+)
 def test_how_far_the_kernel_of_twins_turns(balance, size, pairs, more, seed):
     d, s = pairs + more, np.random.default_rng(seed).uniform(0.5, 2)
-    a, w = single_neuron.initialize([size * s / 2 / pairs], s * balance / pairs)  # each has its part of both
-    outputs, inputs = np.repeat([[a], [-a]], pairs, axis=0), np.tile(w * np.eye(d)[1 : pairs + 1], (2, 1))
+    a, w = single_neuron.initialize(
+        [size * s / 2 / pairs], s * balance / pairs
+    )  # each has its part of both
+    outputs, inputs = (
+        np.repeat([[a], [-a]], pairs, axis=0),
+        np.tile(w * np.eye(d)[1 : pairs + 1], (2, 1)),
+    )
     path = linear.flow(outputs, inputs, np.eye(d), s * np.eye(d)[:, :1], [0.0, 40 / s])
     assert np.allclose(path.beta[-1], s * np.eye(d)[:, :1], atol=1e-9)
     kernels = linear.preconditioner(path.a, path.w)
@@ -431,11 +516,23 @@ GOOD = two_points.Pair(x=1.0, y=1.0, tau_h=1.0, tau_y=1.0)
     "call, words",
     [
         (lambda: theory.quadratic_invariants(np.ones((2, 2)), np.ones((2, 2))), "want at least 3"),
-        (lambda: theory.neuron_as_pair(Neuron(1.0, np.ones(2), np.ones(2), 1.0, 1.0)), "want a neuron with one input"),
-        (lambda: theory.neuron_as_pair(Neuron(1.0, np.ones(1), np.ones(1), 0.0, 1.0)), r"neuron\.eta_a must be positive"),
+        (
+            lambda: theory.neuron_as_pair(Neuron(1.0, np.ones(2), np.ones(2), 1.0, 1.0)),
+            "want a neuron with one input",
+        ),
+        (
+            lambda: theory.neuron_as_pair(Neuron(1.0, np.ones(1), np.ones(1), 0.0, 1.0)),
+            r"neuron\.eta_a must be positive",
+        ),
         (lambda: theory.two_points_as_neuron(1.0, 1.0, 1 - 1.2, GOOD), "no dy has"),
-        (lambda: theory.coordinates(Neuron(1.0, np.ones(2), np.zeros(2), 1.0, 1.0)), "other than zero"),
-        (lambda: theory.coordinates(Neuron(1.0, np.ones(2), np.ones(2), 1.0, -1.0)), r"neuron\.eta_w must be positive"),
+        (
+            lambda: theory.coordinates(Neuron(1.0, np.ones(2), np.zeros(2), 1.0, 1.0)),
+            "other than zero",
+        ),
+        (
+            lambda: theory.coordinates(Neuron(1.0, np.ones(2), np.ones(2), 1.0, -1.0)),
+            r"neuron\.eta_w must be positive",
+        ),
     ],
 )
 def test_what_is_refused(call, words):

@@ -1,4 +1,6 @@
-"""What the theory modules share: flows beside closed forms at late times, past saddles, at rest; and the edges."""
+"""What the theory modules share: flows beside closed forms at
+late times, past saddles, at rest; and the edges.
+"""
 
 from importlib import import_module
 from pkgutil import iter_modules
@@ -25,19 +27,29 @@ FLOWS = {
     "products, exponents": lambda times: products.flow([0.05, 0.03], 1.5, times, (2, 1)),
     "products, one large weight": lambda times: products.flow([1.0, 1e-3, 1e-3], 1.0, times),
     "two_points": lambda times: two_points.linear_flow(
-        TO_H, TO_Y.T, times, input_difference=[1, 0.5, 0], target_difference=[0.7, 0.3, 0], tau_h=2, tau_y=3
+        TO_H,
+        TO_Y.T,
+        times,
+        input_difference=[1, 0.5, 0],
+        target_difference=[0.7, 0.3, 0],
+        tau_h=2,
+        tau_y=3,
     ),
     "linear": lambda times: np.concatenate(
         [part.reshape(len(part), -1) for part in linear.flow(TO_H, TO_H, XTX, XTX, times)], axis=1
     ),
-    "neuron": lambda times: np.column_stack(neuron.flow(0.3, [0.5, -0.2, 0.1], XTX, [0.5, 0.3, 0.1], times)[1:]),
+    "neuron": lambda times: np.column_stack(
+        neuron.flow(0.3, [0.5, -0.2, 0.1], XTX, [0.5, 0.3, 0.1], times)[1:]
+    ),
     "gaussian_classes": lambda times: gaussian_classes.relu_trajectory(TO_H, XTX, np.eye(3), times),
 }
 
 
 @pytest.fixture(params=FLOWS)
 def followed(request, monkeypatch):
-    """Return a function of times that runs a flow and returns its velocity, its start, its states and how often it was asked."""
+    """Return a function of times that runs a flow and returns its
+    velocity, its start, its states and how often it was asked.
+    """
     seen, original = {}, common.integrate
 
     def integrate(velocity, start, times):
@@ -47,14 +59,18 @@ def followed(request, monkeypatch):
         return path
 
     monkeypatch.setattr(common, "integrate", integrate)
-    monkeypatch.setattr(f"lib.theory.{request.param.split(',')[0]}.integrate", integrate, raising=False)
+    monkeypatch.setattr(
+        f"lib.theory.{request.param.split(',')[0]}.integrate", integrate, raising=False
+    )
     return lambda times: (FLOWS[request.param](times), seen["all"])[1]
 
 
 def test_every_flow_is_followed():
     names = [name for _, name, _ in iter_modules(theory.__path__) if name != "common"]
     modules = {name: vars(import_module(f"lib.theory.{name}")) for name in names}
-    able = {name for name, module in modules.items() if {"integrate", "integrate_layers"} & {*module}}
+    able = {
+        name for name, module in modules.items() if {"integrate", "integrate_layers"} & {*module}
+    }
     assert able == {name.split(",")[0] for name in FLOWS}
 
 
@@ -71,12 +87,18 @@ def test_a_flow_at_rest_is_where_another_solver_brings_it(followed):
     np.testing.assert_allclose(path, np.tile(end, (3, 1)), rtol=1e-8, atol=1e-9)
 
 
-@given(power=st.floats(-40, 3), rate=st.sampled_from([-1, 1]), times=st.lists(st.sampled_from([0, 3, 15, 30]), min_size=1))
+@given(
+    power=st.floats(-40, 3),
+    rate=st.sampled_from([-1, 1]),
+    times=st.lists(st.sampled_from([0, 3, 15, 30]), min_size=1),
+)
 @settings(max_examples=30)
 def test_growth_and_decay_keep_their_digits(power, rate, times):
     times, start = np.sort(times), 10**power * np.array([1, -0.5])
     found = common.integrate(lambda _, y: rate * y, start, times)
-    np.testing.assert_allclose(found, start * np.exp(rate * times)[:, None], rtol=1e-9, atol=1e-13 * 10**power)
+    np.testing.assert_allclose(
+        found, start * np.exp(rate * times)[:, None], rtol=1e-9, atol=1e-13 * 10**power
+    )
 
 
 def test_a_start_at_zero_is_left_or_kept():
@@ -100,7 +122,9 @@ def test_on_the_way_into_a_saddle_it_stays(time):
 @given(x=st.floats(0.1, 1), y=st.floats(1, 2), late=st.floats(-1, 8))
 @settings(max_examples=30)
 def test_a_degenerate_minimum_is_neared_as_slowly_as_it_should(x, y, late):
-    """For P = x²y and s = 0, u = x² and c = y² - u/2 > 0 is kept: du/dt = -4u²(c + u/2), so that the time is an integral of u."""
+    """For P = x²y and s = 0, u = x² and c = y² - u/2 > 0 is kept: du/dt = -4u²(c + u/2), so that
+    the time is an integral of u.
+    """
     end, height = products.flow([x, y], 0, [10**late], (2, 1))[0]
     c = y**2 - x**2 / 2
 
@@ -115,7 +139,10 @@ def test_a_degenerate_minimum_is_neared_as_slowly_as_it_should(x, y, late):
     ("velocity", "said"),
     [
         (lambda _, y: y**2, "only to (1|0.9.*) of 2: end earlier"),
-        (lambda _, y: np.array([-1e9 * np.sign(np.sin(1e9 * y[0]))]), "only to .* of 2: end earlier"),
+        (
+            lambda _, y: np.array([-1e9 * np.sign(np.sin(1e9 * y[0]))]),
+            "only to .* of 2: end earlier",
+        ),
         (lambda _, y: y * np.nan, "only to 0 of 2: end earlier"),
     ],
 )

@@ -1,6 +1,8 @@
-"""The closed forms where floats overflow, underflow or cancel, beside as many digits as it takes; the rest is refused.
+"""The closed forms where floats overflow, underflow or cancel,
+beside as many digits as it takes; the rest is refused.
 
-Moderate numbers are in the tests of each module. That the results are finite and nothing warns is a part of each comparison.
+Moderate numbers are in the tests of each module. That the results are finite and nothing warns is a
+part of each comparison.
 """
 
 import numpy as np
@@ -44,15 +46,26 @@ TIMES = (0, 1e-300, 1e-12, 1e-3, 1, 10, 1e3)
     ],
 )
 def test_neuron_trajectory(a0, w0, target, times):
-    rtol = 1e-10 if w0[0] == -1 - 1e-12 else 1e-12  # the start's distance from the separatrix has four digits
-    same(solved(a0, w0, [target, 0], times), references.neuron_path(a0, w0, [target, 0], times), rtol)
+    rtol = (
+        1e-10 if w0[0] == -1 - 1e-12 else 1e-12
+    )  # the start's distance from the separatrix has four digits
+    same(
+        solved(a0, w0, [target, 0], times), references.neuron_path(a0, w0, [target, 0], times), rtol
+    )
 
 
-@given(a=magnitudes, w=magnitudes, target=magnitudes, angle=st.floats(0, 3.1), time=st.floats(-3, 3))
+@given(
+    a=magnitudes, w=magnitudes, target=magnitudes, angle=st.floats(0, 3.1), time=st.floats(-3, 3)
+)
 @settings(max_examples=40)
 def test_neuron_trajectory_of_any_sizes(a, w, target, angle, time):
     assume(abs(np.log(a / w)) > 1e-3)  # a difference of equal squares is their rounding
-    args = a, w * np.array([np.cos(angle), np.sin(angle)]), [target, 0], [0, 10**time / max(target, a * a, w * w)]
+    args = (
+        a,
+        w * np.array([np.cos(angle), np.sin(angle)]),
+        [target, 0],
+        [0, 10**time / max(target, a * a, w * w)],
+    )
     same(solved(*args)[:, :2], references.neuron_path(*args)[:, :2], 1e-9, 1e-12 * max(a, w))
 
 
@@ -88,7 +101,11 @@ def test_final_distance_of_any_sizes(h, y, target, tau):
 )
 def test_final_distance_at_the_edges(h, y, constants):
     pair, expected = two_points.Pair(*constants), references.final_distance(h, y, *constants)
-    same([*two_points.high_low(h, y, pair), two_points.final_distance2(h, y, pair)], expected, atol=1e-290)
+    same(
+        [*two_points.high_low(h, y, pair), two_points.final_distance2(h, y, pair)],
+        expected,
+        atol=1e-290,
+    )
 
 
 @pytest.mark.parametrize(
@@ -110,13 +127,18 @@ def test_two_point_solution(h, y, w, constants, times):
     same(np.column_stack([found.dh2, found.dy2]), expected, 1e-10)
 
 
-@pytest.mark.parametrize("first, second, angle", [([1, 0], [1, 1e-90], 1e-90), ([1e90, 0], [1e-90, 1e-90], np.pi / 4)])
+@pytest.mark.parametrize(
+    "first, second, angle", [([1, 0], [1, 1e-90], 1e-90), ([1e90, 0], [1e-90, 1e-90], np.pi / 4)]
+)
 def test_angles_and_moments(first, second, angle):
     found = orthants.orthant_moments(first, second, EYE)
     rest, (s, t) = np.pi - angle, (np.hypot(*first), np.hypot(*second))
     own, mixed = rest + np.sin(angle) * np.cos(angle), np.sin(angle) + rest * np.cos(angle)
     same(orthants.angle(first, second, EYE), angle)
-    same([found.probability, found.ss / s**2, found.st / s / t, found.tt / t**2], np.array([rest, own, mixed, own]) / 2 / np.pi)
+    same(
+        [found.probability, found.ss / s**2, found.st / s / t, found.tt / t**2],
+        np.array([rest, own, mixed, own]) / 2 / np.pi,
+    )
 
 
 def test_moments_of_opposed_weights_are_positive():
@@ -128,14 +150,19 @@ def test_moments_of_opposed_weights_are_positive():
 def test_covariance_of_saturated_signals(gain):
     with mp.workdps(250):
         s = 2 * mp.mpf(gain) ** 2 / (1 + 2 * mp.mpf(gain) ** 2)
-        expected = [float(mp.asin(s * mp.exp(-(mp.mpf(min(d, 8 - d)) ** 2))) / mp.asin(s)) for d in range(8)]
+        expected = [
+            float(mp.asin(s * mp.exp(-(mp.mpf(min(d, 8 - d)) ** 2))) / mp.asin(s)) for d in range(8)
+        ]
     same(gaussian_classes.nlgp_covariance(8, 1, gain)[0], expected, atol=1e-15)
     same(gaussian_classes.nlgp_covariance(8, 1e90, gain), np.ones((8, 8)))
 
 
 @pytest.mark.parametrize("size", [1e-90, 1, 1e90])
 def test_loss_and_flow_of_weights_of_any_size(size):
-    same(gaussian_classes.relu_loss([[size, 0], [-size, 0]], EYE, EYE), size**2 / 8 - size / np.sqrt(8 * np.pi) + 0.25)
+    same(
+        gaussian_classes.relu_loss([[size, 0], [-size, 0]], EYE, EYE),
+        size**2 / 8 - size / np.sqrt(8 * np.pi) + 0.25,
+    )
     same(gaussian_classes.relu_flow([[size, 0]], EYE, EYE)[0, 0], 1 / np.sqrt(8 * np.pi) - size / 2)
 
 
@@ -145,7 +172,10 @@ def test_loss_and_flow_of_weights_of_any_size(size):
         (lambda: products.flow([1e90] * 3, 1, [1]), "followed"),
         (lambda: two_points.Pair(1, 1e-200, 1, 1), "at least 1e-100"),
         (lambda: two_points.high_low(1e-310, 0, two_points.Pair(*UNIT)), "at least 1e-100"),
-        (lambda: two_points.final_distance2(1, 1, two_points.Pair(1e90, 1, 1e-90, 1e90)), "range of floats"),
+        (
+            lambda: two_points.final_distance2(1, 1, two_points.Pair(1e90, 1, 1e-90, 1e90)),
+            "range of floats",
+        ),
         (lambda: orthants.angle([1e-200, 0], [0, 1e-200], EYE), "at least 1e-100"),
     ],
 )

@@ -1,4 +1,6 @@
-"""Flow, loss and covariances on Gaussian classes against quadrature, sampling, autograd and ODE solvers."""
+"""Flow, loss and covariances on Gaussian classes against
+quadrature, sampling, autograd and ODE solvers.
+"""
 
 import numpy as np
 import pytest
@@ -15,7 +17,9 @@ from lib.theory import gaussian_classes
 
 
 def expected_relu_products(gram):
-    """E[ReLU(h) ReLU(h)ᵀ] for h ~ N(0, gram) in torch, from the arc-cosine kernel's other form, arcsine."""
+    """E[ReLU(h) ReLU(h)ᵀ] for h ~ N(0, gram) in torch, from
+    the arc-cosine kernel's other form, arcsine.
+    """
     length = torch.sqrt(torch.diagonal(gram))
     scale = length[:, None] * length
     off = ~torch.eye(len(gram), dtype=torch.bool)
@@ -27,7 +31,11 @@ def expected_relu_products(gram):
 def torch_loss(w, sigma1, sigma0):
     k = len(w)
     squared = sum(expected_relu_products(w @ s @ w.T).sum() for s in (sigma1, sigma0)) / 2
-    return 0.5 * (squared / k**2 - torch.sqrt(torch.diagonal(w @ sigma1 @ w.T)).sum() / k / np.sqrt(2 * np.pi) + 0.5)
+    return 0.5 * (
+        squared / k**2
+        - torch.sqrt(torch.diagonal(w @ sigma1 @ w.T)).sum() / k / np.sqrt(2 * np.pi)
+        + 0.5
+    )
 
 
 def network(seed, k, n):
@@ -41,8 +49,12 @@ def test_flow_is_minus_k_times_the_gradient_of_the_loss(seed, k, n):
     leaf, one, zero = (torch.tensor(v) for v in (w, sigma1, sigma0))
     value = torch_loss(leaf.requires_grad_(), one, zero)
     (slope,) = torch.autograd.grad(value, leaf)
-    np.testing.assert_allclose(gaussian_classes.relu_loss(w, sigma1, sigma0), value.item(), rtol=1e-9)
-    np.testing.assert_allclose(gaussian_classes.relu_flow(w, sigma1, sigma0), -k * slope.numpy(), rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(
+        gaussian_classes.relu_loss(w, sigma1, sigma0), value.item(), rtol=1e-9
+    )
+    np.testing.assert_allclose(
+        gaussian_classes.relu_flow(w, sigma1, sigma0), -k * slope.numpy(), rtol=1e-6, atol=1e-8
+    )
 
 
 @pytest.mark.parametrize("kind", sorted(TURNS))
@@ -56,7 +68,8 @@ def test_flow_is_the_slope_of_the_loss_at_special_angles(kind):
         step = np.zeros_like(w)
         step[index] = h
         slope[index] = (
-            gaussian_classes.relu_loss(w + step, sigma1, sigma0) - gaussian_classes.relu_loss(w - step, sigma1, sigma0)
+            gaussian_classes.relu_loss(w + step, sigma1, sigma0)
+            - gaussian_classes.relu_loss(w - step, sigma1, sigma0)
         ) / (2 * h)
     np.testing.assert_allclose(gaussian_classes.relu_flow(w, sigma1, sigma0), -3 * slope, atol=1e-6)
 
@@ -67,7 +80,9 @@ def test_flow_and_loss_against_samples():
     w, sigma1, sigma0 = network(5, 4, 3)
     drawn = 400_000
     y = rng.integers(2, size=drawn)
-    x = np.where(y[:, None] == 1, *(rng.multivariate_normal(np.zeros(3), s, drawn) for s in (sigma1, sigma0)))
+    x = np.where(
+        y[:, None] == 1, *(rng.multivariate_normal(np.zeros(3), s, drawn) for s in (sigma1, sigma0))
+    )
     gap = np.maximum(x @ w.T, 0).mean(axis=1) - y
     assert_sampled(gap**2 / 2, gaussian_classes.relu_loss(w, sigma1, sigma0))
     flow = gaussian_classes.relu_flow(w, sigma1, sigma0)
@@ -94,10 +109,17 @@ def test_covariance_of_two_sites_is_the_integral(gain, correlation):
     z = np.sqrt(1 - correlation**2)
 
     def other(s):  # E[erf(g z_j) | z_i = s], in closed form for an erf of a Gaussian
-        return 2 * norm.cdf(np.sqrt(2) * gain * correlation * s / np.sqrt(1 + 2 * gain**2 * z**2)) - 1
+        return (
+            2 * norm.cdf(np.sqrt(2) * gain * correlation * s / np.sqrt(1 + 2 * gain**2 * z**2)) - 1
+        )
 
     edges = [-9, -1 / gain, 0, 1 / gain, 9] if gain > 1 else [-9, 0, 9]
-    integral = quad(lambda s: (2 * norm.cdf(np.sqrt(2) * gain * s) - 1) * other(s) * norm.pdf(s), -9, 9, points=edges)[0]
+    integral = quad(
+        lambda s: (2 * norm.cdf(np.sqrt(2) * gain * s) - 1) * other(s) * norm.pdf(s),
+        -9,
+        9,
+        points=edges,
+    )[0]
     np.testing.assert_allclose(integral, closed, atol=1e-7)
 
 
@@ -116,7 +138,9 @@ def test_nlgp_covariance_is_the_formula():
     for xi, gain in ((1.0, 3.0), (1.5, 0.2)):
         scale = 2 * gain**2 / (1 + 2 * gain**2)
         expected = np.arcsin(scale * np.exp(-(d**2) / xi**2)) / np.arcsin(scale)
-        np.testing.assert_allclose(gaussian_classes.nlgp_covariance(8, xi, gain)[0], expected, rtol=1e-9)
+        np.testing.assert_allclose(
+            gaussian_classes.nlgp_covariance(8, xi, gain)[0], expected, rtol=1e-9
+        )
 
 
 def test_ring_correlation_is_clipped_where_the_formula_is_indefinite():

@@ -1,4 +1,6 @@
-"""The flow of a neuron against a tight ODE solver, many digits, autograd and plain linear algebra."""
+"""The flow of a neuron against a tight ODE solver, many digits, autograd and plain
+linear algebra.
+"""
 
 import numpy as np
 import pytest
@@ -23,7 +25,11 @@ from lib.theory import neuron
 )
 def test_trajectory_matches_the_ode(seed, d, target, sign, eta_a, eta_w):
     rng = np.random.default_rng(seed)
-    a0, w0, beta_star = sign * rng.uniform(0, 2), rng.normal(size=d) / np.sqrt(d), target * rng.normal(size=d) / np.sqrt(d)
+    a0, w0, beta_star = (
+        sign * rng.uniform(0, 2),
+        rng.normal(size=d) / np.sqrt(d),
+        target * rng.normal(size=d) / np.sqrt(d),
+    )
     assume(target == 0 or np.linalg.norm(beta_star) > 0.05)
     times = [0, 0.2, 1, 3]
     path = neuron.trajectory(a0, w0, beta_star, times, eta_a, eta_w)
@@ -49,22 +55,36 @@ TARGET = np.array([0.6, -1.2, 0.3])
         (np.sqrt(1001), [0.6, -0.8, 0.0]),  # δ = ±1000
         (-0.5, np.sqrt(1000.25) * np.array([0.6, 0.0, 0.8])),
         (0.5, np.sqrt(1000.25) * TARGET / np.linalg.norm(TARGET)),
-        (2.0, 1.4 / 1.89 * TARGET + np.sqrt((2 - 1.96 / 1.89) / 5) * np.array([2.0, 1.0, 0.0])),  # m = 0: ν stays
+        (
+            2.0,
+            1.4 / 1.89 * TARGET + np.sqrt((2 - 1.96 / 1.89) / 5) * np.array([2.0, 1.0, 0.0]),
+        ),  # m = 0: ν stays
     ],
 )
 def test_trajectory_matches_the_ode_at_the_edges(a0, w0):
     times = np.array([0, 0.1, 0.5, 2, 6])
-    assert off(neuron.trajectory(a0, w0, TARGET, times), integrate(a0, w0, white(TARGET), times)) < 1e-9
+    assert (
+        off(neuron.trajectory(a0, w0, TARGET, times), integrate(a0, w0, white(TARGET), times))
+        < 1e-9
+    )
 
 
-@given(seed=seeds, delta=st.sampled_from([1e3, -1e3, 1.0, 0.0, -1.0]), sign=signs, eta_a=rates, eta_w=rates)
+@given(
+    seed=seeds,
+    delta=st.sampled_from([1e3, -1e3, 1.0, 0.0, -1.0]),
+    sign=signs,
+    eta_a=rates,
+    eta_w=rates,
+)
 def test_trajectory_neither_overflows_nor_drifts(seed, delta, sign, eta_a, eta_w):
     rng = np.random.default_rng(seed)
     beta_star = rng.normal(size=3)
     assume(np.linalg.norm(beta_star) > 0.3)
     a0, w0 = start_with(rng, 3, delta, sign)
     times = np.geomspace(1e-3, 1e6, 40)
-    path = neuron.trajectory(a0 / np.sqrt(eta_w), w0 / np.sqrt(eta_a), beta_star, times, eta_a, eta_w)
+    path = neuron.trajectory(
+        a0 / np.sqrt(eta_w), w0 / np.sqrt(eta_a), beta_star, times, eta_a, eta_w
+    )
     assert np.all(np.isfinite(path.a)) and np.all(np.isfinite(path.w))
     np.testing.assert_allclose(path.beta[-1], beta_star, rtol=1e-9, atol=1e-12)
     kept = neuron.conserved(path.a, path.w, eta_a, eta_w)
@@ -72,7 +92,9 @@ def test_trajectory_neither_overflows_nor_drifts(seed, delta, sign, eta_a, eta_w
 
 
 def test_conserved_is_the_difference_of_scaled_squares():
-    np.testing.assert_allclose(neuron.conserved([2.0, 1.0], [[1.0, 3.0], [0.0, 1.0]], eta_a=2.0, eta_w=5.0), [0.0, 3.0])
+    np.testing.assert_allclose(
+        neuron.conserved([2.0, 1.0], [[1.0, 3.0], [0.0, 1.0]], eta_a=2.0, eta_w=5.0), [0.0, 3.0]
+    )
 
 
 @given(seed=seeds, d=st.integers(1, 5), size=st.floats(1e-6, 1e3), delta=deltas)
@@ -91,11 +113,16 @@ def test_flow_follows_autograd(seed, n, d, eta_a, eta_w):
     x, y, w0, a0 = rng.normal(size=(n, d)) / 2, rng.normal(size=n), rng.normal(size=d), rng.normal()
 
     def velocity(_, state):
-        a, w = torch.tensor(state[:1], requires_grad=True), torch.tensor(state[1:], requires_grad=True)
+        a, w = (
+            torch.tensor(state[:1], requires_grad=True),
+            torch.tensor(state[1:], requires_grad=True),
+        )
         (0.5 * torch.sum((torch.tensor(x) @ (a * w) - torch.tensor(y)) ** 2)).backward()
         return -np.append(eta_a * a.grad.numpy(), eta_w * w.grad.numpy())
 
-    ode = solve_ivp(velocity, (0, 1), np.append(a0, w0), "DOP853", [0.4, 1.0], rtol=1e-9, atol=1e-11)
+    ode = solve_ivp(
+        velocity, (0, 1), np.append(a0, w0), "DOP853", [0.4, 1.0], rtol=1e-9, atol=1e-11
+    )
     assert off(neuron.flow(a0, w0, x.T @ x, x.T @ y, [0.4, 1.0], eta_a, eta_w), ode.y.T) < 1e-7
 
 
@@ -103,7 +130,10 @@ def test_flow_follows_autograd(seed, n, d, eta_a, eta_w):
 def test_flow_follows_the_escape_from_a_small_start(size, times):
     start, beta_star = (size, size * np.array([2, -3])), np.array([1.0, 0.5])
     exact = neuron.trajectory(*start, beta_star, times)
-    assert off(neuron.flow(*start, np.eye(2), beta_star, times), np.column_stack([exact.a, exact.w])) < 1e-6
+    assert (
+        off(neuron.flow(*start, np.eye(2), beta_star, times), np.column_stack([exact.a, exact.w]))
+        < 1e-6
+    )
 
 
 @settings(max_examples=30)
@@ -114,7 +144,10 @@ def test_a_neuron_passes_its_saddle_on_the_right_side(seed, near, side, size):
     beta /= np.linalg.norm(beta)
     a0 = 10**size
     w0, times = -a0 * (1 + side * 10**near) * beta, [0, 1, 5, 10, 20, 100, 1e7]
-    path, exact = neuron.flow(a0, w0, np.eye(3), beta, times), neuron.trajectory(a0, w0, beta, times)
+    path, exact = (
+        neuron.flow(a0, w0, np.eye(3), beta, times),
+        neuron.trajectory(a0, w0, beta, times),
+    )
     np.testing.assert_allclose(path.beta, exact.beta, atol=1e-11 / 10**near)
     assert np.sign(path.a[-1]) == -side
 
@@ -148,7 +181,9 @@ def test_preconditioner_at_zero():
 def test_the_hessian_of_the_potential_is_the_warped_inverse_kernel(seed, d, delta):
     beta = np.random.default_rng(seed).normal(size=d)
     assume(np.linalg.norm(beta) > 0.1)
-    hessian = torch.autograd.functional.hessian(lambda b: printed_potential(b, delta), torch.tensor(beta)).numpy()
+    hessian = torch.autograd.functional.hessian(
+        lambda b: printed_potential(b, delta), torch.tensor(beta)
+    ).numpy()
     kappa = np.sqrt(delta**2 + 4 * beta @ beta)
     inverse = np.linalg.inv(neuron.preconditioner(beta, delta))
     np.testing.assert_allclose(hessian, np.sqrt(kappa + delta) * inverse, rtol=1e-8, atol=1e-9)

@@ -22,5 +22,7 @@ def test_flow_follows_autograd_through_another_solver(seed, d):
     rng = np.random.default_rng(seed)
     w, k, target = rng.uniform(-1.2, 1.2, size=d), rng.integers(1, 4, size=d), rng.normal()
     times = [0.3, 1.0]
-    ode = solve_ivp(lambda t, v: -loss_gradient(v, target, k), (0, 1), w, "DOP853", times, rtol=1e-9, atol=1e-11)
+    ode = solve_ivp(
+        lambda t, v: -loss_gradient(v, target, k), (0, 1), w, "DOP853", times, rtol=1e-9, atol=1e-11
+    )
     np.testing.assert_allclose(products.flow(w, target, times, k), ode.y.T, rtol=1e-7, atol=1e-9)

@@ -1,7 +1,9 @@
-"""Time the library beside the loop that a reader would write, JAX and the machine's limit, on one core, and on a GPU.
+"""Time the library beside the loop that a reader would write, JAX
+and the machine's limit, on one core, and on a GPU.
 
-`python -m tests.tools.bench [WORKLOAD ...]` prints what it finds; without names it measures all and writes
-`book/quality/speed.json`, from which the page "How this book is tested" takes its table. It wants a machine of its own.
+`python -m tests.tools.bench [WORKLOAD ...]` prints what it finds; without names it measures all and
+writes `book/quality/speed.json`, from which the page "How this book is tested" takes its table. It
+wants a machine of its own.
 """
 
 import argparse
@@ -36,22 +38,41 @@ CLOSE = 1e-3  # relative distance of the two results after three steps, in singl
 
 def main() -> None:
     """Measure workloads, each in a process of its own."""
-    parser = argparse.ArgumentParser(prog="python -m tests.tools.bench", description=__doc__.split("\n")[0])
-    parser.add_argument("names", nargs="*", metavar="WORKLOAD", help=f"of {', '.join(WORKLOADS)} (default: all)")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.tools.bench", description=__doc__.split("\n")[0]
+    )
+    parser.add_argument(
+        "names", nargs="*", metavar="WORKLOAD", help=f"of {', '.join(WORKLOADS)} (default: all)"
+    )
     names = parser.parse_args().names
     if unknown := {*names} - {*WORKLOADS}:
-        parser.error(f"there is no workload {', '.join(sorted(unknown))}; there are {', '.join(WORKLOADS)}")
+        parser.error(
+            f"there is no workload {', '.join(sorted(unknown))}; there are {', '.join(WORKLOADS)}"
+        )
     start, found = time.perf_counter(), {}
     for device in ("cpu", "cuda") if torch.cuda.is_available() else ("cpu",):
         found[device] = {}
         for name in names or WORKLOADS:
             with ProcessPoolExecutor(1, get_context("spawn")) as pool:
                 row = found[device][name] = pool.submit(measure, name, device).result()
-            ratio, share = (row[which]["median"] for which in ("plain over ours", "limit over ours"))
-            peer = f", {row['jax over ours']['median']:.2f} times as fast as JAX" if "jax over ours" in row else ""
-            print(f"{device}, {name}: {ratio:.2f} times as fast as the plain loop{peer}, {share:.1%} of the limit", flush=True)
+            ratio, share = (
+                row[which]["median"] for which in ("plain over ours", "limit over ours")
+            )
+            peer = (
+                f", {row['jax over ours']['median']:.2f} times as fast as JAX"
+                if "jax over ours" in row
+                else ""
+            )
+            print(
+                f"{device}, {name}: {ratio:.2f} times as fast as the plain loop{peer}, "
+                f"{share:.1%} of the limit",
+                flush=True,
+            )
     if not names:
-        made = provenance() | {"seconds": round(time.perf_counter() - start), "load": os.getloadavg()[2]}
+        made = provenance() | {
+            "seconds": round(time.perf_counter() - start),
+            "load": os.getloadavg()[2],
+        }
         table = json.dumps({"provenance": made, **found}, indent=1, ensure_ascii=False)
         files.write(tables.place(ROOT, "speed"), table + "\n")
 
@@ -72,13 +93,21 @@ def provenance() -> dict:
 
 
 def measure(name: str, device: str = "cpu") -> dict:
-    """Return how long a step of one member takes by our code, by the plain loop and in JAX, and the limit."""
+    """Return how long a step of one member takes by our code,
+    by the plain loop and in JAX, and the limit.
+    """
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)  # as lib.training does
     workload = WORKLOADS[name]
-    sizes = workload.sizes | ({"members": ON_GPU[name]} if device == "cuda" and name in ON_GPU else {})
+    sizes = workload.sizes | (
+        {"members": ON_GPU[name]} if device == "cuda" and name in ON_GPU else {}
+    )
     case, members = workload.build(**sizes, device=device), sizes["members"]
-    peer = case.jax(import_module("tests.tools.jaxed")) if device == "cpu" and case.jax and find_spec("jax") else None
+    peer = (
+        case.jax(import_module("tests.tools.jaxed"))
+        if device == "cpu" and case.jax and find_spec("jax")
+        else None
+    )
     compare(name, case, peer)
     limits = {"large": large_products(device), "traffic": passes(case, device)}
     loops = {"ours": case.ours().advance, "plain": case.plain().advance} | limits
@@ -96,19 +125,28 @@ def measure(name: str, device: str = "cpu") -> dict:
         "sizes": sizes,
         "binds": "products" if products_bind else "memory",
         **{which: spread(times[which]) for which in ("ours", "plain", "limit")},
-        **{f"{which} over ours": spread(times[which] / times["ours"]) for which in times if which != "ours"},
+        **{
+            f"{which} over ours": spread(times[which] / times["ours"])
+            for which in times
+            if which != "ours"
+        },
     }
 
 
 def compare(name: str, case: Case, peer: object | None) -> None:
-    """Take three steps with our code, with the plain loop and in JAX; raise ValueError if they do not come to the same."""
+    """Take three steps with our code, with the plain loop and in JAX;
+    raise ValueError if they do not come to the same.
+    """
     ours = case.ours()
     ours.advance(3)
     for title, other in {"the plain loop": case.plain(), "JAX": peer}.items():
         if other is not None:
             other.advance(3)
             end = other.state()
-            own, theirs = (np.concatenate([state[part].ravel() for part in end]) for state in (ours.state(), end))
+            own, theirs = (
+                np.concatenate([state[part].ravel() for part in end])
+                for state in (ours.state(), end)
+            )
             apart = np.linalg.norm(own - theirs) / np.linalg.norm(theirs)
             if case.comparable and not apart < CLOSE:
                 raise ValueError(f"{name}: ours and {title} differ by {apart:.1e}")
@@ -140,7 +178,10 @@ def passes(case: Case, device: str) -> Loop:
     """Return a loop that reads, and changes, as many numbers as a step must."""
     read, updated = (-(-count // case.apart) for count in (case.read, case.updated))
     numbers = torch.ones(max(read, updated), device=device)
-    looked, changed = numbers[:read], numbers[:updated]  # the same, as a step updates what it has read
+    looked, changed = (
+        numbers[:read],
+        numbers[:updated],
+    )  # the same, as a step updates what it has read
     here = device == "cpu"
     if here:
         looked, changed = looked.numpy(), changed.numpy()
@@ -178,13 +219,20 @@ def in_turn(loops: Mapping[str, Loop], device: str) -> dict[str, np.ndarray]:
         return steps
 
     steps = {name: enough(loop) for name, loop in loops.items()}
-    rounds = [{name: seconds(loop, steps[name]) / steps[name] for name, loop in loops.items()} for _ in range(ROUNDS)]
+    rounds = [
+        {name: seconds(loop, steps[name]) / steps[name] for name, loop in loops.items()}
+        for _ in range(ROUNDS)
+    ]
     return {name: np.array([one[name] for one in rounds]) for name in loops}
 
 
 def spread(values: np.ndarray) -> dict[str, float]:
     """Return the median and the range of rounds."""
-    return {"median": float(np.median(values)), "least": float(values.min()), "greatest": float(values.max())}
+    return {
+        "median": float(np.median(values)),
+        "least": float(values.min()),
+        "greatest": float(values.max()),
+    }
 
 
 if __name__ == "__main__":

@@ -1,9 +1,13 @@
-"""The same steps as a reader would write them in JAX: `grad`, `jit`, and a loop that stays on the device."""
+"""The same steps as a reader would write them in JAX: `grad`,
+`jit`, and a loop that stays on the device.
+"""
 
 import os
 
 os.environ["JAX_PLATFORMS"] = "cpu"  # on a GPU it is not measured
-os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")  # one thread, as the others have
+os.environ.setdefault(
+    "XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false"
+)  # one thread, as the others have
 
 from collections.abc import Callable, Mapping
 
@@ -18,7 +22,9 @@ Parameters = Mapping[str, Tensor]  # by our names, with a member axis
 
 
 class Descent:
-    """Gradient descent of members, one after the other, or of all at once, where inputs and targets have a member axis."""
+    """Gradient descent of members, one after the other, or of all at
+    once, where inputs and targets have a member axis.
+    """
 
     def __init__(
         self,
@@ -31,7 +37,10 @@ class Descent:
     ) -> None:
         gradient = jax.vmap(jax.grad(loss)) if at_once else jax.grad(loss)
         members = [slice(None)] if at_once else range(len(next(iter(parameters.values()))))
-        starts = [{name: jnp.asarray(value[own].numpy()) for name, value in parameters.items()} for own in members]
+        starts = [
+            {name: jnp.asarray(value[own].numpy()) for name, value in parameters.items()}
+            for own in members
+        ]
         self.each = [(one, jax.tree.map(jnp.zeros_like, one) if momentum else {}) for one in starts]
         self.steps, self.at_once = 0, at_once
 
@@ -39,7 +48,9 @@ class Descent:
             now, speed = both
             move = gradient(now, *batch(number))
             if momentum:
-                move = speed = jax.tree.map(lambda speed, slope: momentum * speed + slope, speed, move)
+                move = speed = jax.tree.map(
+                    lambda speed, slope: momentum * speed + slope, speed, move
+                )
             return {name: value - rates[name] * move[name] for name, value in now.items()}, speed
 
         def run(both: tuple[dict, dict], first: int, steps: int) -> tuple[dict, dict]:
@@ -54,18 +65,27 @@ class Descent:
 
     def state(self) -> dict[str, np.ndarray]:
         """Return the parameters of the first member by name."""
-        return {name: np.asarray(value[0] if self.at_once else value) for name, value in self.each[0][0].items()}
+        return {
+            name: np.asarray(value[0] if self.at_once else value)
+            for name, value in self.each[0][0].items()
+        }
 
 
 def kernel(network: Callable, parameters: Parameters, x: Tensor) -> Callable:
-    """Return what computes the tangent kernel of the first member, traced over outputs, from the Jacobian."""
+    """Return what computes the tangent kernel of the first
+    member, traced over outputs, from the Jacobian.
+    """
     first = {name: jnp.asarray(value[0].numpy()) for name, value in parameters.items()}
     points = jnp.asarray(x.numpy())
 
     @jax.jit
     def compute(parameters: dict) -> jax.Array:
-        slopes = jax.vmap(jax.jacrev(lambda now, point: network(now, point[None])[0]), (None, 0))(parameters, points)
-        flat = jnp.concatenate([part.reshape(*part.shape[:2], -1) for part in slopes.values()], axis=2)
+        slopes = jax.vmap(jax.jacrev(lambda now, point: network(now, point[None])[0]), (None, 0))(
+            parameters, points
+        )
+        flat = jnp.concatenate(
+            [part.reshape(*part.shape[:2], -1) for part in slopes.values()], axis=2
+        )
         return jnp.einsum("iop,jop->ij", flat, flat)
 
     return lambda: jax.block_until_ready(compute(first))
@@ -91,7 +111,9 @@ def lenet(parameters: dict, x: jax.Array) -> jax.Array:
         x = jax.lax.conv_general_dilated(x, parameters[f"weight{i}"], (1, 1), padding)
         x = jax.nn.relu(x + parameters[f"bias{i}"][:, None, None])
         x = jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 1, 2, 2), (1, 1, 2, 2), "VALID")
-    dense_part = {f"{kind}{i - 2}": parameters[f"{kind}{i}"] for i in (3, 4, 5) for kind in ("weight", "bias")}
+    dense_part = {
+        f"{kind}{i - 2}": parameters[f"{kind}{i}"] for i in (3, 4, 5) for kind in ("weight", "bias")
+    }
     return dense("relu")(dense_part, x.reshape(len(x), -1))
 
 
@@ -109,13 +131,17 @@ def cross_entropy(network: Callable) -> Callable:
     """Return the loss of labels."""
 
     def loss(parameters: dict, x: jax.Array, labels: jax.Array) -> jax.Array:
-        return -jnp.mean(jnp.take_along_axis(jax.nn.log_softmax(network(parameters, x)), labels[:, None], 1))
+        return -jnp.mean(
+            jnp.take_along_axis(jax.nn.log_softmax(network(parameters, x)), labels[:, None], 1)
+        )
 
     return loss
 
 
 def batches(x: Tensor, y: Tensor, order: np.ndarray | None = None, size: int = 0) -> Callable:
-    """Return the same data for every step; or with an order of points, batches of the data of all members, over and over."""
+    """Return the same data for every step; or with an order of points,
+    batches of the data of all members, over and over.
+    """
     x, y = jnp.asarray(x.numpy()), jnp.asarray(y.numpy())
     if order is None:
         return lambda number: (x, y)

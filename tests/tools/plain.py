@@ -18,7 +18,9 @@ Batch = Callable[[int], tuple[Tensor, Tensor]]  # the number of a step -> inputs
 
 
 class Descent:
-    """The training loop of one network, from the parameters of a stack's first member, in the model's order."""
+    """The training loop of one network, from the parameters of
+    a stack's first member, in the model's order.
+    """
 
     def __init__(
         self,
@@ -67,19 +69,29 @@ def start(model: nn.Module, parameters: Mapping[str, Tensor]) -> nn.Module:
 
 
 def batches(x: Tensor, y: Tensor, size: int) -> Batch:
-    """Return batches in the order of the first member's first epoch, as `lib.training.descent` draws it, over and over."""
-    order = torch.from_numpy(np.random.default_rng((0, 0, 1)).permutation(len(x))).to(x.device).split(size)
+    """Return batches in the order of the first member's first epoch,
+    as `lib.training.descent` draws it, over and over.
+    """
+    order = (
+        torch.from_numpy(np.random.default_rng((0, 0, 1)).permutation(len(x)))
+        .to(x.device)
+        .split(size)
+    )
     return lambda step: (x[order[step % len(order)]], y[order[step % len(order)]])
 
 
 def process(n: int, xi: tuple[float, float], gain: float) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return what draws the nonlinear Gaussian process: roots of the covariances of y = 1 and y = 0, (n, n), and Z."""
+    """Return what draws the nonlinear Gaussian process: roots of
+    the covariances of y = 1 and y = 0, (n, n), and Z.
+    """
     one, zero = (sqrtm(ring_correlation(n, length)).real for length in xi)
     return one, zero, np.sqrt(2 / np.pi * np.arcsin(2 * gain**2 / (1 + 2 * gain**2)))
 
 
 def signals(n: int, xi: tuple[float, float], gain: float, samples: int, device: str) -> Batch:
-    """Return fresh batches of the nonlinear Gaussian process, drawn by NumPy in its double precision."""
+    """Return fresh batches of the nonlinear Gaussian
+    process, drawn by NumPy in its double precision.
+    """
     one, zero, scale = process(n, xi, gain)
 
     def draw(step: int) -> tuple[Tensor, Tensor]:
@@ -101,7 +113,14 @@ def dense(network: Dense) -> nn.Module:
 
 def lenet() -> nn.Module:
     """Return LeNet-5."""
-    convolutions = [nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2)]
+    convolutions = [
+        nn.Conv2d(1, 6, 5, padding=2),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(6, 16, 5),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+    ]
     layers = [nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10)]
     return nn.Sequential(*convolutions, nn.Flatten(), *layers)
 
@@ -120,9 +139,14 @@ class Decoder(nn.Module):
     def __init__(self, network: Transformer) -> None:
         super().__init__()
         tokens, width = network.tokens, network.width
-        self.tokens, self.positions = nn.Embedding(tokens, width), nn.Embedding(network.length, width)
+        self.tokens, self.positions = (
+            nn.Embedding(tokens, width),
+            nn.Embedding(network.length, width),
+        )
         self.attention = nn.MultiheadAttention(width, network.heads, batch_first=True)
-        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+        self.mlp = nn.Sequential(
+            nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width)
+        )
         self.readout = nn.Linear(width, tokens, bias=False)
         self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(3))
 
@@ -136,11 +160,16 @@ class Decoder(nn.Module):
 
 
 def tangent_kernel(model: nn.Module, x: Tensor) -> Tensor:
-    """Return the kernel (n, n), traced over outputs, from one gradient for each point and output."""
+    """Return the kernel (n, n), traced over outputs, from
+    one gradient for each point and output.
+    """
     rows = []
     for point in x:
         outputs = model(point[None])[0]
-        gradients = [torch.autograd.grad(output, list(model.parameters()), retain_graph=True) for output in outputs]
+        gradients = [
+            torch.autograd.grad(output, list(model.parameters()), retain_graph=True)
+            for output in outputs
+        ]
         rows.append(torch.cat([part.flatten() for gradient in gradients for part in gradient]))
     rows = torch.stack(rows)
     return rows @ rows.T

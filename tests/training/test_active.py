@@ -1,4 +1,6 @@
-"""Members that stop or diverge: they are dropped from the stack, and the others' numbers stay the same."""
+"""Members that stop or diverge: they are dropped from the
+stack, and the others' numbers stay the same.
+"""
 
 import numpy as np
 import pytest
@@ -21,9 +23,13 @@ def assert_stopped(found, free, stops, rtol=0.0):
     for m, end in enumerate(stops):
         assert found.stopped[m] == (-1 if end is None else free.step[end])
         last = free.sizes["step"] - 1 if end is None else end
-        kept = free.isel(member=m, step=np.minimum(np.arange(free.sizes["step"]), last)).assign_coords(step=free.step)
+        kept = free.isel(
+            member=m, step=np.minimum(np.arange(free.sizes["step"]), last)
+        ).assign_coords(step=free.step)
         for name in set(free.data_vars) - {"stopped", "diverged"}:
-            np.testing.assert_allclose(found[name][m], kept[name], rtol=rtol, atol=rtol, err_msg=f"{name} of {m}")
+            np.testing.assert_allclose(
+                found[name][m], kept[name], rtol=rtol, atol=rtol, err_msg=f"{name} of {m}"
+            )
 
 
 NETWORKS = {
@@ -57,14 +63,26 @@ def test_who_goes_on_is_the_same_bitwise(name, method, dtype, own):
     parameters = network.initialize(0, 5, dtype=dtype)
     rates = RATES / (10 if "optimizer" in method else 3)
     settings = {"learning_rate": rates, "steps": 24, "record": np.arange(0, 25, 3)} | method
-    settings |= {"test": (inputs[..., :9, :], targets[..., :9, :]), "metrics": {"far": lambda y, t: (y - t).abs().amax((-1, -2))}}
+    settings |= {
+        "test": (inputs[..., :9, :], targets[..., :9, :]),
+        "metrics": {"far": lambda y, t: (y - t).abs().amax((-1, -2))},
+    }
     settings |= {"observe": everything, "layers": None}
     free = train(network, parameters, inputs, targets, **settings)
     for leaving in (1, 3, 4):  # one of five goes on alone
         bound = float(np.sort(free.test_far.min("step"))[leaving])
-        found = train(network, parameters, inputs, targets, stop_when=lambda seen, to=bound: seen["test_far"] < to, **settings)
+        found = train(
+            network,
+            parameters,
+            inputs,
+            targets,
+            stop_when=lambda seen, to=bound: seen["test_far"] < to,
+            **settings,
+        )
         below = free.test_far.values < bound
         # Adam's fused products and sums round the last few entries of an array another way.
         rtol = 0 if "optimizer" not in method else 1e-4 if dtype == torch.float32 else 1e-11
-        assert_stopped(found, free, [int(row.argmax()) if row.any() else None for row in below], rtol)
+        assert_stopped(
+            found, free, [int(row.argmax()) if row.any() else None for row in below], rtol
+        )
         assert np.sum(found.stopped >= 0) == leaving

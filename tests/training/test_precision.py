@@ -1,4 +1,6 @@
-"""Single against double precision: training from the same start, small starts, what a kernel distance can be trusted to."""
+"""Single against double precision: training from the same start,
+small starts, what a kernel distance can be trusted to.
+"""
 
 import numpy as np
 import pytest
@@ -13,21 +15,43 @@ EPS = float(np.finfo(np.float32).eps)
 STEPS = 300
 RNG = np.random.default_rng(0)
 INPUTS = RNG.normal(size=(40, 20))
-TARGETS = np.maximum(INPUTS @ RNG.normal(size=(20, 3)), 0).sum(axis=1, keepdims=True)  # of three teachers
+TARGETS = np.maximum(INPUTS @ RNG.normal(size=(20, 3)), 0).sum(
+    axis=1, keepdims=True
+)  # of three teachers
 ONES, LABELS = np.array([[-1.0], [0.4]]), np.array([[0.6], [1.2]])
 
 WORKLOADS = {
-    "tanh on two points, compiled": (Dense((1, 30, 30, 1), "tanh"), (ONES, LABELS), {"learning_rate": 0.05}),
-    "two layers of rectifiers": (Dense((20, 50, 1), "relu", bias=False), (INPUTS, TARGETS), {"learning_rate": 0.01}),
-    "three layers of tanh": (Dense((20, 64, 64, 1), "tanh"), (INPUTS, TARGETS), {"learning_rate": 0.01}),
-    "committee, small batches": (Committee(20, 10), (INPUTS, TARGETS), {"learning_rate": 0.1, "batch_size": 10}),
-    "committee, Adam": (Committee(20, 10), (INPUTS, TARGETS), {"learning_rate": 0.001, "optimizer": "adam"}),
+    "tanh on two points, compiled": (
+        Dense((1, 30, 30, 1), "tanh"),
+        (ONES, LABELS),
+        {"learning_rate": 0.05},
+    ),
+    "two layers of rectifiers": (
+        Dense((20, 50, 1), "relu", bias=False),
+        (INPUTS, TARGETS),
+        {"learning_rate": 0.01},
+    ),
+    "three layers of tanh": (
+        Dense((20, 64, 64, 1), "tanh"),
+        (INPUTS, TARGETS),
+        {"learning_rate": 0.01},
+    ),
+    "committee, small batches": (
+        Committee(20, 10),
+        (INPUTS, TARGETS),
+        {"learning_rate": 0.1, "batch_size": 10},
+    ),
+    "committee, Adam": (
+        Committee(20, 10),
+        (INPUTS, TARGETS),
+        {"learning_rate": 0.001, "optimizer": "adam"},
+    ),
 }
 
 
 def compare(name, gain=1.0):
-    """Train in both precisions; return what double precision has moved and how far single precision is from it, both relative
-    to its length, and the kernel's distance from its start in both.
+    """Train in both precisions; return what double precision has moved and how far single precision
+    is from it, both relative to its length, and the kernel's distance from its start in both.
     """
     network, data, _ = WORKLOADS[name]
     start = network.initialize(0, gain=gain)
@@ -48,7 +72,9 @@ def trained(name, start, dtype):
     """Return the parameters after `STEPS` steps from a start."""
     network, data, options = WORKLOADS[name]
     parameters = {key: value.to(dtype) for key, value in start.items()}
-    found = train(network, parameters, *data, steps=STEPS, record=[STEPS], observe=everything, **options)
+    found = train(
+        network, parameters, *data, steps=STEPS, record=[STEPS], observe=everything, **options
+    )
     return {key: torch.tensor(found[key].values[:, 0]) for key in start}
 
 
@@ -64,7 +90,9 @@ def distance(first, second):
 
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_training_differs_by_the_rounding_of_its_steps(name):
-    """Roundings add up as in a random walk, √steps of them; the kernel's distance from its start keeps six digits."""
+    """Roundings add up as in a random walk, √steps of them; the
+    kernel's distance from its start keeps six digits.
+    """
     found = compare(name)
     assert found["moved"] > 0.05
     assert 1e-9 < found["apart"] < EPS * np.sqrt(STEPS)
@@ -74,7 +102,9 @@ def test_training_differs_by_the_rounding_of_its_steps(name):
 
 
 def test_training_leaves_zero_from_small_starts():
-    """Growth from a small start is the same in single precision, although products of such weights are zero there."""
+    """Growth from a small start is the same in single precision,
+    although products of such weights are zero there.
+    """
     found = compare("two layers of rectifiers", gain=1e-28)
     assert found["moved"] > 0.8
     assert found["apart"] < 10 * EPS * np.sqrt(STEPS)

@@ -1,4 +1,6 @@
-"""What is read off the two maps of a network, against plain differences of a descent in double precision, point by point."""
+"""What is read off the two maps of a network, against plain
+differences of a descent in double precision, point by point.
+"""
 
 from dataclasses import replace
 
@@ -8,7 +10,7 @@ import torch
 import xarray as xr
 
 from book.two_point import maps, measures, toys
-from book.two_point.experiments import TABLE_1, Setting
+from book.two_point.settings import TABLE_1, Setting
 from lib.networks import Dense
 
 SMALL = Setting(units=6, hidden_layers=4, epochs=40, learning_rate=0.02)
@@ -21,7 +23,9 @@ def seen(network, parameters, inputs, targets, layers):
 
 
 def plain_maps(network, parameters, inputs, layer):
-    """Return dh and D_y (c, k) of one member by loops: the encoder cut off, the decoder differentiated output by output."""
+    """Return dh and D_y (c, k) of one member by loops: the encoder cut off, the decoder
+    differentiated output by output.
+    """
     _, (h,) = network(parameters, torch.as_tensor(inputs), (layer,))
     middle = h.mean(0).clone().requires_grad_()
     z = middle
@@ -45,14 +49,23 @@ def check_motion(here, plain, steps):
         for name, value in expected.items():
             np.testing.assert_allclose(here[name][t], value, rtol=1e-5, atol=1e-6, err_msg=name)
     for t, apart in enumerate(steps):
-        forces = [(d_y.T @ (wanted - dy), np.outer(wanted - dy, dh)) for dh, d_y, dy, wanted in plain[t : t + 2]]
+        forces = [
+            (d_y.T @ (wanted - dy), np.outer(wanted - dy, dh))
+            for dh, d_y, dy, wanted in plain[t : t + 2]
+        ]
         for which, name in enumerate("hy"):
             force = (forces[0][which] + forces[1][which]).ravel() / 2
             velocity = (plain[t + 1][which] - plain[t][which]).ravel() / apart
             size = np.linalg.norm(force)
-            expected = {"speed": np.linalg.norm(velocity), "along": velocity @ force / size, "force": size}
+            expected = {
+                "speed": np.linalg.norm(velocity),
+                "along": velocity @ force / size,
+                "force": size,
+            }
             for part, value in expected.items():
-                np.testing.assert_allclose(here[f"{part}_{name}"][t], value, rtol=1e-5, err_msg=part)
+                np.testing.assert_allclose(
+                    here[f"{part}_{name}"][t], value, rtol=1e-5, err_msg=part
+                )
 
 
 @pytest.mark.parametrize("activation", ["tanh", "linear", "leaky_relu"])
@@ -63,11 +76,24 @@ def test_maps_and_motion_are_those_of_plain_loops(activation):
     path = []
     for _ in range(3):
         parameters = network.initialize(len(path), 2, 1.3, torch.float64)
-        path.append({name: value + 0.1 * torch.as_tensor(rng.normal(size=value.shape)) for name, value in parameters.items()})
+        path.append(
+            {
+                name: value + 0.1 * torch.as_tensor(rng.normal(size=value.shape))
+                for name, value in parameters.items()
+            }
+        )
     frames = [seen(network, parameters, inputs, targets, layers) for parameters in path]
-    dims = {"dh": ("layer", "unit"), "d_y": ("layer", "output", "unit"), "dy": ("output",), "wanted": ("output",)}
+    dims = {
+        "dh": ("layer", "unit"),
+        "d_y": ("layer", "output", "unit"),
+        "dy": ("output",),
+        "wanted": ("output",),
+    }
     found = xr.Dataset(
-        {name: (("step", "trial", *those), np.stack([frame[name] for frame in frames])) for name, those in dims.items()},
+        {
+            name: (("step", "trial", *those), np.stack([frame[name] for frame in frames]))
+            for name, those in dims.items()
+        },
         {"step": [0, 10, 30]},
     )
     moved = maps.motion(found)
@@ -78,16 +104,26 @@ def test_maps_and_motion_are_those_of_plain_loops(activation):
                 own = {name: value[member] for name, value in parameters.items()}
                 outputs, _ = network(own, torch.as_tensor(inputs), ())
                 dy = (outputs[1] - outputs[0]).numpy()
-                plain.append((*plain_maps(network, own, inputs, layer), dy, targets[1] - targets[0]))
+                plain.append(
+                    (*plain_maps(network, own, inputs, layer), dy, targets[1] - targets[0])
+                )
             check_motion(moved.isel(trial=member, layer=k), plain, (10, 20))
     assert moved.between.values.tolist() == [5, 20]
 
 
 def test_a_network_that_obeys_eq_6_is_explained_in_full():
-    """Two linear layers and two points balanced about 0: this network is Eq. 6, with τ_h = τ_y = 2/η."""
+    """Two linear layers and two points balanced about 0:
+    this network is Eq. 6, with τ_h = τ_y = 2/η.
+    """
     inputs, targets = np.array([[-0.4], [0.4]]), np.array([[-0.3], [0.3]])
-    setting = Setting(activation="linear", units=5, hidden_layers=1, gain=0.8, epochs=1500, learning_rate=0.02)
-    options = {"record": np.arange(0, 1501, 10), "observe": maps.maps(setting.network(), targets, (0,)), "layers": (0,)}
+    setting = Setting(
+        activation="linear", units=5, hidden_layers=1, gain=0.8, epochs=1500, learning_rate=0.02
+    )
+    options = {
+        "record": np.arange(0, 1501, 10),
+        "observe": maps.maps(setting.network(), targets, (0,)),
+        "layers": (0,),
+    }
     found = maps.motion(setting.train(inputs, targets, 2, 0, "cpu", **options)).isel(layer=0)
     assessed = maps.assessed(found.isel(between=slice(10, 100)), input_distance=0.8)
     for name in ("share_h", "share_y"):
@@ -100,9 +136,17 @@ def test_a_network_that_obeys_eq_6_is_explained_in_full():
 
 def test_assumption_watches_what_dynamics_watches():
     found = maps.assumption(SMALL, trials=2, records=4)
-    assert found.sizes == {"trial": 2, "step": 5, "between": 4} and found.step.values.tolist() == [0, 10, 20, 30, 40]
+    assert found.sizes == {"trial": 2, "step": 5, "between": 4} and found.step.values.tolist() == [
+        0,
+        10,
+        20,
+        30,
+        40,
+    ]
     inputs, targets = toys.two_points(1.0, 0.5**0.5)
-    bare = SMALL.train(inputs, targets, 2, 0, "cpu", record=found.step.values, observe=measures.two_points(targets))
+    bare = SMALL.train(
+        inputs, targets, 2, 0, "cpu", record=found.step.values, observe=measures.two_points(targets)
+    )
     np.testing.assert_allclose(found.dh2, bare.dh2.isel(layer=0), rtol=1e-5)
     np.testing.assert_allclose(found.loss, bare.loss, rtol=1e-6)
     deep = maps.assumption(SMALL, trials=1, records=4, all_layers=True)
@@ -118,7 +162,11 @@ def test_exponents_of_the_factors_of_dy_sum_to_one(monkeypatch):
     found = maps.path("small", records=60, seed=1)
     assert found.layer.values.tolist() == [1, 2] and found.squared.shape == (3,)
     inputs, targets = toys.two_points(1.0, 0.5**0.5)
-    options = {"record": np.arange(0, 1501), "observe": maps.maps(setting.network(), targets, range(2)), "layers": None}
+    options = {
+        "record": np.arange(0, 1501),
+        "observe": maps.maps(setting.network(), targets, range(2)),
+        "layers": None,
+    }
     seen = setting.train(inputs, targets, 1, 1, "cpu", **options).isel(trial=0)
     dy2 = (seen.dy**2).sum("output").values
     rising = (dy2 > 0.05) & (dy2 < 0.45)
@@ -128,7 +176,9 @@ def test_exponents_of_the_factors_of_dy_sum_to_one(monkeypatch):
     np.testing.assert_allclose(found.dh + found.cosine + decoder, 1, atol=0.01)
     first = setting.network().initialize(1, 1, 0.7)
     np.testing.assert_allclose(
-        found.squared[[0, 1]], [(first[f"weight{i}"] ** 2).sum() / (1, 6)[i - 1] for i in (1, 2)], rtol=1e-5
+        found.squared[[0, 1]],
+        [(first[f"weight{i}"] ** 2).sum() / (1, 6)[i - 1] for i in (1, 2)],
+        rtol=1e-5,
     )
     assert np.all((found.theory > 0) & (found.theory < 0.75))
 

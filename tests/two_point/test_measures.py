@@ -35,22 +35,33 @@ def test_two_points_is_eq_8(seed, first, second, outputs):
     hidden = [rng.normal(size=(2, 5, width)) for width in (4, 6)]
     observe = measures.two_points(targets, first, second)
     found = observe({}, torch.from_numpy(y), [torch.from_numpy(h) for h in hidden])
-    assert {name: dims for name, (dims, _) in found.items()} == {"dh2": ("layer",), "dy2": (), "w": ()}
+    assert {name: dims for name, (dims, _) in found.items()} == {
+        "dh2": ("layer",),
+        "dy2": (),
+        "w": (),
+    }
     dy, wanted = y[:, second] - y[:, first], targets[second] - targets[first]
-    np.testing.assert_allclose(found["dh2"][1], np.stack([np.sum((h[:, second] - h[:, first]) ** 2, 1) for h in hidden], 1))
+    np.testing.assert_allclose(
+        found["dh2"][1], np.stack([np.sum((h[:, second] - h[:, first]) ** 2, 1) for h in hidden], 1)
+    )
     np.testing.assert_allclose(found["dy2"][1], np.sum(dy**2, 1))
     np.testing.assert_allclose(found["w"][1], np.sum(dy * (dy - wanted), 1), rtol=1e-9, atol=1e-12)
 
 
 def test_geometry():
     rng = np.random.default_rng(0)
-    outputs, hidden = torch.from_numpy(rng.normal(size=(2, 4, 3))), [torch.from_numpy(rng.normal(size=(2, 4, k))) for k in (5, 6)]
+    outputs, hidden = (
+        torch.from_numpy(rng.normal(size=(2, 4, 3))),
+        [torch.from_numpy(rng.normal(size=(2, 4, k))) for k in (5, 6)],
+    )
     found = measures.geometry({}, outputs, hidden)
     assert found["outputs"][0] == ("point", "output") and torch.equal(found["outputs"][1], outputs)
     dims, distances = found["distance2"]
     assert dims == ("layer", "point", "other") and distances.shape == (2, 2, 4, 4)
     for layer in range(2):
-        np.testing.assert_allclose(distances[:, layer], torch.cdist(hidden[layer], hidden[layer]) ** 2, atol=1e-12)
+        np.testing.assert_allclose(
+            distances[:, layer], torch.cdist(hidden[layer], hidden[layer]) ** 2, atol=1e-12
+        )
 
 
 def squares(points):
@@ -59,7 +70,9 @@ def squares(points):
 
 @given(seed=seeds, n=st.integers(3, 9), d=st.integers(2, 6), dimensions=st.integers(1, 3))
 def test_principal_axes_is_classical_scaling(seed, n, d, dimensions):
-    """The leading eigenvectors of the double-centred matrix -½ J D J, each times the root of its eigenvalue."""
+    """The leading eigenvectors of the double-centred matrix -½
+    J D J, each times the root of its eigenvalue.
+    """
     points = np.random.default_rng(seed).normal(size=(n, d)) + 3
     dimensions = min(dimensions, d, n)
     plane = measures.principal_axes(points, dimensions)
@@ -69,8 +82,14 @@ def test_principal_axes_is_classical_scaling(seed, n, d, dimensions):
     expected = (vectors * np.sqrt(np.maximum(values, 0)))[:, ::-1][:, :dimensions]
     np.testing.assert_allclose(np.abs(plane), np.abs(expected), atol=1e-6)
     np.testing.assert_allclose(plane.mean(axis=0), 0, atol=1e-12)
-    assert np.all(plane.max(axis=0) >= -plane.min(axis=0))  # of the largest entry the sign is positive
-    np.testing.assert_allclose(squares(plane @ (plane.T @ expected)), squares(expected @ (expected.T @ expected)), atol=1e-6)
+    assert np.all(
+        plane.max(axis=0) >= -plane.min(axis=0)
+    )  # of the largest entry the sign is positive
+    np.testing.assert_allclose(
+        squares(plane @ (plane.T @ expected)),
+        squares(expected @ (expected.T @ expected)),
+        atol=1e-6,
+    )
 
 
 def test_more_axes_than_there_are_are_refused():

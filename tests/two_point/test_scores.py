@@ -1,4 +1,6 @@
-"""The scores of the theory of two points, against curves of a known kind, plain loops and the formulas of the paper."""
+"""The scores of the theory of two points, against curves of a known
+kind, plain loops and the formulas of the paper.
+"""
 
 from functools import partial
 
@@ -16,7 +18,13 @@ TIMES = np.linspace(0, 12, 60)
 
 def course(tau_y=1.0):
     h = 0.02
-    found = two_points.solve(h, h**2 / 2, h**2 / 2 - h / 2**0.5 * 0.7, TIMES, Pair(1.0, 0.7, tau_h=0.8, tau_y=0.8 * tau_y))
+    found = two_points.solve(
+        h,
+        h**2 / 2,
+        h**2 / 2 - h / 2**0.5 * 0.7,
+        TIMES,
+        Pair(1.0, 0.7, tau_h=0.8, tau_y=0.8 * tau_y),
+    )
     return found.rename(time="step").expand_dims("trial")
 
 
@@ -24,7 +32,9 @@ def logistic(power=1.0):
     rise = 1 / (1 + np.exp(-(TIMES - 5)))
     dy2 = 1e-3 + 0.49 * rise
     curves = {"dh2": 0.01 + 0.3 * rise**power, "dy2": dy2, "w": dy2 - 0.7 * np.sqrt(dy2)}
-    return xr.Dataset({name: (("trial", "step"), curve[None]) for name, curve in curves.items()}, {"step": TIMES})
+    return xr.Dataset(
+        {name: (("trial", "step"), curve[None]) for name, curve in curves.items()}, {"step": TIMES}
+    )
 
 
 @pytest.mark.parametrize(
@@ -47,25 +57,42 @@ def test_quality_is_one_for_curves_of_its_kind(found, name, right):
 
 
 def test_the_ratio_is_that_of_mean_rates(monkeypatch):
-    found = xr.concat([course(tau_y).assign_coords(trial=[n]) for n, tau_y in enumerate((1.0, 3.0))], "trial")
+    found = xr.concat(
+        [course(tau_y).assign_coords(trial=[n]) for n, tau_y in enumerate((1.0, 3.0))], "trial"
+    )
     found = found.assign(loss=found.dy2)
-    monkeypatch.setattr(scores, "fit", partial(experiments.fit, input_distance=1.0, target_distance=0.7))
+    monkeypatch.setattr(
+        scores, "fit", partial(experiments.fit, input_distance=1.0, target_distance=0.7)
+    )
     assert scores.ratio(found) == pytest.approx((1 + 1) / (1 + 1 / 3), rel=1e-3)
 
 
 def test_agreement_and_exponents_of_networks_that_obey_a_power_law():
     rng = np.random.default_rng(0)
     dx, dy = np.array([0.5, 1.0, 1.5]), np.array([0.0, 0.5, 1.0])
-    dh2 = np.stack([rng.uniform(0.01, 0.1, (3, 3)), (0.8 * dx[:, None] ** 0.3 * np.maximum(dy, 0.1) ** 0.7) ** 2])
+    dh2 = np.stack(
+        [
+            rng.uniform(0.01, 0.1, (3, 3)),
+            (0.8 * dx[:, None] ** 0.3 * np.maximum(dy, 0.1) ** 0.7) ** 2,
+        ]
+    )
     loss = np.array([np.ones((3, 3)), [[0, 0, 0], [0, 0, 1], [0, 0, 0]]])
-    dims, places = ("moment", "input_distance", "target_distance"), {"input_distance": dx, "target_distance": dy}
+    dims, places = (
+        ("moment", "input_distance", "target_distance"),
+        {"input_distance": dx, "target_distance": dy},
+    )
     seen = {"dh2": dh2, "dy2": np.full((2, 3, 3), 1e-3), "loss": loss}
-    found = xr.Dataset({name: (dims, value) for name, value in seen.items()}, {"moment": ["start", "end"], **places})
+    found = xr.Dataset(
+        {name: (dims, value) for name, value in seen.items()},
+        {"moment": ["start", "end"], **places},
+    )
     compared = scores.agreement(found, 2.0)
     assert compared.shape == (4, 5)  # of six with Δy > 0 one has not learned
     column = compared[:, 0]
     np.testing.assert_allclose(column[:3], [0.5, 0.5, np.sqrt(dh2[1, 0, 1])])
-    np.testing.assert_allclose(column[3] ** 2, two_points.final_distance2(dh2[0, 0, 1], 1e-3, Pair(0.5, 0.5, 1.0, 2.0)))
+    np.testing.assert_allclose(
+        column[3] ** 2, two_points.final_distance2(dh2[0, 0, 1], 1e-3, Pair(0.5, 0.5, 1.0, 2.0))
+    )
     assert not np.allclose(scores.agreement(found, 2.0, x=1.0)[3, 0], column[3])
     compared[3] = compared[2] * np.exp([0.1, -0.1, 0.1, -0.1, 0.1])
     assert scores.log_error(compared) == pytest.approx(0.1)
@@ -80,7 +107,9 @@ def test_collapse_is_the_irrelevant_over_the_relevant_variance():
 
 
 def test_digit_matrices_are_those_of_the_authors_code(monkeypatch):
-    """Eq. 50 entry by entry, with pixels from 0 to 255; the matrix itself is written in units of 255."""
+    """Eq. 50 entry by entry, with pixels from 0 to 255; the
+    matrix itself is written in units of 255.
+    """
     rng = np.random.default_rng(0)
     pixels, labels = rng.random((30, 784), np.float32), np.arange(30) % 10
     monkeypatch.setattr(data, "mnist", lambda: (pixels, labels))

@@ -1,4 +1,6 @@
-"""Velocity and loss of two points, and the fit of their constants, against autograd and curves of known constants."""
+"""Velocity and loss of two points, and the fit of their constants,
+against autograd and curves of known constants.
+"""
 
 from dataclasses import replace
 
@@ -29,30 +31,45 @@ def draw_maps(rng, k, n_in, n_out, scale=1.0):
 
 
 def two_point_loss(d_h, d_y, mean, dx, targets):
-    """Eq. 2 for the linear maps of Eq. 5: half the squared error, averaged over the two points x = ±Δx/2."""
+    """Eq. 2 for the linear maps of Eq. 5: half the squared
+    error, averaged over the two points x = ±Δx/2.
+    """
     inputs = torch.stack([-dx / 2, dx / 2])
     outputs = mean + inputs @ d_h.T @ d_y.T
     return (outputs - targets).square().sum(dim=1).mean() / 2
 
 
 def autograd_flow(d_h, d_y, mean, dx, targets, times, tau_h, tau_y, tau_mean):
-    """Integrate Eq. 6 with autograd gradients of the loss; return the two maps, the mean output and the loss over time."""
+    """Integrate Eq. 6 with autograd gradients of the loss; return the
+    two maps, the mean output and the loss over time.
+    """
     shapes, taus = [d_h.shape, d_y.shape, mean.shape], (tau_h, tau_y, tau_mean)
     dx, targets = torch.tensor(dx), torch.tensor(targets)
 
     def split(state):
         parts = np.split(state, np.cumsum([np.prod(shape) for shape in shapes])[:-1])
-        return [torch.tensor(part.reshape(shape), requires_grad=True) for part, shape in zip(parts, shapes, strict=True)]
+        return [
+            torch.tensor(part.reshape(shape), requires_grad=True)
+            for part, shape in zip(parts, shapes, strict=True)
+        ]
 
     def descend(_, state):
         parts = split(state)
         gradients = torch.autograd.grad(two_point_loss(*parts, dx, targets), parts)
-        return np.concatenate([-gradient.numpy().ravel() / tau for gradient, tau in zip(gradients, taus, strict=True)])
+        return np.concatenate(
+            [-gradient.numpy().ravel() / tau for gradient, tau in zip(gradients, taus, strict=True)]
+        )
 
     start = np.concatenate([d_h.ravel(), d_y.ravel(), mean])
     path = solve_ivp(descend, (0, times[-1]), start, "DOP853", times, rtol=1e-9, atol=1e-11).y.T
     losses = [two_point_loss(*split(state), dx, targets).item() for state in path]
-    return (*([part.detach().numpy() for part in parts] for parts in zip(*map(split, path), strict=True)), np.array(losses))
+    return (
+        *(
+            [part.detach().numpy() for part in parts]
+            for parts in zip(*map(split, path), strict=True)
+        ),
+        np.array(losses),
+    )
 
 
 @settings(max_examples=5)
@@ -64,8 +81,12 @@ def test_linear_flow_descends_the_loss_of_two_points(seed, k, n_in, n_out):
     middle, mean, times = rng.normal(size=n_out), rng.normal(size=n_out), [0.0, 0.5, 3.0]
     tau_h, tau_y, tau_mean = rng.uniform(0.5, 2, 3)
     targets = middle + np.array([-0.5, 0.5])[:, None] * target
-    to_h, to_y, means, losses = autograd_flow(d_h, d_y, mean, dx, targets, times, tau_h, tau_y, tau_mean)
-    flow = two_points.linear_flow(d_h, d_y, times, input_difference=dx, target_difference=target, tau_h=tau_h, tau_y=tau_y)
+    to_h, to_y, means, losses = autograd_flow(
+        d_h, d_y, mean, dx, targets, times, tau_h, tau_y, tau_mean
+    )
+    flow = two_points.linear_flow(
+        d_h, d_y, times, input_difference=dx, target_difference=target, tau_h=tau_h, tau_y=tau_y
+    )
     np.testing.assert_allclose(flow.d_h, to_h, atol=1e-7)
     np.testing.assert_allclose(flow.d_y, to_y, atol=1e-7)
 
@@ -77,9 +98,16 @@ def test_linear_flow_descends_the_loss_of_two_points(seed, k, n_in, n_out):
     cosine = dh @ dh[0] / np.linalg.norm(dh, axis=1) / np.linalg.norm(dh[0])
     np.testing.assert_allclose(flow.rotation, cosine, atol=1e-6)
 
-    np.testing.assert_allclose(means - middle, np.exp(-np.array(times) / tau_mean)[:, None] * (mean - middle), atol=1e-7)
-    settings_ = {"target_distance": np.linalg.norm(target), "mean_error": np.linalg.norm(mean - middle)}
-    np.testing.assert_allclose(theory.loss(flow.dy2, flow.w, times, tau_mean=tau_mean, **settings_), losses, atol=1e-6)
+    np.testing.assert_allclose(
+        means - middle, np.exp(-np.array(times) / tau_mean)[:, None] * (mean - middle), atol=1e-7
+    )
+    settings_ = {
+        "target_distance": np.linalg.norm(target),
+        "mean_error": np.linalg.norm(mean - middle),
+    }
+    np.testing.assert_allclose(
+        theory.loss(flow.dy2, flow.w, times, tau_mean=tau_mean, **settings_), losses, atol=1e-6
+    )
 
 
 def test_velocity_is_eq_7():
@@ -94,9 +122,13 @@ def test_velocity_is_eq_7():
     assert theory.velocity(h, [y, y, y], w, constants).shape == (3, 3)
 
 
-@given(seed=seeds, start=st.floats(1e-12, 1e-2), ratio=st.floats(1e-6, 1e6), cosine=st.floats(-1, 1))
+@given(
+    seed=seeds, start=st.floats(1e-12, 1e-2), ratio=st.floats(1e-6, 1e6), cosine=st.floats(-1, 1)
+)
 def test_solve_obeys_eq_7_from_tiny_and_stiff_starts(seed, start, ratio, cosine):
-    """A finite difference in time gives Eq. 7, also where no solver gets through the plateau; A_high stays what it was."""
+    """A finite difference in time gives Eq. 7, also where no solver
+    gets through the plateau; A_high stays what it was.
+    """
     rng = np.random.default_rng(seed)
     constants = Pair(x=1.3, y=0.7, tau_h=1.0, tau_y=ratio)
     y = start * 10 ** rng.uniform(-3, 0)
@@ -112,13 +144,19 @@ def test_solve_obeys_eq_7_from_tiny_and_stiff_starts(seed, start, ratio, cosine)
     h, y, w = curves[..., 1]
     size = np.max(np.abs(curves), axis=(1, 2))[:, None] * rate
     np.testing.assert_allclose((slope - theory.velocity(h, y, w, constants)) / size, 0, atol=1e-8)
-    np.testing.assert_allclose(two_points.high_low(h, y, constants)[0], high, rtol=1e-8, atol=1e-8 * (h.max() + low))
+    np.testing.assert_allclose(
+        two_points.high_low(h, y, constants)[0], high, rtol=1e-8, atol=1e-8 * (h.max() + low)
+    )
 
 
 def test_loss_is_eq_9():
-    found = theory.loss([0.3, 0.5], [-0.2, 0.1], [0.0, 2.0], target_distance=1.5, tau_mean=3.0, mean_error=0.4)
+    found = theory.loss(
+        [0.3, 0.5], [-0.2, 0.1], [0.0, 2.0], target_distance=1.5, tau_mean=3.0, mean_error=0.4
+    )
     np.testing.assert_allclose(found[0], 0.5 * 0.4**2 + 0.25 * (-0.2 + 0.5 * (1.5**2 - 0.3)))
-    np.testing.assert_allclose(found[1], 0.5 * (0.4 * np.exp(-2 / 3)) ** 2 + 0.25 * (0.1 + 0.5 * (1.5**2 - 0.5)))
+    np.testing.assert_allclose(
+        found[1], 0.5 * (0.4 * np.exp(-2 / 3)) ** 2 + 0.25 * (0.1 + 0.5 * (1.5**2 - 0.5))
+    )
 
 
 @pytest.mark.parametrize("tau", [0.3, 7.0, 1e4])
@@ -131,19 +169,25 @@ def test_fit_mean_finds_the_constant(tau):
     assert isinstance(found, float)
     np.testing.assert_allclose(found, tau, rtol=1e-5)
     noisy = losses + 1e-3 * np.random.default_rng(0).normal(size=losses.shape)
-    np.testing.assert_allclose(theory.fit_mean(times, noisy, curves.dy2, curves.w, **kind), tau, rtol=0.3)
+    np.testing.assert_allclose(
+        theory.fit_mean(times, noisy, curves.dy2, curves.w, **kind), tau, rtol=0.3
+    )
 
 
 @pytest.mark.parametrize(("mean_is_learned", "tau"), [("never", 1e8), ("at once", 1e-4)])
 def test_fit_mean_ends_at_a_million_spans(mean_is_learned, tau):
     times = np.linspace(0, 100, 11)
     excess = 0.5 * 0.7**2 * ((times == 0) | (mean_is_learned == "never"))
-    found = theory.fit_mean(times, excess, np.ones(11), np.zeros(11), target_distance=1, mean_error=0.7)
+    found = theory.fit_mean(
+        times, excess, np.ones(11), np.zeros(11), target_distance=1, mean_error=0.7
+    )
     np.testing.assert_allclose(found, tau, rtol=0.3)
 
 
 def synthetic(seed, points=600):
-    """Draw constants over six decades, a start from plateau to lazy, and the curves to beyond the transition."""
+    """Draw constants over six decades, a start from plateau to
+    lazy, and the curves to beyond the transition.
+    """
     rng = np.random.default_rng(seed)
     x, target = 10 ** rng.uniform(-0.5, 0.5, 2)
     tau_h, tau_y = 10 ** rng.uniform(-1, 5, 2)
@@ -151,7 +195,9 @@ def synthetic(seed, points=600):
     h = np.sqrt(tau_y / tau_h) * x * target * 10 ** rng.uniform(-5, 1)
     y = h**2 * tau_h / (tau_y * x**2) * 10 ** rng.uniform(-2, 2)
     high, low = two_points.high_low(h, y, constants)
-    slowest = min(two_points.final_distance2(h, y, constants), np.hypot(high, 2 * low) / 2) / tau_y  # at the end
+    slowest = (
+        min(two_points.final_distance2(h, y, constants), np.hypot(high, 2 * low) / 2) / tau_y
+    )  # at the end
     times = np.linspace(0, rng.uniform(15, 40) / slowest, points)
     return constants, two_points.solve(h, y, w_of(y, rng.uniform(-1, 1), target), times, constants)
 
@@ -166,18 +212,26 @@ def refit(curves, constants, shift=0.0):
 def test_fit_finds_the_constants(seed):
     constants, curves = synthetic(seed)
     found = refit(curves, constants)
-    np.testing.assert_allclose([found.pair.tau_h, found.pair.tau_y], [constants.tau_h, constants.tau_y], rtol=1e-4)
-    np.testing.assert_allclose(stack(found.curves), stack(curves), rtol=1e-4, atol=1e-6 * np.abs(stack(curves)).max())
+    np.testing.assert_allclose(
+        [found.pair.tau_h, found.pair.tau_y], [constants.tau_h, constants.tau_y], rtol=1e-4
+    )
+    np.testing.assert_allclose(
+        stack(found.curves), stack(curves), rtol=1e-4, atol=1e-6 * np.abs(stack(curves)).max()
+    )
     assert min(found.r2.values()) > 0.999
 
 
-@pytest.mark.parametrize(("h2", "y2"), [(1e8, 1), (1, 1e8), (1e20, 1), (1e-20, 1), (1, 1e20), (1, 1e-20)])
+@pytest.mark.parametrize(
+    ("h2", "y2"), [(1e8, 1), (1, 1e8), (1e20, 1), (1e-20, 1), (1, 1e20), (1, 1e-20)]
+)
 def test_fit_does_not_depend_on_the_units(h2, y2):
     times = np.linspace(0, 50, 101)
     curves = two_points.solve(0.1, 0.01, -0.05, times, Pair(x=1, y=1, tau_h=5, tau_y=3))
     dh2, dy2, w = h2 * curves.dh2, y2 * curves.dy2, y2 * curves.w
     found = theory.fit(times, dh2, dy2, w, input_distance=1, target_distance=np.sqrt(y2))
-    np.testing.assert_allclose([found.pair.tau_h * h2 / y2, found.pair.tau_y / h2], [5, 3], rtol=1e-4)
+    np.testing.assert_allclose(
+        [found.pair.tau_h * h2 / y2, found.pair.tau_y / h2], [5, 3], rtol=1e-4
+    )
 
 
 @pytest.mark.parametrize(
@@ -188,7 +242,9 @@ def test_fit_does_not_depend_on_the_units(h2, y2):
         (1.5465, 0.68468, 105.53, 71712.0, 0.77754, 3.7887e-4, -0.868, 16298.0),
     ],
 )
-def test_fit_survives_curves_that_end_within_the_transition(x, target, tau_h, tau_y, h, y, cosine, end):
+def test_fit_survives_curves_that_end_within_the_transition(
+    x, target, tau_h, tau_y, h, y, cosine, end
+):
     constants = Pair(x=x, y=target, tau_h=tau_h, tau_y=tau_y)
     curves = two_points.solve(h, y, w_of(y, cosine, target), np.linspace(0, end, 600), constants)
     assert curves.dy2[-1] < 0.5 * target**2
@@ -211,10 +267,16 @@ def test_fit_reports_the_errors_of_noisy_curves():
     measured = np.maximum(stack(curves) + noise, [[1e-9], [-np.inf], [-np.inf]])
     distances = {"input_distance": constants.x, "target_distance": constants.y}
     found = theory.fit(curves.time, *measured, **distances)
-    np.testing.assert_allclose([found.pair.tau_h, found.pair.tau_y], [constants.tau_h, constants.tau_y], rtol=0.05)
+    np.testing.assert_allclose(
+        [found.pair.tau_h, found.pair.tau_y], [constants.tau_h, constants.tau_y], rtol=0.05
+    )
     errors = stack(found.curves) - measured
     np.testing.assert_allclose(found.loss, np.sum(errors**2), rtol=1e-12)
-    r2 = 1 - errors.var(axis=1) / measured.var(axis=1) - errors.mean(axis=1) ** 2 / measured.var(axis=1)
+    r2 = (
+        1
+        - errors.var(axis=1) / measured.var(axis=1)
+        - errors.mean(axis=1) ** 2 / measured.var(axis=1)
+    )
     np.testing.assert_allclose(list(found.r2.values()), r2, rtol=1e-9)
     assert list(found.r2) == list(two_points.CURVES)
     best = two_points.solve(*measured[:, 0], curves.time, found.pair)
@@ -239,7 +301,9 @@ def test_fit_survives_what_eq_7_cannot_describe(kind):
         "impossible start": (h, np.append(-0.01, y[1:]), np.append(0.5, w[1:])),
     }[kind]
     found = theory.fit(np.arange(len(h)), h, y, w, input_distance=1, target_distance=1)
-    assert 0 < found.pair.tau_h < np.inf and 0 < found.pair.tau_y < np.inf and np.isfinite(found.loss)
+    assert (
+        0 < found.pair.tau_h < np.inf and 0 < found.pair.tau_y < np.inf and np.isfinite(found.loss)
+    )
     if kind == "impossible start":
         assert (found.curves.dy2[0], found.curves.w[0]) == (0, 0)
     else:
@@ -273,12 +337,16 @@ def test_bad_input_gets_one_clear_error(call, message):
 
 
 def test_a_network_that_learns_nothing_fits_badly():
-    """Where neither constant has an effect, SciPy's optimizer proposes no number; whether it does hangs on the last digits."""
+    """Where neither constant has an effect, SciPy's optimizer proposes
+    no number; whether it does hangs on the last digits.
+    """
     k = np.arange(40)
     first = k == 0
     dy2, w = 1e-10 + 2.5e-6 * first, np.where(first, -1.1e-3, 7e-6 - 1.1e-7 * k)
     for end in np.linspace(0.0236, 0.0252, 9):
-        found = theory.fit(10.0 * k, end + 1e-3 * np.exp(-k), dy2, w, input_distance=1, target_distance=0.5**0.5)
+        found = theory.fit(
+            10.0 * k, end + 1e-3 * np.exp(-k), dy2, w, input_distance=1, target_distance=0.5**0.5
+        )
         assert np.isfinite([found.pair.tau_h, found.pair.tau_y]).all() and found.r2["w"] < 0
 
 
@@ -288,13 +356,19 @@ def test_a_normalized_fit_minimizes_the_errors_over_the_variances(seed):
     rng = np.random.default_rng(seed)
     times, constants = np.linspace(0, 30, 60), Pair(1.0, 0.7, tau_h=1.3, tau_y=0.8)
     curves = stack(two_points.solve(0.02, 0.0004, w_of(0.0004, 1, 0.7), times, constants))
-    curves = curves * [[30.0], [1.0], [1.0]] + 0.01 * rng.normal(size=curves.shape)  # ‖dh‖² in a unit that drowns w
+    curves = curves * [[30.0], [1.0], [1.0]] + 0.01 * rng.normal(
+        size=curves.shape
+    )  # ‖dh‖² in a unit that drowns w
     curves[0] = np.abs(curves[0]) + 1e-3
     lengths = {"input_distance": 1.0, "target_distance": 0.7}
-    plain, normalized = (theory.fit(times, *curves, **lengths, normalized=flag) for flag in (False, True))
+    plain, normalized = (
+        theory.fit(times, *curves, **lengths, normalized=flag) for flag in (False, True)
+    )
 
     def normed(found):
-        return float(np.sum(((stack(found.curves) - curves) / curves.std(axis=1, keepdims=True)) ** 2))
+        return float(
+            np.sum(((stack(found.curves) - curves) / curves.std(axis=1, keepdims=True)) ** 2)
+        )
 
     assert normalized.loss == pytest.approx(normed(normalized))
     assert (

@@ -27,8 +27,18 @@ def test_blobs_are_the_plain_loop(side, pixels):
                     for column in np.linspace(-1, 1, pixels)
                 ]
                 one_hot = [1, 0] if context == 0 else [0, 1]
-                np.testing.assert_allclose(inputs[point], [*(np.array(image) / sum(image)), *one_hot], rtol=1e-14)
-                assert (features.x[point], features.y[point], features.context[point]) == (x, y, context)
+                np.testing.assert_allclose(
+                    inputs[point], [*(np.array(image) / sum(image)), *one_hot], rtol=1e-14
+                )
+                assert (features.x[point], features.y[point], features.context[point]) == (
+                    x,
+                    y,
+                    context,
+                )
                 assert targets[point] == [x if context == 0 else y]
                 point += 1
-    assert inputs.shape == (point, pixels**2 + 2) and targets.shape == (point, 1) and len(features.x) == point
+    assert (
+        inputs.shape == (point, pixels**2 + 2)
+        and targets.shape == (point, 1)
+        and len(features.x) == point
+    )

@@ -57,7 +57,10 @@ def syllabus(book: Book) -> dict[str, str]:
 
 def _chapter(book: Book, name: str, entry: dict) -> list[str]:
     """Return what the guide says of a chapter, and its exercises."""
-    said = [f"**{what.capitalize()}.** {entry[what].strip()}" for what in ("goals", "prerequisites", "reading")]
+    said = [
+        f"**{what.capitalize()}.** {entry[what].strip()}"
+        for what in ("goals", "prerequisites", "reading")
+    ]
     listed = "\n".join(f"- {_line(exercise)}" for exercise in exercises(book, name))
     materials = f"**Materials.** {teaching.links(book, name, 'book/course')}."
     return [*said, f"**Time.** About {entry['hours']} hours.", materials, "**Exercises.**", listed]

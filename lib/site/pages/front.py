@@ -63,11 +63,15 @@ def findings(book: Book) -> str:
     for finding in found:
         name = finding["claim"]
         if name not in known:
-            raise ValueError(f"{path}: no chapter has the claim {name}; choose another finding or restore it")
+            raise ValueError(
+                f"{path}: no chapter has the claim {name}; choose another finding or restore it"
+            )
         try:
             said = finding["text"].format(**ledger.numbers(known[name]))
         except (LookupError, ValueError) as problem:
-            raise ValueError(f"{path}: the finding of {name} takes a number that its claim lacks: {problem}") from problem
+            raise ValueError(
+                f"{path}: the finding of {name} takes a number that its claim lacks: {problem}"
+            ) from problem
         verdict = known[name]["verdict"]
         link = f"{{ref}}`{verdict.capitalize()} <{ledger.label(name)}>`"
         lines.append(f"- {said} [{link}]{{.{verdict.replace(' ', '-')}}}")

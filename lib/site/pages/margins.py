@@ -1,4 +1,6 @@
-"""How far every claim stays from its bound, over many seeds; the table comes from `python -m lib seeds`."""
+"""How far every claim stays from its bound, over many seeds; the table comes from
+`python -m lib seeds`.
+"""
 
 import json
 from functools import cache
@@ -8,7 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from lib import markdown
-from lib.claims import NOT_DECIDED, NOT_REPRODUCED, Bound
+from lib.bounds import Bound
+from lib.claims import NOT_DECIDED, NOT_REPRODUCED
 from lib.site import ledger
 from lib.site.book import Book
 from lib.site.digests import digest
@@ -48,8 +51,10 @@ def _checked(rows: list[dict], all_claims: int, firm: int) -> str:
     counts = [len(row["measured"]) for row in rows]
     seeds = " to ".join(map(str, sorted({min(counts), max(counts)})))
     return (
-        f"{len(rows)} of the {all_claims} claims have been run with the current code, with {seeds} seeds each. For {firm} of them"
-        f" every seed gives the same verdict, and every rival fails with every seed. {still} measure a number that no seed"
+        f"{len(rows)} of the {all_claims} claims have been run with the current code, with "
+        f"{seeds} seeds each. For {firm} of them"
+        f" every seed gives the same verdict, and every rival fails with every seed. {still} "
+        "measure a number that no seed"
         " changes: nothing in them is drawn, or they read a stored run."
     )
 
@@ -62,7 +67,9 @@ def current(book: Book) -> list[dict]:
 
 
 def summary(row: dict) -> str:
-    """Say how firm a verdict is: the seeds, and the share of the bound that the worst of them uses."""
+    """Say how firm a verdict is: the seeds, and the share
+    of the bound that the worst of them uses.
+    """
     times = row["verdict"].count(row["verdict"][0])
     seeds = len(row["verdict"])
     share = used(row)
@@ -103,7 +110,9 @@ def table(book: Book) -> list[dict]:
 
 
 def used(row: dict) -> float | None:
-    """Return the share of its bound that the worst seed uses, or, if it lies outside, the nearest; None without a scale."""
+    """Return the share of its bound that the worst seed uses, or, if
+    it lies outside, the nearest; None without a scale.
+    """
     shares = []
     for bound, value in zip(_bounds(row), row["measured"], strict=True):
         share = bound.share(value)
@@ -118,15 +127,27 @@ def _bounds(row: dict) -> list[Bound]:
 
 
 def deviations(row: dict) -> float | None:
-    """Return the mean distance to the nearer edge of the bound in standard deviations; None where nothing moves."""
-    edges = [np.subtract(row["measured"], row[edge]) for edge in ("low", "high") if np.all(np.isfinite(row[edge]))]
-    away = [abs(gaps.mean()) / gaps.std() for gaps in edges if np.all(np.isfinite(gaps)) and np.ptp(gaps)]
+    """Return the mean distance to the nearer edge of the bound in
+    standard deviations; None where nothing moves.
+    """
+    edges = [
+        np.subtract(row["measured"], row[edge])
+        for edge in ("low", "high")
+        if np.all(np.isfinite(row[edge]))
+    ]
+    away = [
+        abs(gaps.mean()) / gaps.std()
+        for gaps in edges
+        if np.all(np.isfinite(gaps)) and np.ptp(gaps)
+    ]
     return float(min(away)) if away else None
 
 
 def passing(row: dict) -> dict[str, int]:
     """Return the rivals that lie in the bound, each with the number of seeds that let it pass."""
-    times = {name: sum(map(Bound.holds, _bounds(row), scores)) for name, scores in row["rivals"].items()}
+    times = {
+        name: sum(map(Bound.holds, _bounds(row), scores)) for name, scores in row["rivals"].items()
+    }
     return {name: seeds for name, seeds in times.items() if seeds}
 
 

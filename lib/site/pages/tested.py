@@ -1,4 +1,6 @@
-"""How the book is tested: comparison of numbers, changed formulas (`make mutate`), and the speed (`make bench`)."""
+"""How the book is tested: comparison of numbers, changed formulas
+(`make mutate`), and the speed (`make bench`).
+"""
 
 from collections import Counter
 
@@ -48,7 +50,9 @@ def _compared(book: Book) -> dict[str, str]:
 
 
 def _stored(book: Book) -> dict[str, str]:
-    """Return how many stored results there are, how many in each state, and what was found of each."""
+    """Return how many stored results there are, how many in
+    each state, and what was found of each.
+    """
     rows = []
     counts = Counter()
     by_hand = 0
@@ -71,12 +75,16 @@ def _stored(book: Book) -> dict[str, str]:
 def _mutants(table: dict) -> dict[str, str]:
     """Return how many mutants there are, and the shares that were caught, in all and by module."""
     mutants = table["mutants"]
+    versions = ", ".join(f"{name} {version}" for name, version in table["versions"].items())
     tried = Counter(mutant["module"] for mutant in mutants)
     hits = Counter(mutant["module"] for mutant in mutants if mutant["result"] in CAUGHT)
-    rows = [[f"`{module}`", count, hits[module], f"{hits[module] / count:.0%}"] for module, count in tried.items()]
+    rows = [
+        [f"`{module}`", count, hits[module], f"{hits[module] / count:.0%}"]
+        for module, count in tried.items()
+    ]
     return {
         "budget": str(table["budget"]),
-        "mutants_origin": f"{table['date']}, {', '.join(f'{name} {version}' for name, version in table['versions'].items())}",
+        "mutants_origin": f"{table['date']}, {versions}",
         "tried": str(len(mutants)),
         "caught": f"{hits.total()} ({hits.total() / len(mutants):.1%})",
         "mutants": markdown.table(["module", "changes", "caught", "share"], rows),
@@ -85,7 +93,16 @@ def _mutants(table: dict) -> dict[str, str]:
 
 def _speed(rows: dict) -> str:
     """Write the table of one device."""
-    heads = ["workload", "sizes", "ours", "plain loop over ours", "JAX over ours", "limit", "what binds", "share of the limit"]
+    heads = [
+        "workload",
+        "sizes",
+        "ours",
+        "plain loop over ours",
+        "JAX over ours",
+        "limit",
+        "what binds",
+        "share of the limit",
+    ]
     return markdown.table(heads, map(_row, rows.values()))
 
 
@@ -97,7 +114,10 @@ def _row(row: dict) -> list[str]:
         f"{row['title']}: {row['step']}",
         sizes,
         _time(row["ours"]["median"]),
-        *("{median:.3g} ({least:.3g}–{greatest:.3g})".format(**ratio) if ratio else "–" for ratio in ratios),
+        *(
+            "{median:.3g} ({least:.3g}–{greatest:.3g})".format(**ratio) if ratio else "–"
+            for ratio in ratios
+        ),
         _time(row["limit"]["median"]),
         row["binds"],
         f"{share['median']:.0%}",

@@ -1,4 +1,5 @@
-"""The built site as a reader meets it, in headless Chromium: laptop and phone, both themes, with and without JavaScript.
+"""The built site as a reader meets it, in headless Chromium: laptop
+and phone, both themes, with and without JavaScript.
 
 Without a Chromium these tests are skipped, unless REQUIRE_BROWSER is set.
 """

@@ -25,10 +25,14 @@ CLAIMS = """claims => claims.map(claim => {
 
 @pytest.mark.parametrize("name", Book(ROOT).notebooks)
 def test_a_claim_is_a_line_with_folded_details(visit, name):
-    records = list(claims.collect(json.loads((ROOT / "book" / f"{name}.ipynb").read_text(encoding="utf-8"))))
+    records = list(
+        claims.collect(json.loads((ROOT / "book" / f"{name}.ipynb").read_text(encoding="utf-8")))
+    )
     page = visit(f"book/{name}.html")
     shown = page.locator("div.claim").evaluate_all(CLAIMS)
-    assert [claim["name"] for claim in shown] == [record["id"].replace("/", "-") for record in records]
+    assert [claim["name"] for claim in shown] == [
+        record["id"].replace("/", "-") for record in records
+    ]
     for claim, record in zip(shown, records, strict=True):
         assert claim["verdict"] == record["verdict"].capitalize()
         assert claim["pages"] == ["ledger"]
@@ -79,10 +83,13 @@ def test_the_ledger_is_filtered_by_chapter_verdict_and_words(visit):
         assert rows(page).count() == min(expected, 25)
         assert said(page) == f"{expected} of {len(records)} claims"
     page.get_by_label("Verdict").select_option("errata")
-    assert said(page).startswith(f"{sum(record['verdict'] in (CORRECTED, SLIP) for record in records)} of")
+    assert said(page).startswith(
+        f"{sum(record['verdict'] in (CORRECTED, SLIP) for record in records)} of"
+    )
     page.get_by_role("button", name="Reset").click()
     page.wait_for_function(
-        "rows => document.querySelector('.ledger-filter output').textContent.startsWith(rows)", arg=f"{len(records)} "
+        "rows => document.querySelector('.ledger-filter output').textContent.startsWith(rows)",
+        arg=f"{len(records)} ",
     )
     page.get_by_label("Filter", exact=True).fill(records[-1]["statement"][:30].upper())
     assert 1 <= rows(page).count() < 25
@@ -91,7 +98,9 @@ def test_the_ledger_is_filtered_by_chapter_verdict_and_words(visit):
 
 
 def test_the_ledger_is_sorted_and_has_pages(visit):
-    names = sorted((record["id"].split("/")[1] for record in ledger.records(Book(ROOT))), key=str.casefold)
+    names = sorted(
+        (record["id"].split("/")[1] for record in ledger.records(Book(ROOT))), key=str.casefold
+    )
     page = visit("book/what_replicates.html")
     head = page.get_by_role("columnheader", name="claim")
     head.get_by_role("button").press("Enter")
@@ -101,16 +110,24 @@ def test_the_ledger_is_sorted_and_has_pages(visit):
     page.get_by_role("button", name="Next").click()
     assert page.locator(".ledger-pages output").inner_text() == f"page 2 of {-(-len(names) // 25)}"
     page.reload()
-    assert page.locator(".ledger-pages output").inner_text().startswith("page 2 of") and first.inner_text() != names[0]
+    assert (
+        page.locator(".ledger-pages output").inner_text().startswith("page 2 of")
+        and first.inner_text() != names[0]
+    )
     head.get_by_role("button").click()
     assert head.get_attribute("aria-sort") == "descending" and first.inner_text() == names[-1]
 
 
 def test_a_phone_shows_the_verdicts_of_the_ledger(visit):
     page = visit("book/what_replicates.html?verdict=corrected", PHONE)
-    assert said(page).startswith(f"{sum(record['verdict'] == CORRECTED for record in ledger.records(Book(ROOT)))} of")
+    assert said(page).startswith(
+        f"{sum(record['verdict'] == CORRECTED for record in ledger.records(Book(ROOT)))} of"
+    )
     for row in rows(page).all()[:10]:
-        name, verdict = row.locator("td").first.bounding_box(), row.locator("td").last.bounding_box()
+        name, verdict = (
+            row.locator("td").first.bounding_box(),
+            row.locator("td").last.bounding_box(),
+        )
         assert row.locator("td").last.inner_text() == "corrected"
         assert name["y"] == pytest.approx(verdict["y"], abs=4)
         assert verdict["x"] + verdict["width"] <= PHONE["width"]
@@ -121,7 +138,9 @@ def test_the_front_page_counts_as_the_ledger_does(visit):
     page = visit("book/index.html")
     for verdict in VERDICTS:
         expected = sum(record["verdict"] == verdict for record in records)
-        tile = page.locator(".verdict-tiles .sd-card").filter(has=page.get_by_text(verdict, exact=True))
+        tile = page.locator(".verdict-tiles .sd-card").filter(
+            has=page.get_by_text(verdict, exact=True)
+        )
         assert tile.locator(".sd-card-title").inner_text() == str(expected)
         tile.locator("a").press("Enter")
         page.wait_for_url("**/what_replicates.html?*")

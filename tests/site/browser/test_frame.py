@@ -24,13 +24,17 @@ def test_the_cards_show_the_chapters_and_lead_there(visit, viewport):
     page = visit("book/index.html", viewport)
     cards = page.locator(".chapter-cards a")
     names = Book(ROOT).chapters
-    assert cards.evaluate_all("all => all.map(one => one.getAttribute('href'))") == [f"{name}.html" for name in names]
+    assert cards.evaluate_all("all => all.map(one => one.getAttribute('href'))") == [
+        f"{name}.html" for name in names
+    ]
     page.locator(".chapter-cards .sd-card").last.click()
     page.wait_for_url(f"**/{names[-1]}.html")
 
 
 def test_the_entry_of_a_chapter_is_copied(visit):
-    page = visit(f"book/{Book(ROOT).chapters[0]}.html", permissions=["clipboard-read", "clipboard-write"])
+    page = visit(
+        f"book/{Book(ROOT).chapters[0]}.html", permissions=["clipboard-read", "clipboard-write"]
+    )
     fold = page.locator(".citing details.cite")
     fold.locator("summary").press("Enter")
     fold.locator("pre").hover()

@@ -1,4 +1,6 @@
-"""Every page: complete, light, steady, as wide as a phone, and fine with axe; links, themes, fonts, without JavaScript."""
+"""Every page: complete, light, steady, as wide as a phone, and fine
+with axe; links, themes, fonts, without JavaScript.
+"""
 
 import gzip
 import re
@@ -15,8 +17,8 @@ from lib.site.book import Book
 
 PAGES = [*Book(ROOT).pages, "search", "genindex"]
 MOST_BYTES = 600_000
-# Axe looks at each element, and most are alike. Of formulas a browser knows what they say; of a table a few rows are judged, of
-# code a cell of each section in the first chapter.
+# Axe looks at each element, and most are alike. Of formulas a browser knows what they say; of a
+# table a few rows are judged, of code a cell of each section in the first chapter.
 TAKE_OUT = "alike => document.querySelectorAll(alike).forEach(element => element.remove())"
 ALIKE = "math, tbody tr:nth-child(n+9), "
 CODE = ".highlight"
@@ -30,7 +32,9 @@ JUMP = """() => new Promise(done => {
 
 @pytest.fixture(scope="module", params=PAGES)
 def seen(request, chromium, address):
-    """What there is to see of a page, first on a phone in the light theme, then on a laptop in the dark one."""
+    """What there is to see of a page, first on a phone in the
+    light theme, then on a laptop in the dark one.
+    """
     with opener(chromium, address) as open_page:
         page = open_page(f"{request.param}.html", PHONE, color_scheme="light")
         result = SimpleNamespace(
@@ -40,28 +44,42 @@ def seen(request, chromium, address):
             formulas=page.locator(".math").count(),
             rendered=page.locator(".math:has(math)").count(),
             misread=page.locator("merror, .math code").count(),
-            wordless=page.locator("img:not([alt]), img[alt=''], .moving > svg:not([aria-label])").count(),
-            missing=page.evaluate("[...document.images].filter(i => i.complete && !i.naturalWidth).map(i => i.src)"),
+            wordless=page.locator(
+                "img:not([alt]), img[alt=''], .moving > svg:not([aria-label])"
+            ).count(),
+            missing=page.evaluate(
+                "[...document.images].filter(i => i.complete && !i.naturalWidth).map(i => i.src)"
+            ),
             errors=page.errors,
             outside=page.outside,
             jump=page.evaluate(JUMP),
         )
         page.evaluate(AXE_SCRIPT)
         first = f"book/{Book(ROOT).chapters[0]}"
-        page.evaluate(TAKE_OUT, ALIKE + (f".cell ~ .cell {CODE}" if request.param == first else CODE))
+        page.evaluate(
+            TAKE_OUT, ALIKE + (f".cell ~ .cell {CODE}" if request.param == first else CODE)
+        )
         result.light = serious(page.evaluate(AXE, None))
         page.set_viewport_size(LAPTOP)
-        page.add_style_tag(content="* { transition: none !important; }")  # or axe sees colours on their way
+        page.add_style_tag(
+            content="* { transition: none !important; }"
+        )  # or axe sees colours on their way
         page.emulate_media(color_scheme="dark")
         page.wait_for_function("document.documentElement.dataset.theme === 'dark'")
-        result.dark = serious(page.evaluate(AXE, ["color-contrast"]))  # a theme changes nothing else
+        result.dark = serious(
+            page.evaluate(AXE, ["color-contrast"])
+        )  # a theme changes nothing else
         yield result
 
 
 def weight(response):
     """Count the bytes that travel: web servers compress text."""
     body = response.body()
-    return len(body if response.headers["content-type"].startswith(("image/", "font/")) else gzip.compress(body))
+    return len(
+        body
+        if response.headers["content-type"].startswith(("image/", "font/"))
+        else gzip.compress(body)
+    )
 
 
 def test_a_page_loads_without_errors_and_asks_nobody_else(seen):
@@ -93,7 +111,9 @@ def test_no_link_inside_the_site_is_dead(site):
                 continue
             count += 1
             goal = (path.parent / unquote(target.split("?")[0])).resolve() if target else path
-            if not goal.is_file() or (anchor and goal in places and unquote(anchor) not in places[goal]):
+            if not goal.is_file() or (
+                anchor and goal in places and unquote(anchor) not in places[goal]
+            ):
                 dead.append(f"{path.relative_to(site)}: {link}")
     assert not dead
     assert count > 1000

@@ -14,13 +14,17 @@ def test_a_picture_opens_at_its_full_size(visit):
     for act in (link.tap, lambda: link.press("Enter")):
         act()
         picture = box.locator("img")
-        assert picture.evaluate("image => image.decode().then(() => image.clientWidth === image.naturalWidth)")
+        assert picture.evaluate(
+            "image => image.decode().then(() => image.clientWidth === image.naturalWidth)"
+        )
         assert picture.get_attribute("alt") == link.locator("img").get_attribute("alt")
         assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
         before = box.locator("div").evaluate("inside => inside.scrollLeft")
         for _ in range(3):
             page.keyboard.press("ArrowRight")
-        page.wait_for_function("before => document.querySelector('.zoomed div').scrollLeft > before", arg=before)
+        page.wait_for_function(
+            "before => document.querySelector('.zoomed div').scrollLeft > before", arg=before
+        )
         page.keyboard.press("Escape")
         box.wait_for(state="hidden")
     assert page.evaluate("document.activeElement.classList.contains('zoom')")
@@ -41,7 +45,8 @@ def test_drawings_follow_the_dark_theme_and_maps_keep_their_colours(visit):
     assert set(page.locator("a.zoom img").evaluate_all(treated)) == {"none"}
 
 
-# The scale at which each figure is drawn, the size of its smallest letters where they are text, and whether it opens.
+# The scale at which each figure is drawn, the size of its smallest
+# letters where they are text, and whether it opens.
 SMALL = """figures => figures.map(figure => {
     const drawing = figure.querySelector("svg[aria-label]"), image = figure.querySelector("img[width]");
     const letters = drawing && [...drawing.querySelectorAll("text")].map(text => parseFloat(getComputedStyle(text).fontSize));
@@ -57,7 +62,9 @@ def test_on_a_phone_a_figure_with_small_letters_opens(visit, name):
     found = visit(f"book/{name}.html", PHONE).locator("article figure").evaluate_all(SMALL)
     assert found
     for figure in found:
-        assert figure["opens"] or (figure["letters"] or 0) >= SMALLEST or figure["scale"] == 1, figure
+        assert figure["opens"] or (figure["letters"] or 0) >= SMALLEST or figure["scale"] == 1, (
+            figure
+        )
 
 
 def test_a_moving_figure_opens_with_its_slider(visit):
@@ -73,7 +80,10 @@ def test_a_moving_figure_opens_with_its_slider(visit):
     row = slider.bounding_box()
     assert row["x"] >= 0 and row["x"] + row["width"] <= PHONE["width"]
     page.evaluate(AXE_SCRIPT)
-    assert serious(page.evaluate("axe.run('dialog', {resultTypes: ['violations'], preload: false})")) == []
+    assert (
+        serious(page.evaluate("axe.run('dialog', {resultTypes: ['violations'], preload: false})"))
+        == []
+    )
     page.keyboard.press("Escape")
     box.wait_for(state="hidden")
     assert page.locator("figure div.moving").count()

@@ -36,13 +36,20 @@ def test_a_link_shows_what_it_leads_to(visit, page_name, target):
     assert link.get_attribute("aria-describedby") == card.get_attribute("id")
     assert card.inner_text().strip() or card.locator("math").count()
     assert card.locator(".math").count() == card.locator(".math:has(math)").count()
-    assert card.locator("merror, a[href], [tabindex], [id], button, input, details, pre").count() == 0
-    assert page.evaluate("[...document.querySelectorAll('#preview img')].every(image => image.naturalWidth)")
+    assert (
+        card.locator("merror, a[href], [tabindex], [id], button, input, details, pre").count() == 0
+    )
+    assert page.evaluate(
+        "[...document.querySelectorAll('#preview img')].every(image => image.naturalWidth)"
+    )
     box = card.bounding_box()
     assert 0 <= box["x"] <= LAPTOP["width"] - box["width"]
     assert 0 <= box["y"] <= LAPTOP["height"] - box["height"]
     page.evaluate(AXE_SCRIPT)
-    assert serious(page.evaluate("axe.run('#preview', {resultTypes: ['violations'], preload: false})")) == []
+    assert (
+        serious(page.evaluate("axe.run('#preview', {resultTypes: ['violations'], preload: false})"))
+        == []
+    )
     page.keyboard.press("Escape")
     assert not card.is_visible() and link.get_attribute("aria-describedby") is None
     assert (page.url, page.errors, page.outside) == (before, [], [])

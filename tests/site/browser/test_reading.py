@@ -11,7 +11,10 @@ from lib.site.book import Book
 def test_all_code_of_a_page_opens_at_once(visit):
     first, second = Book(ROOT).chapters[:2]
     page = visit(f"book/{first}.html")
-    button, folded = page.get_by_role("button", name="Show all code"), page.locator("details.hide:not([open])")
+    button, folded = (
+        page.get_by_role("button", name="Show all code"),
+        page.locator("details.hide:not([open])"),
+    )
     heading = page.locator("h2").nth(3)
     heading.evaluate("heading => heading.scrollIntoView({behavior: 'instant', block: 'start'})")
     place = heading.bounding_box()["y"]
@@ -33,13 +36,18 @@ def test_all_code_of_a_page_opens_at_once(visit):
 def test_a_figure_to_predict_waits_until_the_reader_asks(visit, name):
     page = visit(f"book/{name}.html")
     waiting = page.locator("figure.undecided")
-    asked = page.locator(".bd-article p").filter(has_text=re.compile("before you look", re.I)).count()
+    asked = (
+        page.locator(".bd-article p").filter(has_text=re.compile("before you look", re.I)).count()
+    )
     assert 0 < waiting.count() <= asked
     figure = page.locator(f"figure[id='{waiting.first.get_attribute('id')}']")
     picture, height = figure.locator(":is(img, svg)").first, figure.bounding_box()["height"]
     assert not picture.is_visible() and not figure.locator("figcaption").is_visible()
     page.emulate_media(media="print")
-    assert picture.is_visible() and not figure.get_by_role("button", name="Show the figure").is_visible()
+    assert (
+        picture.is_visible()
+        and not figure.get_by_role("button", name="Show the figure").is_visible()
+    )
     page.emulate_media(media="screen")
     figure.get_by_role("button", name="Show the figure").press("Enter")
     assert picture.is_visible() and figure.bounding_box()["height"] == pytest.approx(height, abs=3)
@@ -73,7 +81,9 @@ def test_on_a_phone_a_cut_formula_scrolls_and_says_so(visit, name):
     page = visit(f"book/{name}.html", PHONE)
     for button in page.locator(".solution.dropdown button.toggle-button").all():
         button.press("Enter")
-    page.wait_for_function("[...document.querySelectorAll('.solution section')].every(part => part.clientHeight)")
+    page.wait_for_function(
+        "[...document.querySelectorAll('.solution section')].every(part => part.clientHeight)"
+    )
     shown = page.locator(".math .formula").evaluate_all(WIDE)
     assert sum(scrolls for scrolls, _ in shown) > 1
     assert all(shade for scrolls, shade in shown if scrolls)

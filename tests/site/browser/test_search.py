@@ -42,7 +42,9 @@ def test_words_and_numbers_lead_to_their_places(results, asked):
     field.fill(asked)
     results.locator(FOUND).first.wait_for()
     results.wait_for_timeout(300)
-    links = results.locator(FOUND).evaluate_all("links => links.map(link => link.getAttribute('href'))")
+    links = results.locator(FOUND).evaluate_all(
+        "links => links.map(link => link.getAttribute('href'))"
+    )
     assert any(re.search(ASKED[asked], link) for link in links[:20]), links
 
 

@@ -8,7 +8,11 @@ from lib.site.book import Book
 
 def with_moving_figures():
     """Name the pages that hold a figure with a slider."""
-    front = "book/index" if "{moving-figure}" in (ROOT / "book" / "index.md").read_text(encoding="utf-8") else None
+    front = (
+        "book/index"
+        if "{moving-figure}" in (ROOT / "book" / "index.md").read_text(encoding="utf-8")
+        else None
+    )
     chapters = [
         f"book/{name}"
         for name in Book(ROOT).chapters
@@ -17,7 +21,9 @@ def with_moving_figures():
     return [name for name in (front, *chapters) if name]
 
 
-@pytest.mark.parametrize("theme, viewport", [("light", LAPTOP), ("dark", PHONE)], ids=["laptop", "phone"])
+@pytest.mark.parametrize(
+    "theme, viewport", [("light", LAPTOP), ("dark", PHONE)], ids=["laptop", "phone"]
+)
 @pytest.mark.parametrize("name", with_moving_figures())
 def test_sliders_move_their_pictures_by_keyboard(visit, name, theme, viewport):
     page = visit(f"{name}.html", viewport, color_scheme=theme)
@@ -37,20 +43,30 @@ def test_sliders_move_their_pictures_by_keyboard(visit, name, theme, viewport):
         first = picture.inner_html()
         page.keyboard.press("End")
         assert len({before, first, picture.inner_html()}) == 3
-        assert slider.get_attribute("aria-valuetext") == figure.locator("output").inner_text() != spoken
+        assert (
+            slider.get_attribute("aria-valuetext")
+            == figure.locator("output").inner_text()
+            != spoken
+        )
 
 
 def test_a_moving_figure_plays_to_its_end_and_pauses(visit):
     page = visit(f"{with_moving_figures()[-1]}.html")
     figure = page.locator("div.moving").first
-    slider, button, picture = figure.locator("input"), figure.get_by_role("button"), figure.locator("> svg")
+    slider, button, picture = (
+        figure.locator("input"),
+        figure.get_by_role("button"),
+        figure.locator("> svg"),
+    )
     label, last = figure.locator("label").inner_text(), slider.get_attribute("max")
     slider.press("End")
     slider.press("ArrowLeft")
     before = picture.inner_html()
     button.press("Enter")
     assert button.get_attribute("aria-label") == f"Pause {label}"
-    page.wait_for_function("([slider, last]) => slider.value === last", arg=[slider.element_handle(), last])
+    page.wait_for_function(
+        "([slider, last]) => slider.value === last", arg=[slider.element_handle(), last]
+    )
     assert button.get_attribute("aria-label") == f"Play {label}"
     assert picture.inner_html() != before
     button.press("Enter")  # at the end it starts anew

@@ -1,4 +1,6 @@
-"""Decks as a lecturer and a student meet them: by keyboard, on a phone, in the dark, on paper; and the way to them."""
+"""Decks as a lecturer and a student meet them: by keyboard, on a
+phone, in the dark, on paper; and the way to them.
+"""
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
@@ -67,12 +69,15 @@ def test_on_a_phone_a_deck_is_a_page(visit, name):
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
     assert page.locator("section:visible").count() == page.locator("section").count()
     sizes = page.evaluate(
-        "[...document.querySelectorAll('figcaption, .claim p')].map(part => parseFloat(getComputedStyle(part).fontSize))"
+        "[...document.querySelectorAll('figcaption, .claim p')].map(part => "
+        "parseFloat(getComputedStyle(part).fontSize))"
     )
     assert min(sizes) >= 15
 
 
-@pytest.mark.parametrize("theme, viewport", [("light", LAPTOP), ("dark", PHONE)], ids=["light laptop", "dark phone"])
+@pytest.mark.parametrize(
+    "theme, viewport", [("light", LAPTOP), ("dark", PHONE)], ids=["light laptop", "dark phone"]
+)
 def test_axe_finds_nothing_serious_in_a_deck(visit, name, theme, viewport):
     page = deck(visit, name, viewport, color_scheme=theme)
     assert page.evaluate("document.documentElement.dataset.theme") == theme

@@ -43,15 +43,31 @@ COURSE = {
         {"title": "Rest", "chapters": ["two", "absent", "three"], "text": "The others."},
     ],
     "chapters": {
-        name: {"about": f"About {name}.", "hours": 3, "goals": f"Know {name}.", "prerequisites": "None.", "reading": "It."}
+        name: {
+            "about": f"About {name}.",
+            "hours": 3,
+            "goals": f"Know {name}.",
+            "prerequisites": "None.",
+            "reading": "It.",
+        }
         for name in ("one", "two", "three", "absent")
     },
 }
 
 
 def record(name, verdict, **more):
-    facts = {"id": name, "chapter": name.split("/")[0], "statement": "a | b", "source": "Eq. 1", "measured": 0.98765}
-    return facts | {"low": 0.9, "high": "inf", "verdict": verdict, "rivals": {}, "printed": None, "why": ""} | more
+    facts = {
+        "id": name,
+        "chapter": name.split("/")[0],
+        "statement": "a | b",
+        "source": "Eq. 1",
+        "measured": 0.98765,
+    }
+    return (
+        facts
+        | {"low": 0.9, "high": "inf", "verdict": verdict, "rivals": {}, "printed": None, "why": ""}
+        | more
+    )
 
 
 RECORDS = [
@@ -74,7 +90,13 @@ def root(tmp_path, monkeypatch):
     (tmp_path / "CITATION.cff").write_text(CFF)
     (tmp_path / "book" / "coverage").mkdir(parents=True)
     for name, kind, chapter in (("a_note", "note", "two"), ("paper", "reviewed paper", "one")):
-        document = {"title": name, "short": f"{name}, part 1", "kind": kind, "chapters": {chapter: 1}, "items": []}
+        document = {
+            "title": name,
+            "short": f"{name}, part 1",
+            "kind": kind,
+            "chapters": {chapter: 1},
+            "items": [],
+        }
         (tmp_path / "book" / "coverage" / f"{name}.yml").write_text(yaml.safe_dump(document))
     (tmp_path / "book" / "one.md").write_text(CHAPTER)
     for name in ("two", "three"):
@@ -86,13 +108,19 @@ def root(tmp_path, monkeypatch):
 def test_the_ledger_counts_and_links(root):
     words = ledger.what_replicates(Book(root))
     verdicts = ("reproduced", "corrected", "slip", "not_reproduced", "not_decided", "new")
-    assert " ".join(words[name] for name in ("documents", "contested", "rivals", *verdicts)) == "6 1 2 1 2 1 1 1 1"
+    assert (
+        " ".join(words[name] for name in ("documents", "contested", "rivals", *verdicts))
+        == "6 1 2 1 2 1 1 1 1"
+    )
     text = words["claims"]
     assert (
         "{ref}`right <one-right>` | a \\| b *(Eq. 1)* | 0.988, expected at least 0.9. Rivals: chance: 0.5; none: -inf |  | "
         "1. Chapter one | [reproduced]{.reproduced} |"
     ) in text
-    assert "{ref}`wrong <one-wrong>` | a \\| b *(Eq. 1)* | 0.988 (as printed: 0.123), expected at least 0.9 |" in text
+    assert (
+        "{ref}`wrong <one-wrong>` | a \\| b *(Eq. 1)* | 0.988 (as printed: 0.123), expected at least 0.9 |"
+        in text
+    )
     assert (
         "| a \\| b. Not reproduced: it fell *(Eq. 1)* | 0.988, expected at least 0.9 |  | "
         "2. Chapter two | [not reproduced]{.not-reproduced} |"
@@ -101,50 +129,87 @@ def test_the_ledger_counts_and_links(root):
 
 def test_the_ledger_tells_the_seeds_of_todays_code(root):
     (root / "book" / "quality").mkdir()
-    code = {"code": margins.digest(Book(root), "one"), "date": "2026-01-02", "versions": "1", "rivals": {}, "printed": [None] * 2}
+    code = {
+        "code": margins.digest(Book(root), "one"),
+        "date": "2026-01-02",
+        "versions": "1",
+        "rivals": {},
+        "printed": [None] * 2,
+    }
     edges = {"low": ["-inf"] * 2, "high": [2, 2]}
     rows = [
         {"id": "one/right", "measured": [1, 1.5], "verdict": ["reproduced"] * 2, **edges, **code},
-        {"id": "one/wrong", "measured": [1, 3], "verdict": ["corrected", "not reproduced"], **edges, **code},
-        {"id": "one/typo", "measured": [1, 1.5], "verdict": ["slip"] * 2, **edges, **code, "code": "older"},
+        {
+            "id": "one/wrong",
+            "measured": [1, 3],
+            "verdict": ["corrected", "not reproduced"],
+            **edges,
+            **code,
+        },
+        {
+            "id": "one/typo",
+            "measured": [1, 1.5],
+            "verdict": ["slip"] * 2,
+            **edges,
+            **code,
+            "code": "older",
+        },
     ]
     (root / margins.TABLE).write_text("\n".join(map(json.dumps, rows)))
     text = ledger.what_replicates(Book(root))["claims"]
-    assert "| 2; 75% | 1. Chapter one | [reproduced]" in text and "| 1 of 2 | 1. Chapter one | [corrected]" in text
+    assert (
+        "| 2; 75% | 1. Chapter one | [reproduced]" in text
+        and "| 1 of 2 | 1. Chapter one | [corrected]" in text
+    )
     assert "|  | 1. Chapter one | [slip]" in text
 
 
 def test_the_course_guide_leaves_out_what_is_missing(root):
     words = course.course(Book(root))
     text = words["weeks"]
-    assert [line for line in text.splitlines() if line.startswith("## ")] == ["## Week 1: Start", "## Week 2: Rest"]
+    assert [line for line in text.splitlines() if line.startswith("## ")] == [
+        "## Week 1: Start",
+        "## Week 2: Rest",
+    ]
     assert "| 2 | Rest | {doc}`two`, {doc}`three` | 6 |" in words["overview"]
     assert "absent" not in text + words["overview"]
     assert "- {ref}`First <one-ex-first>` (easy)\n" in text
-    assert "- {ref}`Why δ? <one-ex-why>` (hard; problem: its solution is not on this site)\n" in text
+    assert (
+        "- {ref}`Why δ? <one-ex-why>` (hard; problem: its solution is not on this site)\n" in text
+    )
     assert text.index("Know one.") < text.index("Know two.")
 
 
 def test_how_to_cite_is_the_citation_file(root):
     words = citing.cite(Book(root))
     assert (words["version"], words["status"]) == ("1.2.3", "released on 2026-05-04")
-    assert words["bibtex"].startswith("```bibtex\n@misc{executable_learning_dynamics,\nauthor = {Ada Lovelace and {Others}},")
+    assert words["bibtex"].startswith(
+        "```bibtex\n@misc{executable_learning_dynamics,\nauthor = {Ada Lovelace and {Others}},"
+    )
     assert "year = {2026},\nmonth = {05}" in words["bibtex"]
-    assert words["apa"] == "```text\nAda Lovelace, Others (2026). A small book (version 1.2.3).\n```"
+    assert (
+        words["apa"] == "```text\nAda Lovelace, Others (2026). A small book (version 1.2.3).\n```"
+    )
 
 
 def test_a_version_in_preparation_says_so_and_has_no_year(root):
     (root / "CITATION.cff").write_text(CFF.replace('date-released: "2026-05-04"\n', ""))
     words = citing.cite(Book(root))
     assert words["status"] == "in preparation; no version has been released yet"
-    assert "note = {Version 1.2.3, in preparation}" in words["bibtex"] and "year" not in words["bibtex"]
+    assert (
+        "note = {Version 1.2.3, in preparation}" in words["bibtex"]
+        and "year" not in words["bibtex"]
+    )
     assert "Others (in preparation). A small book" in words["apa"]
 
 
 def test_the_front_page_gets_numbers_and_cards(root):
     words = front.front(Book(root))
     assert (words["documents"], words["findings"]) == ("6", "")
-    assert "::::{grid-item-card} 2. Chapter two\n:link: two\n:link-type: doc\nAbout two.\n::::" in words["cards"]
+    assert (
+        "::::{grid-item-card} 2. Chapter two\n:link: two\n:link-type: doc\nAbout two.\n::::"
+        in words["cards"]
+    )
     (root / "book" / "course.yml").unlink()
     assert "1. Chapter one\n:link: one\n" in front.front(Book(root))["cards"]
 
@@ -152,21 +217,37 @@ def test_the_front_page_gets_numbers_and_cards(root):
 def test_the_front_page_tells_papers_from_notes(root):
     table = front.front(Book(root))["by_document"].splitlines()
     assert table[0].startswith("| document | kind | statements | reproduced | corrected | slip |")
-    assert table[2:] == ["| paper | reviewed paper | 4 | 1 | 2 | 1 | 0 | 0 |", "| a_note | note | 2 | 0 | 0 | 0 | 1 | 1 |"]
+    assert table[2:] == [
+        "| paper | reviewed paper | 4 | 1 | 2 | 1 | 0 | 0 |",
+        "| a_note | note | 2 | 0 | 0 | 0 | 1 | 1 |",
+    ]
 
 
 def test_the_ledger_marks_bounds_set_after_looking(root):
-    (root / "book" / "after_looking.yml").write_text(yaml.safe_dump({"one": {"changed": ["right"], "kept": ["ours"]}}))
+    (root / "book" / "after_looking.yml").write_text(
+        yaml.safe_dump({"one": {"changed": ["right"], "kept": ["ours"]}})
+    )
     words = ledger.what_replicates(Book(root))
     rows = [line for line in words["claims"].splitlines() if "(bound set after looking)" in line]
     assert words["looked"] == front.front(Book(root))["looked"] == "1"
-    assert len(rows) == 1 and "<one-right>" in rows[0] and "at least 0.9 (bound set after looking). Rivals" in rows[0]
+    assert (
+        len(rows) == 1
+        and "<one-right>" in rows[0]
+        and "at least 0.9 (bound set after looking). Rivals" in rows[0]
+    )
 
 
 def test_a_name_that_is_gone_leads_to_its_successor(root):
     (root / "book" / "names.txt").write_text("one/typing one/typo\n")
-    (row,) = (line for line in ledger.what_replicates(Book(root))["claims"].splitlines() if "<one-typo>" in line)
-    assert '<span id="what_replicates-one-typo"></span><span id="what_replicates-one-typing"></span>' in row
+    (row,) = (
+        line
+        for line in ledger.what_replicates(Book(root))["claims"].splitlines()
+        if "<one-typo>" in line
+    )
+    assert (
+        '<span id="what_replicates-one-typo"></span><span id="what_replicates-one-typing"></span>'
+        in row
+    )
 
 
 def findings(root, name, text):
@@ -183,7 +264,11 @@ def test_a_finding_takes_its_numbers_from_the_claim(root):
     "name, text, said",
     [
         ("one/gone", "It is {measured}.", r"findings\.yml: no chapter has the claim one/gone"),
-        ("one/right", "It is {printed}.", r"findings\.yml: the finding of one/right takes a number .* 'printed'"),
+        (
+            "one/right",
+            "It is {printed}.",
+            r"findings\.yml: the finding of one/right takes a number .* 'printed'",
+        ),
     ],
 )
 def test_a_finding_without_its_claim_ends_the_build(root, name, text, said):
