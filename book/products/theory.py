@@ -3,7 +3,7 @@ r"""Gradient descent on a product of weights, :math:`L =
 
 Source: the note "Product-depth dynamics" (papers/product-depth.txt), which has no equation numbers;
 we name its sections. Weights carry no units; time is measured in units of 1/(learning rate).
-`lib.theory.products` integrates the flow.
+`lib.theory.monomial` integrates the flow.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ from lib.checks import (
     whole,
 )
 from lib.theory.common import held, integrate_layers
-from lib.theory.products import _exponents, _gradient
+from lib.theory.monomial import _exponents, _gradient
 
 TINY = partial(positives, least=0)  # however small
 

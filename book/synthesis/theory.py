@@ -67,7 +67,7 @@ class Neuron(NamedTuple):
 
 
 class Product(NamedTuple):
-    """Two weights whose product learns a target, to be given to `lib.theory.products.flow`."""
+    """Two weights whose product learns a target, to be given to `lib.theory.monomial.flow`."""
 
     weights: NDArray  # (2,)
     target: float
@@ -221,7 +221,7 @@ def neuron_as_pair(neuron: Neuron) -> Product:
     .. math:: w_1 = (\eta_w/\eta_a)^{1/4}a, \quad w_2 = (\eta_a/\eta_w)^{1/4}w, \quad
               w_1^2 - w_2^2 = \delta/\sqrt{\eta_a\eta_w}.
 
-    The weights (2,) and the target are for `lib.theory.products.flow`. Raises ValueError if the
+    The weights (2,) and the target are for `lib.theory.monomial.flow`. Raises ValueError if the
     neuron has several inputs.
 
     Source: new.

@@ -125,6 +125,6 @@ def test_texts_in_a_stored_result_are_read_as_texts(root):
 def test_a_chapter_depends_on_its_theory_not_the_site():
     cells = digests.CELL.findall((runs.run.ROOT / "book" / "products.md").read_text())
     found = {reached for name in digests._names(cells) for reached in digests._reached(name)}
-    assert "lib.theory.products.time_to_reach" in found and not [
+    assert "book.products.theory.time_to_reach" in found and not [
         name for name in found if name.startswith("lib.site")
     ]
