@@ -22,10 +22,10 @@ TO_H, TO_Y = np.random.default_rng(0).normal(size=(2, 2, 3)) / 5
 
 
 FLOWS = {
-    "products, two weights": lambda times: monomial.flow([1.0, 2.0], 1, times),
-    "products, five weights": lambda times: monomial.flow([0.5, 0.4, 0.6, 0.3, 0.7], 1.2, times),
-    "products, exponents": lambda times: monomial.flow([0.05, 0.03], 1.5, times, (2, 1)),
-    "products, one large weight": lambda times: monomial.flow([1.0, 1e-3, 1e-3], 1.0, times),
+    "monomial, two weights": lambda times: monomial.flow([1.0, 2.0], 1, times),
+    "monomial, five weights": lambda times: monomial.flow([0.5, 0.4, 0.6, 0.3, 0.7], 1.2, times),
+    "monomial, exponents": lambda times: monomial.flow([0.05, 0.03], 1.5, times, (2, 1)),
+    "monomial, one large weight": lambda times: monomial.flow([1.0, 1e-3, 1e-3], 1.0, times),
     "two_points": lambda times: two_points.linear_flow(
         TO_H,
         TO_Y.T,
