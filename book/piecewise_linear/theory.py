@@ -148,9 +148,8 @@ class FixedDirections(NamedTuple):
     """Directions in the plane that rest during alignment, by ascending angle."""
 
     directions: NDArray  # (k, 2)
-    stability: (
-        NDArray  # (k,): 1 attracts from both sides, -1 repels to both, 0 is neither; for a > 0
-    )
+    # (k,): 1 attracts from both sides, -1 repels to both, 0 is neither; for a > 0
+    stability: NDArray
     # (k,): the drive along the direction; neurons of its sign grow there, the others shrink
     growth: NDArray
 
