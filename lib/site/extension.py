@@ -133,7 +133,6 @@ def setup(app: Sphinx) -> dict:
     app.connect("config-inited", fill)
     app.connect("builder-inited", replace_search)
     app.connect("doctree-read", boxes.register)
-    app.connect("doctree-read", boxes.mark)
     app.connect("doctree-read", reading.mark_problems)
     app.connect("env-check-consistency", keep_pages)
     app.connect("html-page-context", finish_page)

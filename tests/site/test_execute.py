@@ -25,9 +25,9 @@ SETTINGS = ("--profile", "quick", "--device", "cpu", "--seed", "7")
 # the cells are 0 title, 1 parameters, 2 injected parameters, 3 claim, 4 print
 CELLS = (
     """\
-from lib import claims
+from lib import bounds, claims
 
-claims.check("NAME/sum", "one and one is two", source="p. 1", measured=1 + 1, expected=claims.near(2, 0.1))""",
+claims.check("NAME/sum", "one and one is two", source="p. 1", measured=1 + 1, expected=bounds.near(2, 0.1))""",
     """\
 print(profile, device, seed)
 __import__("atexit").register(print, "a kernel's last words", file=__import__("sys").__stderr__);""",
@@ -122,7 +122,7 @@ def test_a_failure_keeps_the_last_good_notebook(executed, tmp_path_factory):
     assert failing.returncode == 1
     claim, kernel = [line for line in failing.stdout.splitlines() if line.startswith("failed:")]
     assert claim.startswith(
-        "failed: one, cell 3 (from lib import claims): ClaimChanged: claim one/sum is 'not "
+        "failed: one, cell 3 (from lib import bounds, claims): ClaimChanged: claim one/sum is 'not "
         "reproduced'"
     )
     assert kernel.startswith(

@@ -26,15 +26,15 @@ chapters.listed = lambda: [Run("one/rests", small_runs.rests, grid(seed=range(6)
 CELLS = (
     """\
 import small_setup
-from lib import claims, runs
+from lib import bounds, claims, runs
 here = runs.at(profile, device)""",
     """\
 count = here.choose(quick=2, paper=5)
-few = claims.near(4, 3)
+few = bounds.near(4, 3)
 claims.check("NAME/live", "some are counted", source="p. 1", measured=count, expected=few)""",
     """\
 kept = runs.load("one/rests")
-claims.check("NAME/most", "none is large", source="p. 2", measured=float(kept.value.max()), expected=claims.at_most(6))""",
+claims.check("NAME/most", "none is large", source="p. 2", measured=float(kept.value.max()), expected=bounds.at_most(6))""",
     "print(kept.value.values.tolist(), here.device)",
 )
 
