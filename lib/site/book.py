@@ -40,10 +40,7 @@ class Book:
                 f"root: no _toc.yml in {self.root.resolve()}: run this from the folder that "
                 "holds the book"
             )
-        files = FILE.findall(toc.read_text(encoding="utf-8"))
-        if not files:
-            raise ValueError(f"{toc.resolve()} names no page")
-        return files
+        return FILE.findall(toc.read_text(encoding="utf-8"))
 
     @cached_property
     def pages(self) -> list[str]:
