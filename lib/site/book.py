@@ -103,8 +103,8 @@ class Book:
         return self.executed / f"{notebook}.ipynb"
 
     @cache  # noqa: B019
-    def notebook(self, name: str) -> dict | None:
-        """Return an executed notebook (its JSON), or None if it has not been executed.
+    def notebook(self, name: str) -> dict:
+        """Return an executed notebook (its JSON), without cells if it has not been executed.
 
         Raises
         ------
@@ -113,7 +113,7 @@ class Book:
         """
         path = self.path(name)
         if not path.is_file():
-            return None
+            return {"metadata": {}, "cells": []}
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
             parts = {"metadata": dict(found["metadata"]), "cells": list(map(dict, found["cells"]))}

@@ -159,10 +159,9 @@ def _place(number: int, source: str) -> str:
     return f"cell {number} ({_first_line(source)})"
 
 
-def _leave_undecided(notebook: NotebookNode, committed: dict | None) -> None:
+def _leave_undecided(notebook: NotebookNode, committed: dict) -> None:
     """Put the claims of cells that were left out into their outputs, as not decided."""
-    cells = committed["cells"] if committed else []
-    before = {"".join(cell["source"]): cell for cell in cells}
+    before = {"".join(cell["source"]): cell for cell in committed["cells"]}
     for cell in notebook.cells:
         if "incomplete" in cell.metadata and cell.source in before:
             for record in claims.collect({"cells": [before[cell.source]]}):

@@ -27,7 +27,6 @@ from lib.site.book import Book
 
 FOLDER = Path("_build") / "paper"
 TABLE = "comparison.json"
-EMPTY: dict = {"cells": []}
 FAILED = ", others failed"
 
 
@@ -140,10 +139,10 @@ def plan(known: Sequence[Progress], device: str, jobs: int) -> str:
     return "\n".join([*lines, f"left on {device_name(device)}, jobs {jobs}: {whole}{more}"])
 
 
-def compare(committed: dict | None, executed: dict | None) -> Iterator[Row]:
+def compare(committed: dict, executed: dict) -> Iterator[Row]:
     """Yield a row for each claim of a committed notebook that was executed here, too."""
-    found = {record["id"]: record for record in claims.collect(executed or EMPTY)}
-    for before in claims.collect(committed or EMPTY):
+    found = {record["id"]: record for record in claims.collect(executed)}
+    for before in claims.collect(committed):
         if after := found.get(before["id"]):
             yield _row(before, after)
 

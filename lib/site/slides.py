@@ -39,9 +39,7 @@ PICTURES = re.compile(r'src="[./]+/_images/')
 def moving(book: Book, notebook: str) -> dict[str, str]:
     """Return the figures with a slider of an executed notebook, by name."""
     found = {}
-    executed = book.notebook(notebook)
-    assert executed is not None  # the site was built from it
-    for cell in executed["cells"]:
+    for cell in book.notebook(notebook)["cells"]:
         name = figure(cell).get("name")
         for output in cell.get("outputs", []):
             page = "".join(output.get("data", {}).get("text/html", ""))
