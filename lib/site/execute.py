@@ -123,7 +123,8 @@ def execute(
             on_cell_execute=lambda cell, cell_index: begun.append(_place(cell_index, cell.source)),
             progress_bar=False,
         )
-        _leave_undecided(notebook, book.notebook(chapter))
+        if incomplete:
+            _leave_undecided(notebook, book.notebook(chapter))
         for number, cell in enumerate(notebook.cells):
             place = _place(number, cell.source)
             _refuse(cell, place)

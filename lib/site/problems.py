@@ -75,19 +75,15 @@ def notebook(references: References, chapter: str, solved: bool) -> NotebookNode
     """
     book = references.book
     opening, *sections = SECTION.split(book.text(f"{chapter}/problems"))
-    setup = "\n\n".join(cell.source for cell in _cells(opening) if cell.cell_type == "code")
+    head = jupytext.reads(opening, fmt="md:myst")
+    setup = "\n\n".join(cell.source for cell in head.cells if cell.cell_type == "code")
     cells = [_cell(new_code_cell(setup), f"{chapter}-setup")]
     for label, section in zip(sections[::2], sections[1::2], strict=True):
         cells += _problem(references, chapter, label, section, solved)
     points = sum(cell.metadata["nbgrader"].get("points", 0) for cell in cells)
     about = INTRODUCTION.format(title=book.title(chapter), points=points)
     cells.insert(0, _cell(new_markdown_cell(about), f"{chapter}-about"))
-    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    return new_notebook(cells=cells, metadata={"kernelspec": kernel})
-
-
-def _cells(text: str) -> list[NotebookNode]:
-    return jupytext.reads(text, fmt="md:myst").cells
+    return new_notebook(cells=cells, metadata={"kernelspec": head.metadata["kernelspec"]})
 
 
 def _problem(
@@ -95,7 +91,7 @@ def _problem(
 ) -> list[NotebookNode]:
     """Return the cells of a problem: the question, the answer in words and in code, the check."""
     place = f"book/{chapter}/problems.md, {label}"
-    found = _cells(section)
+    found = jupytext.reads(section, fmt="md:myst").cells
     if [cell.metadata.get("tags", []) for cell in found] != [[], ["answer"], ["check"]]:
         raise ValueError(f"{place}: want words, then one cell tagged answer and one tagged check")
     words, answer, check = (cell.source for cell in found)

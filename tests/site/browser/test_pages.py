@@ -9,8 +9,7 @@ from types import SimpleNamespace
 from urllib.parse import unquote, urldefrag
 
 import pytest
-from axe_playwright_python.base import AXE_SCRIPT
-from browsing import AXE, LAPTOP, PHONE, ROOT, opener, rows, serious
+from browsing import LAPTOP, PHONE, ROOT, opener, rows, serious
 
 from lib.site import ledger
 from lib.site.book import Book
@@ -54,21 +53,18 @@ def seen(request, chromium, address):
             outside=page.outside,
             jump=page.evaluate(JUMP),
         )
-        page.evaluate(AXE_SCRIPT)
         first = f"book/{Book(ROOT).chapters[0]}"
         page.evaluate(
             TAKE_OUT, ALIKE + (f".cell ~ .cell {CODE}" if request.param == first else CODE)
         )
-        result.light = serious(page.evaluate(AXE, None))
+        result.light = serious(page)
         page.set_viewport_size(LAPTOP)
         page.add_style_tag(
             content="* { transition: none !important; }"
         )  # or axe sees colours on their way
         page.emulate_media(color_scheme="dark")
         page.wait_for_function("document.documentElement.dataset.theme === 'dark'")
-        result.dark = serious(
-            page.evaluate(AXE, ["color-contrast"])
-        )  # a theme changes nothing else
+        result.dark = serious(page, rules=["color-contrast"])  # a theme changes nothing else
         yield result
 
 

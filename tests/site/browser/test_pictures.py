@@ -1,7 +1,6 @@
 """Pictures: at their full size, and in the dark."""
 
 import pytest
-from axe_playwright_python.base import AXE_SCRIPT
 from browsing import PHONE, ROOT, serious
 
 from lib.site.book import Book
@@ -79,11 +78,7 @@ def test_a_moving_figure_opens_with_its_slider(visit):
     assert drawing.inner_html() != shown
     row = slider.bounding_box()
     assert row["x"] >= 0 and row["x"] + row["width"] <= PHONE["width"]
-    page.evaluate(AXE_SCRIPT)
-    assert (
-        serious(page.evaluate("axe.run('dialog', {resultTypes: ['violations'], preload: false})"))
-        == []
-    )
+    assert serious(page, "dialog") == []
     page.keyboard.press("Escape")
     box.wait_for(state="hidden")
     assert page.locator("figure div.moving").count()
