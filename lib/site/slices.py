@@ -25,19 +25,17 @@ def dependent(notebook: NotebookNode, runs: Collection[str]) -> list[tuple[Noteb
     """Return the cells that depend on some runs, each with those on which it depends."""
     cells: list[tuple[NotebookNode, set[str]]] = []
     names: dict[str, set[str]] = {}  # a name to the runs on which its value depends
-    imported: set[str] = set()
     for cell, tree in _parsed(notebook):
         behind = {name for name in _loads(tree) if name in runs}
-        changed = _changed(tree)
+        changed = _changed(tree) & names.keys()
         own: set[str] = set()  # bound so far in this cell
         for statement in tree.body:
             taken, bound = _names(statement, own)
             for name in taken:
                 behind |= names.get(name, set())
-            changed |= bound
-            if isinstance(statement, ast.Import | ast.ImportFrom):
-                imported |= bound
-        for name in changed - imported:
+            if not isinstance(statement, ast.Import | ast.ImportFrom):  # which no call changes
+                changed |= bound
+        for name in changed:
             names[name] = behind
         if behind:
             cells.append((cell, behind))
