@@ -10,8 +10,10 @@ import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 
 from lib.site import pdf
+from lib.site.book import Book
 
 ROOT = Path(__file__).parents[1]
+BOOK = Book(ROOT)
 PHONE, LAPTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 800}
 AXE = """([part, rules]) => axe.run(part || document,
     {resultTypes: ["violations"], preload: false, ...(rules && {runOnly: rules})})"""

@@ -39,6 +39,10 @@ claims.check("NAME/most", "none is large", source="p. 2", measured=float(kept.va
 )
 
 
+def rests(seconds):
+    return Run("one/rests", small_runs.rests, grid(seed=range(6)), {"seconds": seconds})
+
+
 @pytest.fixture
 def book(tmp_path, monkeypatch):
     """A book of two chapters, executed at quick, whose stored run says that all values are 1."""
@@ -49,9 +53,9 @@ def book(tmp_path, monkeypatch):
         monkeypatch.chdir(root)
         monkeypatch.setenv("PYTHONPATH", f"{root}:{TESTS}")
         monkeypatch.setattr(run, "ROOT", root)
-        listed = Run("one/rests", small_runs.rests, grid(seed=range(6)), {"seconds": seconds})
+        listed = rests(seconds)
         monkeypatch.setattr(chapters, "listed", lambda: [listed])
-        precompute(Run("one/rests", small_runs.rests, grid(seed=range(6)), {"seconds": 0.0}))
+        precompute(rests(0.0))
         found = xr.load_dataset(listed.path)
         found["value"] = found.value * 0 + 1
         found.attrs["settings"] = json.dumps(listed.settings())

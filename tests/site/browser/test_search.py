@@ -3,9 +3,7 @@
 import re
 
 import pytest
-from browsing import PHONE, ROOT, serious
-
-from lib.site.book import Book
+from browsing import BOOK, PHONE, serious
 
 FOUND = ".pagefind-ui__result-link"
 # What one asks for, and a page or a place that must come among the first links.
@@ -48,7 +46,7 @@ def test_words_and_numbers_lead_to_their_places(results, asked):
 
 
 def test_search_is_used_by_keyboard_and_kept_in_the_address(visit):
-    page = visit(f"book/{Book(ROOT).chapters[0]}.html")
+    page = visit(f"book/{BOOK.chapters[0]}.html")
     page.keyboard.press("Control+k")
     page.keyboard.type("kernel distance")
     page.keyboard.press("Enter")

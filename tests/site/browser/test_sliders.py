@@ -1,11 +1,7 @@
 """Figures that move: by keyboard and by their play buttons."""
 
 import pytest
-from browsing import LAPTOP, PHONE, ROOT
-
-from lib.site.book import Book
-
-BOOK = Book(ROOT)
+from browsing import BOOK, LAPTOP, PHONE
 
 
 def with_moving_figures():

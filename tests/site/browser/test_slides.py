@@ -3,11 +3,9 @@ phone, in the dark, on paper; and the way to them.
 """
 
 import pytest
-from browsing import LAPTOP, PHONE, ROOT, serious
+from browsing import BOOK, LAPTOP, PHONE, serious
 
-from lib.site.book import Book
-
-DECKS = list(Book(ROOT).beside("slides"))
+DECKS = list(BOOK.beside("slides"))
 PRESENT = "section.present"
 OVER = """() => [...document.querySelectorAll("section")].map((slide, number) => {
     Reveal.slide(number, 0, 99);
