@@ -25,7 +25,6 @@ from lib.runs.workers import ComputationFailed
 from lib.site import execute, slices
 from lib.site.book import Book
 
-FOLDER = Path("_build") / "paper"
 TABLE = "comparison.json"
 FAILED = ", others failed"
 
@@ -69,7 +68,7 @@ def run(
     """
     selected = execute.select(book, names, lesson)
     device = resolve_device(settings.device)
-    folder = output or book.root / FOLDER
+    folder = output or book.root / "_build" / "paper"
     files.prepare(folder)
     runs.at("paper", device)
     wanted = [name for one in selected for name in slices.loaded(execute.draft(book, one))]
@@ -143,25 +142,23 @@ def compare(committed: dict, executed: dict) -> Iterator[Row]:
     """Yield a row for each claim of a committed notebook that was executed here, too."""
     found = {record["id"]: record for record in claims.collect(executed)}
     for before in claims.collect(committed):
-        if after := found.get(before["id"]):
-            yield _row(before, after)
-
-
-def _row(before: dict, after: dict) -> Row:
-    verdict = after["verdict"]
-    bound = claims.bound(after)
-    passing = [rival for rival, score in after["rivals"].items() if bound.holds(float(score))]
-    if passing:
-        verdict = f"{verdict}, but “{passing[0]}” passes"
-    new = verdict == NOT_DECIDED and after["why"] != before["why"]
-    return Row(
-        before["id"],
-        claims.measured_text(before),
-        before["verdict"],
-        claims.measured_text(after),
-        verdict,
-        after["why"] if new else "",
-    )
+        after = found.get(before["id"])
+        if after is None:
+            continue
+        verdict = after["verdict"]
+        bound = claims.bound(after)
+        passing = [rival for rival, score in after["rivals"].items() if bound.holds(float(score))]
+        if passing:
+            verdict = f"{verdict}, but “{passing[0]}” passes"
+        new = verdict == NOT_DECIDED and after["why"] != before["why"]
+        yield Row(
+            before["id"],
+            claims.measured_text(before),
+            before["verdict"],
+            claims.measured_text(after),
+            verdict,
+            after["why"] if new else "",
+        )
 
 
 def table(rows: Sequence[Row]) -> str:

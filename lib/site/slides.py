@@ -129,6 +129,6 @@ def write(book: Book, site: Path, known: Mapping[str, Part]) -> None:
         except ValueError as mistake:
             raise ExtensionError(f"book/{chapter}/slides.md: {mistake}") from mistake
         planned = chapter in book.beside("plan")
-        facts = {"title": book.title(chapter), "chapter": chapter, "planned": planned}
-        html = deck.render(facts, slides=written)
+        title = book.title(chapter)
+        html = deck.render(title=title, chapter=chapter, planned=planned, slides=written)
         files.write(site / "slides" / f"{chapter}.html", html + "\n")
