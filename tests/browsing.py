@@ -2,12 +2,34 @@
 `book/browser`: pages on a laptop or a phone, and what axe finds.
 """
 
-from contextlib import contextmanager
+import os
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import pytest
+from axe_playwright_python.base import AXE_SCRIPT
+
+from lib.site import pdf
+from lib.site.book import Book
+
 ROOT = Path(__file__).parents[1]
+BOOK = Book(ROOT)
 PHONE, LAPTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 800}
-AXE = "rules => axe.run({resultTypes: ['violations'], preload: false, ...(rules && {runOnly: rules})})"
+AXE = """([part, rules]) => axe.run(part || document,
+    {resultTypes: ["violations"], preload: false, ...(rules && {runOnly: rules})})"""
+
+
+@contextmanager
+def chromium():
+    """Start a browser; skip the test where there is none."""
+    with ExitStack() as stack:
+        try:
+            browser = stack.enter_context(pdf.chromium())
+        except ValueError as problem:
+            if os.environ.get("REQUIRE_BROWSER"):
+                raise
+            pytest.skip(f"this needs Chromium: {problem}")
+        yield browser
 
 
 @contextmanager
@@ -44,10 +66,12 @@ def opener(chromium, address):
         context.close()
 
 
-def serious(found):
+def serious(page, part=None, rules=None):
+    """Return what axe finds in a page, or in the part that a selector names."""
+    page.evaluate(AXE_SCRIPT)
     return [
         (violation["id"], node["target"], node["failureSummary"])
-        for violation in found["violations"]
+        for violation in page.evaluate(AXE, [part, rules])["violations"]
         if violation["impact"] in ("serious", "critical")
         for node in violation["nodes"]
     ]

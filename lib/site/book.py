@@ -33,22 +33,19 @@ class Book:
         self.executed = executed or self.folder
 
     @cached_property
-    def _files(self) -> list[str]:
+    def _files(self) -> list[Path]:
         toc = self.root / "_toc.yml"
         if not toc.is_file():
             raise ValueError(
                 f"root: no _toc.yml in {self.root.resolve()}: run this from the folder that "
                 "holds the book"
             )
-        files = FILE.findall(toc.read_text(encoding="utf-8"))
-        if not files:
-            raise ValueError(f"{toc.resolve()} names no page")
-        return files
+        return [Path(file) for file in FILE.findall(toc.read_text(encoding="utf-8"))]
 
     @cached_property
     def pages(self) -> list[str]:
         """Every page, as `_toc.yml` names it, without the extension; the front page comes first."""
-        return [str(Path(file).with_suffix("")) for file in self._files]
+        return [str(file.with_suffix("")) for file in self._files]
 
     @cached_property
     def chapters(self) -> list[str]:
@@ -71,9 +68,8 @@ class Book:
 
     @cached_property
     def _notebooks(self) -> list[str]:
-        paths = [Path(file) for file in self._files]
-        found = [path.with_suffix("") for path in paths if path.suffix == ".ipynb"]
-        return [path.relative_to("book").as_posix() for path in found]
+        found = [file.with_suffix("") for file in self._files if file.suffix == ".ipynb"]
+        return [file.relative_to("book").as_posix() for file in found]
 
     @cache  # noqa: B019
     def text(self, name: str) -> str:
@@ -106,8 +102,8 @@ class Book:
         return self.executed / f"{notebook}.ipynb"
 
     @cache  # noqa: B019
-    def notebook(self, name: str) -> dict | None:
-        """Return an executed notebook (its JSON), or None if it has not been executed.
+    def notebook(self, name: str) -> dict:
+        """Return an executed notebook (its JSON), without cells if it has not been executed.
 
         Raises
         ------
@@ -116,7 +112,7 @@ class Book:
         """
         path = self.path(name)
         if not path.is_file():
-            return None
+            return {"metadata": {}, "cells": []}
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
             parts = {"metadata": dict(found["metadata"]), "cells": list(map(dict, found["cells"]))}

@@ -17,6 +17,7 @@ from lib.markdown import FORMULA, sentence
 from lib.site import ledger, names
 from lib.site.book import book_of
 
+DETAILS = 2  # the place of what is folded in a claim's box
 FOLD = '<details class="claim-fold"><summary>details</summary>'
 
 
@@ -43,30 +44,25 @@ def box(record: dict) -> nodes.container:
     bound = claims.bound_text(record).replace("at most", "≤").replace("at least", "≥")
     number = f"measured {claims.measured_text(record)}, expected {bound}"
     line = nodes.paragraph(classes=["claim-line"])
-    for part in (
-        nodes.strong(text=verdict.capitalize()),
-        nodes.inline("", "", *typeset(record["statement"]), classes=["claim-statement"]),
-        nodes.inline(text=number, classes=["claim-number"]),
-    ):
-        line += [part, nodes.Text(" ")]
+    line += [nodes.strong(text=verdict.capitalize()), nodes.Text(" ")]
+    said = typeset(record["statement"])
+    line += [nodes.inline("", "", *said, classes=["claim-statement"]), nodes.Text(" ")]
+    line += [nodes.inline(text=number, classes=["claim-number"]), nodes.Text(" ")]
     rivals = f"Rivals that fail: {claims.rivals_text(record)}" if record["rivals"] else ""
     folded = nodes.container(classes=["claim-details"])
-    for words in (record["why"], rivals, record["source"]):
-        if words:
-            folded += nodes.paragraph("", "", *typeset(words))
-    opened = nodes.raw("", FOLD, format="html")
-    whole += [line, opened, folded, nodes.raw("", "</details>", format="html")]
+    for words in filter(None, (record["why"], rivals, record["source"])):
+        folded += nodes.paragraph("", "", *typeset(words))
+    whole += [line, _html(FOLD), folded, _html("</details>")]
     return whole
+
+
+def _html(text: str) -> nodes.raw:
+    return nodes.raw("", text, format="html")
 
 
 def boxes(part: nodes.Element) -> list[nodes.container]:
     """List the claims in a part of a page."""
     return [one for one in part.findall(nodes.container) if "claim" in one["classes"]]
-
-
-def details(claim: nodes.container) -> nodes.container:
-    """Return the part of a claim that is folded."""
-    return claim[2]
 
 
 def typeset(text: str) -> list[nodes.Node]:
@@ -75,30 +71,25 @@ def typeset(text: str) -> list[nodes.Node]:
     return [kinds[number % 2](part) for number, part in enumerate(FORMULA.split(text))]
 
 
-def mark(app: Sphinx, doctree: nodes.document) -> None:
-    """Say in the boxes of a page which bounds were set after looking.
+def register(app: Sphinx, doctree: nodes.document) -> None:
+    """Make each claim's anchor a label, so that `{ref}` finds it from every page.
 
-    Links of former names lead to them, too.
+    Links of former names lead to it, too. Its box says if the bound was set after looking.
     """
     book = book_of(app)
+    labels = app.env.get_domain("std")
+    assert isinstance(labels, StandardDomain)
     for file in (ledger.AFTER_LOOKING, names.NAMES):
         app.env.note_dependency(str(book.root / file))
     for claim in boxes(doctree):
-        name = claim["ids"][0].replace("-", "/", 1)
+        label = claim["ids"][0]
+        labels.labels[label] = (app.env.docname, label, claim["claim"])
+        labels.anonlabels[label] = (app.env.docname, label)
+        name = label.replace("-", "/", 1)
         claim["ids"] += map(ledger.label, names.former(book, name))
         if name in ledger.after_looking(book):
             number = claim[0][-2]
             number += nodes.Text(" (bound set after looking)")
-
-
-def register(app: Sphinx, doctree: nodes.document) -> None:
-    """Make each claim's anchor a label, so that `{ref}` finds it from every page."""
-    labels = app.env.get_domain("std")
-    assert isinstance(labels, StandardDomain)
-    for claim in boxes(doctree):
-        name = claim["ids"][0]
-        labels.labels[name] = (app.env.docname, name, claim["claim"])
-        labels.anonlabels[name] = (app.env.docname, name)
 
 
 class FoldCode(SphinxPostTransform):
@@ -116,20 +107,15 @@ class FoldCode(SphinxPostTransform):
         for cell in list(self.document.findall(nodes.container)):
             if "tag_parameters" in cell["classes"]:
                 cell.parent.remove(cell)
-            elif _has_code(cell):
+            elif cell.children and cell[0].get("nb_element") == "cell_code_source":
                 fold(cell)
         up = "../" * (self.env.docname.count("/") - 1)
         for claim in boxes(self.document):
-            source = [part for part in details(claim) if isinstance(part, nodes.paragraph)][-1]
+            source = list(claim[DETAILS].findall(nodes.paragraph))[-1]
             name = claim["ids"][0]
             entry = f"{up}what_replicates.html#what_replicates-{name}"
             for words, place in (("link to this claim", f"#{name}"), ("ledger", entry)):
                 source += [nodes.Text(" · "), nodes.reference("", words, refuri=place)]
-
-
-def _has_code(cell: nodes.container) -> bool:
-    kinds = cell.get("nb_element"), cell.children and cell[0].get("nb_element")
-    return kinds == ("cell_code", "cell_code_source")
 
 
 def fold(cell: nodes.container) -> None:
@@ -141,34 +127,29 @@ def fold(cell: nodes.container) -> None:
     code = cell[0]
     if code.astext().strip() == "claims.table()":
         cell["hide_mode"] = "all"
-        cell["prompt_show"] = "Show all claims of this chapter"
-        cell["prompt_hide"] = "Hide the claims"
+        cell.attributes |= _prompts("all claims of this chapter", "the claims")
         return
     shown = boxes(cell)
     drawn = any(cell.findall(nodes.figure))
     what = "the checks" if shown else "the figure's code" if drawn else "the code"
     lines = len(code.astext().strip().splitlines())
-    plural = "s" if lines != 1 else ""
-    words = {"prompt_show": f"Show {what} ({lines} line{plural})", "prompt_hide": f"Hide {what}"}
+    prompts = _prompts(f"{what} ({lines} line{'s' * (lines != 1)})", what)
     if not shown and not drawn:
-        cell.attributes |= words
+        cell.attributes |= prompts
         return
-    mode = cell.attributes.pop("hide_mode", None)
+    mode = cell.attributes.pop("hide_mode", None) or ""
     cell.remove(code)
     if len(shown) == 1:
-        details(shown[0]).append(code)
+        shown[0][DETAILS].append(code)
     else:
-        _wrap(cell, [code], "behind", **words)
-    if shown and mode and "output" in mode:
+        cell += HideCodeCellNode("", code, **prompts, classes=["above-input", "behind"])
+    if shown and "output" in mode:
         checks = f"{len(shown)} further check{'s' * (len(shown) > 1)}"
-        inside = cell.children
+        prompts = _prompts(checks, checks)
+        inside = HideCodeCellNode("", *cell, **prompts, classes=["above-input", "further"])
         cell.children = []
-        prompts = {"prompt_show": f"Show {checks}", "prompt_hide": f"Hide {checks}"}
-        _wrap(cell, inside, "further", **prompts)
+        cell += inside
 
 
-def _wrap(cell: nodes.container, parts: list[nodes.Node], kind: str, **prompts: str) -> None:
-    """Fold parts of a cell at its end."""
-    folded = HideCodeCellNode(**prompts, classes=["above-input", kind])
-    folded.extend(parts)
-    cell += folded
+def _prompts(show: str, hide: str) -> dict[str, str]:
+    return {"prompt_show": f"Show {show}", "prompt_hide": f"Hide {hide}"}

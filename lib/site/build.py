@@ -13,7 +13,7 @@ from lib.site.book import Book
 
 JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"  # its script keeps an old place
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
-WARNING = re.compile(r"(?:(/.*?)(?::\d+)?: )?(?:WARNING|ERROR): (.+)")
+WARNING = re.compile(r"^\s*(?:(/.*?)(?::\d+)?: )?(?:WARNING|ERROR): (.+?)\s*$", re.MULTILINE)
 EXCEPTION = re.compile(r"^[\w.]+(?:Error|Exception)\b.*", re.MULTILINE)
 
 
@@ -65,15 +65,14 @@ def build(book: Book, output: Path | None = None) -> None:
 def _reason(book: Book, said: str) -> str:
     """Say in a line what is wrong with which pages: the first warning, or the first exception."""
     text = COLOUR.sub("", said)
-    lines = [WARNING.fullmatch(line.strip()) for line in text.splitlines()]
-    found = [line for line in lines if line]
+    found = WARNING.findall(text)
     if not found:
         exception = EXCEPTION.search(text)
         return exception[0].strip() if exception else "Jupyter Book failed"
-    paths = [os.path.relpath(line[1], book.root) for line in found if line[1]]
-    sources = list(dict.fromkeys(path.replace(".ipynb", ".md") for path in paths))
-    chapters = [book.chapter_of(source.removesuffix(".md")) for source in sources]
-    names = list(dict.fromkeys(filter(None, chapters)))
+    paths = [os.path.relpath(path, book.root) for path, _ in found if path]
+    sources = dict.fromkeys(path.replace(".ipynb", ".md") for path in paths)
+    names = dict.fromkeys(book.chapter_of(source.removesuffix(".md")) for source in sources)
+    names.pop("", None)
     more = f" (and {len(found) - 1} more)" if found[1:] else ""
     todo = f", then `python -m lib run {' '.join(names)}`" if names else ""
-    return f"{found[0][2]}{more}: fix {', '.join(sources) or 'that'}{todo}"
+    return f"{found[0][1]}{more}: fix {', '.join(sources) or 'that'}{todo}"

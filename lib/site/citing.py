@@ -22,8 +22,7 @@ class Citation:
     ----------
     title, version, date : of the book; the date of its release as YYYY-MM-DD, or "" while it is in
         preparation
-    authors : as they are shown
-    sorted_authors : as BibTeX can sort them: a name that is no person's is in braces
+    authors : as BibTeX can sort them: a name that is no person's is in braces
     repository : its web address, https://github.com/OWNER/NAME, or "" while there is none
     """
 
@@ -31,7 +30,6 @@ class Citation:
     version: str
     date: str
     authors: list[str]
-    sorted_authors: list[str]
     repository: str
 
     def bibtex(self, chapter: str = "", heading: str = "") -> str:
@@ -43,7 +41,7 @@ class Citation:
             version = f"Chapter {chapter}. In: {title}. {version}"
             title = heading
             key = f"{NAME}_{chapter}"
-        fields = {"author": " and ".join(self.sorted_authors), "title": title, "note": version}
+        fields = {"author": " and ".join(self.authors), "title": title, "note": version}
         fields = {name: value.replace("_", r"\_") for name, value in fields.items()}
         if self.date:
             fields["year"], fields["month"], _ = self.date.split("-")
@@ -57,15 +55,13 @@ class Citation:
 def read(book: Book) -> Citation:
     """Read `CITATION.cff`."""
     facts = yaml.safe_load((book.root / "CITATION.cff").read_text(encoding="utf-8"))
-    authors = []
-    braced = []
-    for one in facts["authors"]:
-        name = one.get("name") or f"{one['given-names']} {one['family-names']}"
-        authors.append(name)
-        braced.append(f"{{{name}}}" if "name" in one else name)
+    authors = [
+        f"{{{one['name']}}}" if "name" in one else f"{one['given-names']} {one['family-names']}"
+        for one in facts["authors"]
+    ]
     date = str(facts.get("date-released", ""))
     repository = facts.get("repository-code", "")
-    return Citation(facts["title"], str(facts["version"]), date, authors, braced, repository)
+    return Citation(facts["title"], str(facts["version"]), date, authors, repository)
 
 
 def end(book: Book, page: str, title: str, how: str) -> str:
@@ -88,7 +84,7 @@ def cite(book: Book) -> dict[str, str]:
     """Return what the page on citing takes: version and date, the citation as BibTeX and in APA."""
     citation = read(book)
     year = citation.date[:4] or "in preparation"
-    authors = ", ".join(citation.authors)
+    authors = re.sub("[{}]", "", ", ".join(citation.authors))
     apa = f"{authors} ({year}). {citation.title} (version {citation.version})."
     status = "in preparation; no version has been released yet"
     return {

@@ -120,29 +120,30 @@ def execute(
             kernel_manager_class=jupyter_kernel.Kernel,
             extra_arguments=["--log-level=ERROR"],
             coalesce_streams=True,  # how a kernel chops its output differs from run to run
-            on_cell_execute=lambda cell, cell_index: begun.append(_cell(cell_index, cell)),
+            on_cell_execute=lambda cell, cell_index: begun.append(_place(cell_index, cell.source)),
             progress_bar=False,
         )
         if incomplete:
             _leave_undecided(notebook, book.notebook(chapter))
-        _refuse(notebook)
-        _refuse_others_claims(notebook, book.chapter_of(chapter))
         for number, cell in enumerate(notebook.cells):
+            place = _place(number, cell.source)
+            _refuse(cell, place)
             if seconds := cell.metadata.get("papermill", {}).get("duration"):
-                result.cells.append((seconds, f"{chapter}, {_cell(number, cell)}"))
-        _tidy(notebook, settings)
-        _lighten(notebook)
+                result.cells.append((seconds, f"{chapter}, {place}"))
+            _tidy(cell)
+        for record in claims.collect(notebook):
+            _refuse_another_name(record["id"], book.chapter_of(chapter))
+            result.verdicts[record["verdict"]] += 1
+        kept = {"kernelspec": notebook.metadata["kernelspec"], "run": settings._asdict()}
+        notebook.metadata = NotebookNode(kept)
         files.write(output / f"{chapter}.ipynb", jupytext.writes(notebook, fmt="ipynb") + "\n")
-        result.verdicts.update(record["verdict"] for record in claims.collect(notebook))
     except PapermillExecutionError as failure:
-        place = f"cell {failure.cell_index} ({_first_line(failure.source)})"
+        place = _place(failure.cell_index, failure.source)
         result.error = f"{chapter}, {place}: {failure.ename}: {failure.evalue}"
     except DeadKernelError:
         reason = f"the kernel died, most likely for lack of memory{jupyter_kernel.last_words()}"
         result.error = f"{chapter}, {begun[-1]}: {reason}"
-    except (
-        Exception
-    ) as failure:  # whatever it is, the other chapters go on and the summary names it
+    except Exception as failure:  # the other chapters go on, and the summary names it
         reason = "" if begun else jupyter_kernel.last_words()
         result.error = f"{chapter}: {type(failure).__name__}: {failure}{reason}"
     unit = 2**20 if sys.platform == "darwin" else 2**10
@@ -155,14 +156,13 @@ def _first_line(source: str) -> str:
     return next((line for line in source.splitlines() if line.strip()), "empty")
 
 
-def _cell(number: int, cell: NotebookNode) -> str:
-    return f"cell {number} ({_first_line(cell.source)})"
+def _place(number: int, source: str) -> str:
+    return f"cell {number} ({_first_line(source)})"
 
 
-def _leave_undecided(notebook: NotebookNode, committed: dict | None) -> None:
+def _leave_undecided(notebook: NotebookNode, committed: dict) -> None:
     """Put the claims of cells that were left out into their outputs, as not decided."""
-    cells = committed["cells"] if committed else []
-    before = {"".join(cell["source"]): cell for cell in cells}
+    before = {"".join(cell["source"]): cell for cell in committed["cells"]}
     for cell in notebook.cells:
         if "incomplete" in cell.metadata and cell.source in before:
             for record in claims.collect({"cells": [before[cell.source]]}):
@@ -170,68 +170,57 @@ def _leave_undecided(notebook: NotebookNode, committed: dict | None) -> None:
                 cell.outputs.append(new_output("display_data", data, metadata=metadata))
 
 
-def _refuse(notebook: NotebookNode) -> None:
+def _refuse(cell: NotebookNode, place: str) -> None:
     """Raise if a cell ended the chapter early, which papermill takes for a success.
 
     Also if it wrote on stderr, or drew no figure for its caption.
     """
-    for number, cell in enumerate(notebook.cells):
-        outputs = cell.get("outputs", [])
-        place = _cell(number, cell)
-        if any(output.output_type == "error" for output in outputs):
-            raise RuntimeError(f"{place} ended the chapter early")
-        if said := "".join(output.text for output in outputs if output.get("name") == "stderr"):
-            raise RuntimeError(
-                f"{place} wrote to stderr, which the page would show: {_first_line(said)}"
-            )
-        kinds = {kind for output in outputs for kind in output.get("data", {})}
-        drawn = "figure" in cell.metadata.get("mystnb", {}) and "incomplete" not in cell.metadata
-        if drawn and not kinds & {"image/png", "image/svg+xml", "text/html"}:
-            raise RuntimeError(f"{place} has a caption but drew no figure")
+    outputs = cell.get("outputs", [])
+    if any(output.output_type == "error" for output in outputs):
+        raise RuntimeError(f"{place} ended the chapter early")
+    if said := "".join(output.text for output in outputs if output.get("name") == "stderr"):
+        raise RuntimeError(
+            f"{place} wrote to stderr, which the page would show: {_first_line(said)}"
+        )
+    kinds = {kind for output in outputs for kind in output.get("data", {})}
+    drawn = "figure" in cell.metadata.get("mystnb", {}) and "incomplete" not in cell.metadata
+    if drawn and not kinds & {"image/png", "image/svg+xml", "text/html"}:
+        raise RuntimeError(f"{place} has a caption but drew no figure")
 
 
-def _refuse_others_claims(notebook: NotebookNode, chapter: str) -> None:
+def _refuse_another_name(claim: str, chapter: str) -> None:
     """Raise if a claim has the name of another chapter, as after a chapter was copied."""
-    for record in claims.collect(notebook):
-        if not record["id"].startswith(f"{chapter}/"):
-            raise ValueError(
-                f"the claim {record['id']} stands in {chapter}: call it {chapter}/NAME"
-            )
+    if not claim.startswith(f"{chapter}/"):
+        raise ValueError(f"the claim {claim} stands in {chapter}: call it {chapter}/NAME")
 
 
-def _tidy(notebook: NotebookNode, settings: Settings) -> None:
-    """Drop what differs from run to run, hide the injected parameters, and note the settings."""
-    notebook.metadata.pop("papermill", None)
-    notebook.metadata.pop("language_info", None)
-    notebook.metadata["run"] = settings._asdict()
-    for cell in notebook.cells:
-        cell.metadata.pop("papermill", None)
-        cell.metadata.pop("execution", None)
-        if "injected-parameters" in cell.metadata.get("tags", []):
-            cell["id"] = "cell-parameters"
-            cell.metadata["tags"].append("remove-cell")
+def _tidy(cell: NotebookNode) -> None:
+    """Drop what differs from run to run, and hide the injected parameters.
 
-
-def _lighten(notebook: NotebookNode) -> None:
-    """Give every figure a palette of 256 colours: a third of the size, and no eye sees it."""
-    for cell in notebook.cells:
-        for output in cell.get("outputs", []):
-            if "image/png" in output.get("data", {}):
-                drawn = BytesIO(base64.b64decode(output.data["image/png"]))
-                figure = Image.open(drawn).convert("RGB")
-                lean = BytesIO()
-                figure.quantize(256, dither=Image.Dither.NONE).save(lean, "png", optimize=True)
-                output.data["image/png"] = base64.b64encode(lean.getvalue()).decode()
+    Every figure gets a palette of 256 colours: a third of the size, and no eye sees it.
+    """
+    cell.metadata.pop("papermill", None)
+    cell.metadata.pop("execution", None)
+    if "injected-parameters" in cell.metadata.get("tags", []):
+        cell.id = "cell-parameters"
+        cell.metadata.tags.append("remove-cell")
+    for output in cell.get("outputs", []):
+        if "image/png" in output.get("data", {}):
+            drawn = BytesIO(base64.b64decode(output.data["image/png"]))
+            figure = Image.open(drawn).convert("RGB")
+            lean = BytesIO()
+            figure.quantize(256, dither=Image.Dither.NONE).save(lean, "png", optimize=True)
+            output.data["image/png"] = base64.b64encode(lean.getvalue()).decode()
 
 
 def run(
     book: Book,
     names: list[str],
     settings: Settings,
-    jobs: int | None = None,
-    output: Path | None = None,
-    lesson: bool = False,
-    incomplete: Mapping[str, str] | None = None,
+    jobs: int | None,
+    output: Path | None,
+    lesson: bool,
+    incomplete: Mapping[str, str] = {},
 ) -> list[Result]:
     """Execute chapters side by side, each notebook in a process; return how each went, in order.
 
@@ -257,7 +246,7 @@ def run(
     files.prepare(folder)
     jobs = min(jobs or at_once(), len(selected))
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # the sums are the same on any number of cores
-    calls = {name: (book.root, name, settings, folder, incomplete or {}) for name in selected}
+    calls = {name: (book.root, name, settings, folder, incomplete) for name in selected}
     results = {}
     with processes(jobs, calls_each=1) as pool:
         tasks = submit(pool, execute, calls)

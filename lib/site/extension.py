@@ -91,14 +91,14 @@ def _is_thebe(script: Any) -> bool:
 
 def replace_search(app: Sphinx) -> None:
     """Keep the page of search results, but make no index of Sphinx's own for it."""
-    if isinstance(app.builder, StandaloneHTMLBuilder):
-        app.builder.search = False
+    assert isinstance(app.builder, StandaloneHTMLBuilder)
+    app.builder.search = False
     app.config.html_additional_pages["search"] = "search.html"
 
 
 def finish_site(app: Sphinx, problem: Exception | None) -> None:
     """Write what is made of the finished pages: previews, decks, notebooks, and the search."""
-    if problem is not None or app.builder.format != "html":
+    if problem:
         return
     book = book_of(app)
     site = Path(app.outdir)
@@ -133,7 +133,6 @@ def setup(app: Sphinx) -> dict:
     app.connect("config-inited", fill)
     app.connect("builder-inited", replace_search)
     app.connect("doctree-read", boxes.register)
-    app.connect("doctree-read", boxes.mark)
     app.connect("doctree-read", reading.mark_problems)
     app.connect("env-check-consistency", keep_pages)
     app.connect("html-page-context", finish_page)

@@ -24,8 +24,6 @@ def records(book: Book) -> list[dict]:
     found = []
     for name in book.notebooks:
         notebook = book.notebook(name)
-        if notebook is None:
-            continue
         path = book.path(name)
         chapter = book.chapter_of(name)
         profile = notebook["metadata"].get("run", {}).get("profile")

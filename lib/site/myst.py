@@ -101,18 +101,18 @@ class References:
         if token.type in ("myst_target", "myst_line_comment"):
             return ""
         if token.type == "math_block_label":
-            return self.equation(token.info, token.content)
+            number = self.number(token.info).strip("()")
+            return f"$$\n{token.content.strip()}\n\\tag{{{number}}}\n$$"
         found = directive(token)
         if not found:
             return None
-        argument = found.argument
         match found.name:
             case "exercise":
-                opening = f"**{self.number(found.options['label'])}: {argument}**\n\n"
+                opening = f"**{self.number(found.options['label'])}: {found.argument}**\n\n"
             case "solution-start" | "solution":
-                opening = f"**Solution of {self.number(argument)}**\n\n"
+                opening = f"**Solution of {self.number(found.argument)}**\n\n"
             case "admonition":
-                opening = f"**{argument}**\n\n"
+                opening = f"**{found.argument}**\n\n"
             case "prf:proof":
                 opening = "*Proof.* "
             case "coverage":
@@ -123,13 +123,8 @@ class References:
                 raise ValueError(f"there are no words for {{{found.name}}}")
         return (opening + self.write(found.body)).strip()
 
-    def equation(self, label: str, tex: str) -> str:
-        """Write an equation with its number."""
-        return f"$$\n{tex.strip()}\n\\tag{{{self.number(label).strip('()')}}}\n$$"
-
     def _role(self, found: re.Match) -> str:
         role, target, label = found.groups()
-        keys = [key.strip() for key in target.split(",")]
         if label:
             return target
         if role == "doc":
@@ -138,11 +133,13 @@ class References:
             return self.sections[target]
         if role in ("eq", "numref", "ref"):
             return self.number(target)
+        keys = target.replace(" ", "").split(",")
         if role not in ("cite:t", "cite:p") or not set(keys) <= set(self.sources):
             raise ValueError(f"there are no words for {found[0]}")
+        cited = map(self._cited, keys)
         if role == "cite:t":
-            return " and ".join("{} [{}]".format(*self._cited(key)) for key in keys)
-        return f"[{'; '.join(', '.join(self._cited(key)) for key in keys)}]"
+            return " and ".join(f"{author} [{year}]" for author, year in cited)
+        return f"[{'; '.join(map(', '.join, cited))}]"
 
     def _cited(self, key: str) -> tuple[str, str]:
         entry = self.sources[key]

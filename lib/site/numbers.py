@@ -179,7 +179,7 @@ def chapters(book: Book) -> Iterator[Chapter]:
     described = True
     for name in book.chapters:
         notebooks = {page: book.notebook(page) for page in book.notebooks_of(name)}
-        executed = {page: notebook for page, notebook in notebooks.items() if notebook}
+        executed = {page: notebook for page, notebook in notebooks.items() if notebook["cells"]}
         runs = [notebook["metadata"].get("run", {}) for notebook in executed.values()]
         if any((run.get("profile"), run.get("seed")) != ("quick", 0) for run in runs):
             described = False

@@ -25,9 +25,7 @@ from lib.runs.workers import ComputationFailed
 from lib.site import execute, slices
 from lib.site.book import Book
 
-FOLDER = Path("_build") / "paper"
 TABLE = "comparison.json"
-EMPTY: dict = {"cells": []}
 FAILED = ", others failed"
 
 
@@ -53,10 +51,10 @@ def run(
     book: Book,
     names: list[str],
     settings: execute.Settings,
-    jobs: int | None = None,
-    output: Path | None = None,
-    lesson: bool = False,
-    budget: float | None = None,
+    jobs: int | None,
+    output: Path | None,
+    lesson: bool,
+    budget: float | None,
 ) -> tuple[list[execute.Result], list[Row]]:
     """Compute all runs that chapters load, execute the chapters, and compare their claims.
 
@@ -70,7 +68,7 @@ def run(
     """
     selected = execute.select(book, names, lesson)
     device = resolve_device(settings.device)
-    folder = output or book.root / FOLDER
+    folder = output or book.root / "_build" / "paper"
     files.prepare(folder)
     runs.at("paper", device)
     wanted = [name for one in selected for name in slices.loaded(execute.draft(book, one))]
@@ -85,32 +83,28 @@ def run(
 
 
 def compute(names: Iterable[str], device: str, jobs: int, budget: float | None) -> dict[str, str]:
-    """Compute runs, those with the least left first; tell
-    of each that is incomplete how far it is.
-    """
+    """Compute runs, those with the least left first; tell of each that is incomplete how far."""
     known = [Progress(runs.find(name), device, stored=False) for name in names]
     todo = {one: one.collect(range(len(one.run.cases))) for one in known}
     if not known:
         return {}
-    failed = []
+    failed = set()
 
-    def attempt(one: Progress, cases: list[int], pool: Executor | None = None) -> None:
+    def attempt(one: Progress, cases: list[int], pool: Executor | None) -> None:
         try:
             one.compute(cases, pool)
         except ComputationFailed as problem:  # the other runs go on
-            failed.append(one)
+            failed.add(one)
             print(problem, flush=True)
 
+    several = processes(jobs, runs.at, "paper", device) if jobs > 1 else nullcontext()
     try:
-        with (
-            limit(budget),
-            processes(jobs, runs.at, "paper", device) if jobs > 1 else nullcontext() as pool,
-        ):
+        with limit(budget), several as pool:
             print(plan(known, device, jobs), flush=True)
             new = [one for one in known if not one.done]
             for one in new:  # a first case tells how long the others take
                 size = one.run.batch if device == "cuda" else 1
-                attempt(one, todo[one][:size])
+                attempt(one, todo[one][:size], None)
                 del todo[one][:size]
             if new:
                 print(plan(known, device, jobs), flush=True)
@@ -144,34 +138,41 @@ def plan(known: Sequence[Progress], device: str, jobs: int) -> str:
     return "\n".join([*lines, f"left on {device_name(device)}, jobs {jobs}: {whole}{more}"])
 
 
-def compare(committed: dict | None, executed: dict | None) -> Iterator[Row]:
+def compare(committed: dict, executed: dict) -> Iterator[Row]:
     """Yield a row for each claim of a committed notebook that was executed here, too."""
-    found = {record["id"]: record for record in claims.collect(executed or EMPTY)}
-    for before in claims.collect(committed or EMPTY):
-        if before["id"] in found:
-            yield _row(before, found[before["id"]])
-
-
-def _row(before: dict, after: dict) -> Row:
-    verdict = after["verdict"]
-    bound = claims.bound(after)
-    passing = [rival for rival, score in after["rivals"].items() if bound.holds(float(score))]
-    if passing:
-        verdict = f"{verdict}, but “{passing[0]}” passes"
-    new = verdict == NOT_DECIDED and after["why"] != before["why"]
-    numbers = claims.measured_text(before), claims.measured_text(after)
-    why = after["why"] if new else ""
-    return Row(before["id"], numbers[0], before["verdict"], numbers[1], verdict, why)
+    found = {record["id"]: record for record in claims.collect(executed)}
+    for before in claims.collect(committed):
+        after = found.get(before["id"])
+        if after is None:
+            continue
+        verdict = after["verdict"]
+        bound = claims.bound(after)
+        passing = [rival for rival, score in after["rivals"].items() if bound.holds(float(score))]
+        if passing:
+            verdict = f"{verdict}, but “{passing[0]}” passes"
+        new = verdict == NOT_DECIDED and after["why"] != before["why"]
+        yield Row(
+            before["id"],
+            claims.measured_text(before),
+            before["verdict"],
+            claims.measured_text(after),
+            verdict,
+            after["why"] if new else "",
+        )
 
 
 def table(rows: Sequence[Row]) -> str:
     """Write the rows as text: changed verdicts first, claims whose run is incomplete last."""
     lines = []
     for row in rows:
-        verdict = f"{row.verdict} → {row.found}" if row.changed else row.found
-        if row.why:
+        here = row.here
+        verdict = row.found
+        if row.changed:
+            verdict = f"{row.verdict} → {row.found}"
+        elif row.why:
+            here = ""
             verdict = f"{row.found}: {row.why}"
-        lines.append((row.id, row.committed, "" if row.why else row.here, verdict))
+        lines.append((row.id, row.committed, here, verdict))
     heads = ("claim", "committed", "here", "verdict")
     text = tabulate(lines, heads, tablefmt="plain", disable_numparse=True)
     changed = sum(row.changed for row in rows)

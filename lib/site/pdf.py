@@ -13,8 +13,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, sync_playwright
-from pypdf import PdfReader, PdfWriter
+from playwright.sync_api import Browser, sync_playwright
+from pypdf import PdfWriter
 
 from lib import files
 from lib.site.book import Book
@@ -64,13 +64,9 @@ def chromium() -> Generator[Browser]:
                 "playwright install chromium)"
                 f" or name it in the environment variable {VARIABLE}"
             )
-        browser = playwright.chromium.launch(
-            executable_path=path, args=["--disable-gpu", "--disable-background-networking"]
-        )
-        try:
+        arguments = ["--disable-gpu", "--disable-background-networking"]
+        with playwright.chromium.launch(executable_path=path, args=arguments) as browser:
             yield browser
-        finally:
-            browser.close()
 
 
 def write(book: Book, site: Path, output: Path) -> int:
@@ -91,15 +87,18 @@ def write(book: Book, site: Path, output: Path) -> int:
     if output.is_dir():
         raise ValueError(f"{output} is a folder: want a file")
     files.prepare(output.parent)
-    with chromium() as browser:
-        page = browser.new_context(color_scheme="light").new_page()
-        page.route(re.compile("^https?:"), lambda route: route.abort())
-        printed = [_print(page, file) for file in sources]
-
     writer = PdfWriter()
-    for heading, document in printed:
-        writer.append(PdfReader(BytesIO(document)), outline_item=heading, import_outline=False)
-    writer.add_metadata({"/Title": printed[0][0]})
+    headings = []
+    with chromium() as browser:
+        page = browser.new_page(color_scheme="light")
+        page.route(re.compile("^https?:"), lambda route: route.abort())
+        for file in sources:
+            page.goto(file.as_uri())
+            page.evaluate(READY)
+            headings.append(page.locator("h1").first.inner_text())
+            document = BytesIO(page.pdf(tagged=True, print_background=True, **PAPER))
+            writer.append(document, outline_item=headings[-1], import_outline=False)
+    writer.add_metadata({"/Title": headings[0]})
     writer.compress_identical_objects()
     whole = BytesIO()
     writer.write(whole)
@@ -120,22 +119,13 @@ def slides(site: Path, folder: Path) -> list[Path]:
     if not decks:
         raise ValueError(f"{site} has no slides: run `python -m lib build` first")
     files.prepare(folder)
-    written = [folder / f"{deck.stem}.pdf" for deck in decks]
+    written = []
     with chromium() as browser:
-        page = browser.new_context(color_scheme="light").new_page()
-        for deck, path in zip(decks, written, strict=True):
+        page = browser.new_page(color_scheme="light")
+        for deck in decks:
             page.goto(f"{deck.resolve().as_uri()}?print")
             page.evaluate(PICTURES)
-            files.write(
-                path, page.pdf(tagged=True, print_background=True, prefer_css_page_size=True)
-            )
+            document = page.pdf(tagged=True, print_background=True, prefer_css_page_size=True)
+            written.append(folder / f"{deck.stem}.pdf")
+            files.write(written[-1], document)
     return written
-
-
-def _print(page: Page, file: Path) -> tuple[str, bytes]:
-    """Print a page of the site; return its heading and the document."""
-    page.goto(file.as_uri())
-    page.evaluate(READY)
-    return page.locator("h1").first.inner_text(), page.pdf(
-        tagged=True, print_background=True, **PAPER
-    )

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from PIL import Image
 
-IMAGE = re.compile(r'<img\b(?=[^>]*\bsrc="([^"]+\.png)")[^>]*?(?=\s*/?>)')
+IMAGE = re.compile(r'(<img\b(?=[^>]*\bsrc="([^"]+\.png)")[^>]*?)\s*(/?>)')
 # the share of white above which a picture is a drawing: lines
 # and points have 0.9, maps and photographs 0.7
 PAPER = 0.8
@@ -34,14 +34,14 @@ def placed(body: str, files: Mapping[str, Path]) -> str:
     """
 
     def sized(match: re.Match) -> str:
-        path = files.get(unquote(match[1]).rpartition("/")[2])
-        if path is None or " width=" in match[0]:
+        image, address, end = match.groups()
+        path = files.get(unquote(address).rpartition("/")[2])
+        if path is None or " width=" in image:
             return match[0]
         width, height, drawn = look(path)
         size = f'width="{width}" height="{height}" loading="lazy" decoding="async"'
-        return f"{match[0]} {size}" + drawn * ' class="drawn"'
+        size += drawn * ' class="drawn"'
+        link = f'<a class="zoom" href="{address}" title="Open at full size">'
+        return f"{link}{image} {size} {end}</a>"
 
-    link = r'<a class="zoom" href="\2" title="Open at full size">\1</a>'
-    return re.sub(
-        r'(<img\b[^>]*src="([^"]+\.png)"[^>]*loading="lazy"[^>]*>)', link, IMAGE.sub(sized, body)
-    )
+    return IMAGE.sub(sized, body)

@@ -14,7 +14,6 @@ the release version.
 """
 
 import re
-from typing import NamedTuple
 
 import jupytext
 from nbformat import NotebookNode
@@ -27,7 +26,6 @@ from lib.site.shown import part
 
 SECTION = re.compile(r"^## (\S+)\n", re.MULTILINE)
 EQUATION = re.compile(r"\{eq\}`([^`]+)`")
-RUBRIC = re.compile(r"\*\*Rubric\.\*\*\n\n((?:- .+\n?)+)")
 POINTS = re.compile(r"- (\d+) points?( \(checked\))?: ")
 SOLUTION = re.compile(r"^( *)### BEGIN SOLUTION\n.*?^ *### END SOLUTION$", re.MULTILINE | re.DOTALL)
 STUB = r"\1# YOUR CODE HERE\n\1raise NotImplementedError()"
@@ -43,74 +41,9 @@ Numbers with a dot, like equation (2.1) or Fig. 2.1, are those of the book; "Eq.
 1" belongs to the document that the chapter replicates."""
 
 
-class Problem(NamedTuple):
-    """A problem and its solution; `words` are points for the
-    answer in words, `checked` of the check.
-    """
-
-    label: str
-    question: str
-    rubric: str
-    words: int
-    checked: int
-    model: str
-    answer: str
-    check: str
-
-
 def sets(book: Book) -> list[str]:
     """Name the chapters with a problem set: solutions that have answers to be checked."""
     return [name for name, text in book.beside("problems").items() if "[check]" in text]
-
-
-def read(references: References, chapter: str) -> tuple[str, list[Problem]]:
-    """Return the code that all problems of a chapter need, and the problems.
-
-    Raises
-    ------
-    ValueError
-        If a problem lacks a part: an exercise in the chapter, a model answer, a rubric, a cell
-        `answer` or a cell `check`.
-    """
-    text = references.book.text(f"{chapter}/problems")
-    setup = []
-    gathered: dict[str, list[tuple[str, str]]] = {}
-    for cell in jupytext.reads(text).cells:
-        if cell.cell_type == "markdown":
-            _, *parts = SECTION.split(cell.source + "\n")
-            for label, words in zip(parts[::2], parts[1::2], strict=True):
-                gathered[label] = [("words", words.strip())]
-        elif not gathered:
-            setup.append(cell.source)
-        else:
-            for tag in cell.metadata.get("tags", []):
-                gathered[label].append((tag, cell.source))
-    problems = [_problem(references, chapter, *one) for one in gathered.items()]
-    return "\n\n".join(setup), problems
-
-
-def _problem(
-    references: References, chapter: str, label: str, found: list[tuple[str, str]]
-) -> Problem:
-    place = f"book/{chapter}/problems.md, {label}"
-    if [kind for kind, _ in found] != ["words", "answer", "check"]:
-        raise ValueError(f"{place}: want words, then one cell tagged answer and one tagged check")
-    words, answer, check = (text for _, text in found)
-    rubric = RUBRIC.search(words + "\n")
-    lines = rubric[1].strip().split("\n") if rubric else [""]
-    points = list(filter(None, map(POINTS.match, lines)))
-    if len(points) < len(lines) or not SOLUTION.search(answer):
-        raise ValueError(
-            f"{place}: want **Rubric.** with lines `- 3 points: …`, and ### BEGIN SOLUTION in "
-            "the answer"
-        )
-    worth = {True: 0, False: 0}
-    for one in points:
-        worth[bool(one[2])] += int(one[1])
-    model = references.write(RUBRIC.sub("", words + "\n"))
-    asked = question(references, chapter, label)
-    rows = "\n".join(lines)
-    return Problem(label, asked, rows, worth[False], worth[True], model, answer, check)
 
 
 def question(references: References, chapter: str, label: str) -> str:
@@ -132,44 +65,77 @@ def question(references: References, chapter: str, label: str) -> str:
 
 
 def notebook(references: References, chapter: str, solved: bool) -> NotebookNode:
-    """Return a chapter's problem set, with its solutions or without."""
-    setup, problems = read(references, chapter)
-    points = sum(problem.words + problem.checked for problem in problems)
-    about = INTRODUCTION.format(title=references.book.title(chapter), points=points)
-    cells = [
-        _cell(new_markdown_cell(about), f"{chapter}-about"),
-        _cell(new_code_cell(setup), f"{chapter}-setup"),
+    """Return a chapter's problem set, with its solutions or without.
+
+    Raises
+    ------
+    ValueError
+        If a problem lacks a part: an exercise in the chapter, a model answer, a rubric, a cell
+        `answer` or a cell `check`.
+    """
+    book = references.book
+    opening, *sections = SECTION.split(book.text(f"{chapter}/problems"))
+    head = jupytext.reads(opening, fmt="md:myst")
+    setup = "\n\n".join(cell.source for cell in head.cells if cell.cell_type == "code")
+    cells = [_cell(new_code_cell(setup), f"{chapter}-setup")]
+    for label, section in zip(sections[::2], sections[1::2], strict=True):
+        cells += _problem(references, chapter, label, section, solved)
+    points = sum(cell.metadata["nbgrader"].get("points", 0) for cell in cells)
+    about = INTRODUCTION.format(title=book.title(chapter), points=points)
+    cells.insert(0, _cell(new_markdown_cell(about), f"{chapter}-about"))
+    return new_notebook(cells=cells, metadata={"kernelspec": head.metadata["kernelspec"]})
+
+
+def _problem(
+    references: References, chapter: str, label: str, section: str, solved: bool
+) -> list[NotebookNode]:
+    """Return the cells of a problem: the question, the answer in words and in code, the check."""
+    place = f"book/{chapter}/problems.md, {label}"
+    found = jupytext.reads(section, fmt="md:myst").cells
+    if [cell.metadata.get("tags", []) for cell in found] != [[], ["answer"], ["check"]]:
+        raise ValueError(f"{place}: want words, then one cell tagged answer and one tagged check")
+    words, answer, check = (cell.source for cell in found)
+    model, _, rubric = words.partition("**Rubric.**\n\n")
+    points = {True: 0, False: 0}
+    for line in rubric.split("\n"):
+        one = POINTS.match(line)
+        if not one or not SOLUTION.search(answer):
+            raise ValueError(
+                f"{place}: want **Rubric.** with lines `- 3 points: …`, and ### BEGIN SOLUTION in "
+                "the answer"
+            )
+        points[bool(one[2])] += int(one[1])
+    asked = question(references, chapter, label)
+    worth = (
+        f"**{sum(points.values())} points**: {points[False]} for the words, "
+        f"{points[True]} for the check."
+    )
+    told = f"{references.write(model)}\n\n**Rubric**\n\n{rubric}"
+    if not solved:
+        told = "YOUR ANSWER HERE"
+        answer = SOLUTION.sub(STUB, answer)
+    return [
+        _cell(new_markdown_cell(f"{asked}\n\n{worth}"), f"{label}-question"),
+        _cell(new_markdown_cell(told), f"{label}-words", solution=True, points=points[False]),
+        _cell(new_code_cell(answer), f"{label}-answer", solution=True),
+        _cell(new_code_cell(check), f"{label}-check", points=points[True]),
     ]
-    for one in problems:
-        worth = (
-            f"**{one.words + one.checked} points**: {one.words} for the words, "
-            f"{one.checked} for the check."
-        )
-        answer = one.answer if solved else SOLUTION.sub(STUB, one.answer)
-        words = f"{one.model}\n\n**Rubric**\n\n{one.rubric}" if solved else "YOUR ANSWER HERE"
-        cells += [
-            _cell(new_markdown_cell(f"{one.question}\n\n{worth}"), f"{one.label}-question"),
-            _cell(new_markdown_cell(words), f"{one.label}-words", solution=True, points=one.words),
-            _cell(new_code_cell(answer), f"{one.label}-answer", solution=True),
-            _cell(new_code_cell(one.check), f"{one.label}-check", points=one.checked),
-        ]
-    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    return new_notebook(cells=cells, metadata={"kernelspec": kernel})
 
 
 def _cell(
     cell: NotebookNode, name: str, solution: bool = False, points: int | None = None
 ) -> NotebookNode:
     """Give a cell a name that stays, and what nbgrader wants to know of it."""
+    graded = points is not None
     cell.id = name
     cell.metadata["nbgrader"] = {
         "schema_version": 3,
         "grade_id": name,
-        "grade": points is not None,
+        "grade": graded,
         "solution": solution,
         "locked": not solution,
         "task": False,
     }
-    if points is not None:
+    if graded:
         cell.metadata["nbgrader"]["points"] = points
     return cell

@@ -66,13 +66,5 @@ def index(folder: str, site: Path) -> None:
     """Write the index of what is searched, and what searches it, into `pagefind` of the site."""
     place = site / "pagefind"
     shutil.rmtree(place, ignore_errors=True)
-    options = [
-        "--site",
-        folder,
-        "--output-path",
-        str(place),
-        "--include-characters",
-        ".",
-        "--quiet",
-    ]
-    subprocess.run([sys.executable, "-m", "pagefind", *options], check=True)
+    command = [sys.executable, "-m", "pagefind", "--include-characters", ".", "--quiet"]
+    subprocess.run([*command, "--site", folder, "--output-path", str(place)], check=True)

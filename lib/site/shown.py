@@ -81,14 +81,13 @@ def _row(anchor: Tag) -> Tag:
     """Lay out the row of a table that holds an anchor: a line for each cell, with its head."""
     heads = anchor.find_parent("table").select("thead th")
     cells = anchor.find_parent("tr").find_all("td")
-    lines = BeautifulSoup("<div></div>", "html.parser").div
+    lines = ""
     for head, cell in zip(heads, cells, strict=True):
         if cell.get_text(strip=True):
             title = head.get_text().capitalize()
             inside = cell.decode_contents().replace("<p>", "").replace("</p>", " ")
-            line = f"<p><strong>{title}:</strong> {inside}</p>"
-            lines.append(BeautifulSoup(line, "html.parser"))
-    return lines
+            lines += f"<p><strong>{title}:</strong> {inside}</p>"
+    return BeautifulSoup(f"<div>{lines}</div>", "html.parser").div
 
 
 def write_previews(site: Path, page: str, title: str, found: Mapping[str, Part]) -> None:

@@ -5,14 +5,14 @@ what it loads, and on the cells that define or change the names whose values it 
 """
 
 import ast
-import symtable
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import dis
+from collections.abc import Collection, Iterator, Mapping
+from types import CodeType
 
 from nbformat import NotebookNode
 
-from lib.fingerprint import from_outside
-
 SKIP = ("skip-execution", "nbval-skip")  # tags: papermill and nbval leave the cell out
+MAYBE = (ast.If, ast.While, ast.Try)  # may bind a name, or not
 
 
 def loaded(notebook: NotebookNode) -> list[str]:
@@ -25,13 +25,17 @@ def dependent(notebook: NotebookNode, runs: Collection[str]) -> list[tuple[Noteb
     """Return the cells that depend on some runs, each with those on which it depends."""
     cells: list[tuple[NotebookNode, set[str]]] = []
     names: dict[str, set[str]] = {}  # a name to the runs on which its value depends
-    imported: set[str] = set()
     for cell, tree in _parsed(notebook):
         behind = {name for name in _loads(tree) if name in runs}
-        for name in _used(tree.body, set()):
-            behind |= names.get(name, set())
-        imported |= _symbols(tree, symtable.Symbol.is_imported)
-        for name in _bound(tree) | _written(tree) - imported:
+        changed = _changed(tree) & names.keys()
+        own: set[str] = set()  # bound so far in this cell
+        for statement in tree.body:
+            taken, bound = _names(statement, own)
+            for name in taken:
+                behind |= names.get(name, set())
+            if not isinstance(statement, ast.Import | ast.ImportFrom):  # which no call changes
+                changed |= bound
+        for name in changed:
             names[name] = behind
         if behind:
             cells.append((cell, behind))
@@ -65,37 +69,29 @@ def _loads(tree: ast.Module) -> Iterator[str]:
             yield ast.literal_eval(node.args[0])
 
 
-def _used(statements: Sequence[ast.stmt], own: set[str]) -> Iterator[str]:
-    """Yield the names whose values statements take from earlier cells: those not bound before.
+def _names(statement: ast.stmt, own: set[str]) -> tuple[set[str], set[str]]:
+    """Return the names whose values a statement takes from earlier cells, and those it binds.
 
-    `own` are the names bound so far; it grows.
+    They are read from its bytecode, which has them in the order of execution. `own` are the names
+    that the cell has bound so far; it grows.
     """
-    for statement in statements:
-        if isinstance(statement, ast.For | ast.With):
-            parts = ast.iter_child_nodes(statement)
-            names = _names(*(part for part in parts if not isinstance(part, ast.stmt)))
-            yield from {node.id for node in names if isinstance(node.ctx, ast.Load)} - own
-            own |= {node.id for node in names if isinstance(node.ctx, ast.Store)}
-            yield from _used(statement.body, own)
-            continue
-        yield from from_outside(ast.unparse(statement)) - own
-        if isinstance(statement, ast.AugAssign):
-            yield from {node.id for node in _names(statement.target)} - own
-        elif not isinstance(statement, ast.If | ast.While | ast.Try):  # may bind a name, or not
-            own |= _bound(statement)
+    taken = set()
+    bound = set()
+    branches = [part for part in ast.walk(statement) if isinstance(part, MAYBE)]
+    perhaps = {name.id for name in _mentioned(*branches) if isinstance(name.ctx, ast.Store)}
+    codes = [compile(ast.Module([statement], []), "cell", "exec")]
+    for code in codes:
+        codes += [part for part in code.co_consts if isinstance(part, CodeType)]
+        for step in dis.get_instructions(code):
+            if step.opname == "STORE_NAME":
+                bound.add(step.argval)
+                own |= bound - perhaps
+            elif step.opname in ("LOAD_NAME", "LOAD_GLOBAL"):
+                taken |= {step.argval} - own
+    return taken, bound
 
 
-def _bound(tree: ast.AST) -> set[str]:
-    """Name what a cell or a statement binds, outside of functions and comprehensions."""
-    return _symbols(tree, symtable.Symbol.is_assigned)
-
-
-def _symbols(tree: ast.AST, kind: Callable[[symtable.Symbol], bool]) -> set[str]:
-    top = symtable.symtable(ast.unparse(tree), "cell", "exec")
-    return {symbol.get_name() for symbol in top.get_symbols() if kind(symbol)}
-
-
-def _written(tree: ast.Module) -> set[str]:
+def _changed(tree: ast.Module) -> set[str]:
     """Name what a cell changes in place: by `name[…] = …`, `name.part = …`, `name.append(…)`."""
     changed = []
     for node in ast.walk(tree):
@@ -104,8 +100,8 @@ def _written(tree: ast.Module) -> set[str]:
                 changed.append(node.value)
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=called))):
                 changed.append(called)
-    return {node.id for node in _names(*changed)}
+    return {name.id for name in _mentioned(*changed)}
 
 
-def _names(*trees: ast.AST) -> list[ast.Name]:
+def _mentioned(*trees: ast.AST) -> list[ast.Name]:
     return [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name)]

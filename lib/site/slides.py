@@ -15,12 +15,10 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from posixpath import dirname, join, normpath
 
 from docutils import nodes
 from jinja2 import Template
 from markdown_it import MarkdownIt
-from markdown_it.token import Token
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from sphinx.errors import ExtensionError
 
@@ -32,35 +30,21 @@ from lib.site.reading import SCROLLING, TABLE
 from lib.site.shown import Part, part
 
 VERDICT = re.compile(r'class="[^"]*\bclaim claim-([\w-]+)')
-PICTURE = re.compile(r'src="([^":]+)"')  # a file of the site
+SHOWN = re.compile(r'<p><img src="#([^"]+)" alt="" /></p>')
+LINK = re.compile(r'<a href="#([^"]+)">(.*?)</a>')
+PICTURES = re.compile(r'src="[./]+/_images/')
 
 
 @cache
 def moving(book: Book, notebook: str) -> dict[str, str]:
     """Return the figures with a slider of an executed notebook, by name."""
     found = {}
-    executed = book.notebook(notebook)
-    assert executed is not None  # the site was built from it
-    for cell in executed["cells"]:
+    for cell in book.notebook(notebook)["cells"]:
         name = figure(cell).get("name")
-        pages = [output.get("data", {}).get("text/html", "") for output in cell.get("outputs", [])]
-        page = "".join(map("".join, pages))
-        if name and page.startswith('<div class="moving">'):
-            found[name] = page
-    return found
-
-
-def for_decks(book: Book, known: Mapping[str, Part]) -> dict[str, Part]:
-    """Return what the built pages show as a deck shows it: with sliders, seen from `slides/`."""
-    found = {}
-    for label, one in known.items():
-        folder = join("..", dirname(one.page))
-        html = one.html.replace('class="formula"', 'class="formula" tabindex="0"')
-        html = PICTURE.sub(lambda src, up=folder: f'src="{normpath(join(up, src[1]))}"', html)
-        for name, slider in moving(book, one.page.removeprefix("book/")).items():
-            if nodes.make_id(name) == one.anchor:
-                html = html.replace("<figcaption", f"{slider}<figcaption", 1)
-        found[label] = one._replace(html=html)
+        for output in cell.get("outputs", []):
+            page = "".join(output.get("data", {}).get("text/html", ""))
+            if name and page.startswith('<div class="moving">'):
+                found[name] = page
     return found
 
 
@@ -73,22 +57,28 @@ def slides(text: str, known: Mapping[str, Part], records: Mapping[str, dict]) ->
         If a label is not known, a formula cannot be written, or a claim lacks the number that is
         asked for.
     """
+
+    def linked(found: re.Match) -> str:
+        label, words = found.groups()
+        one = part(known, label)
+        said = _number(words, label, records) if "{" in words else words or name(one)
+        return f'<a href="../{one.page}.html#{one.anchor}">{said}</a>'
+
     markdown = MarkdownIt("commonmark").enable("table")
     markdown.use(dollarmath_plugin, renderer=_formula)
-    pieces: list[list[Token]] = [[]]
-    for token in _filled(markdown.parse(text), known, records):
-        if token.type == "heading_open" and token.tag == "h2":
-            pieces.append([])
-        pieces[-1].append(token)
-    written = [markdown.renderer.render(piece, markdown.options, {}) for piece in pieces]
-    return [_finished(one.strip()) for one in written]
+    html = LINK.sub(linked, markdown.render(text))
+    html = SHOWN.sub(lambda found: part(known, found[1]).html, html)
+    return [_finished(slide.strip()) for slide in re.split("(?=<h2>)", html)]
 
 
 def _finished(slide: str) -> str:
-    """Make tables scroll; where a slide asks to decide
-    first, show its picture after a key press.
+    """Make tables and formulas scroll, and find the pictures.
+
+    Where a slide asks to decide first, show its picture after a key press.
     """
     slide = TABLE.sub(SCROLLING, slide)
+    slide = slide.replace('class="formula"', 'class="formula" tabindex="0"')
+    slide = PICTURES.sub('src="../_images/', slide)
     asks = "<strong>Decide" in slide and '<div class="moving">' not in slide
     return slide.replace('<figure class="', '<figure class="fragment ', 1) if asks else slide
 
@@ -97,38 +87,8 @@ def _formula(latex: str, options: dict) -> str:
     block = options["display_mode"]
     written = formulas.mathml(latex, block)
     if block:
-        return f'<div class="math"><div class="formula" tabindex="0">{written}</div></div>'
+        return f'<div class="math"><div class="formula">{written}</div></div>'
     return f'<span class="math">{written}</span>'
-
-
-def _filled(
-    tokens: list[Token], known: Mapping[str, Part], records: Mapping[str, dict]
-) -> list[Token]:
-    """Put the parts where they are asked for, and their numbers and addresses into links."""
-    whole: list[Token] = []
-    for token in tokens:
-        inside = token.children or []
-        image = (
-            str(inside[0].attrs.get("src", "")) if [one.type for one in inside] == ["image"] else ""
-        )
-        if image.startswith("#"):
-            html = part(known, image[1:]).html + "\n"
-            whole[-1] = Token("html_block", "", 0, content=html)  # it was the paragraph's beginning
-            continue
-        if token.type == "paragraph_close" and whole[-1].type == "html_block":
-            continue
-        for number, one in enumerate(inside):
-            address = str(one.attrs.get("href", ""))
-            if one.type == "link_open" and address.startswith("#"):
-                found = part(known, address[1:])
-                one.attrs["href"] = f"../{found.page}.html#{found.anchor}"
-                words = inside[number + 1]
-                if words.type == "link_close":
-                    inside.insert(number + 1, Token("text", "", 0, content=name(found)))
-                elif "{" in words.content:
-                    words.content = _number(words.content, address[1:], records)
-        whole.append(token)
-    return whole
 
 
 def name(found: Part) -> str:
@@ -146,11 +106,22 @@ def _number(form: str, label: str, records: Mapping[str, dict]) -> str:
         ) from problem
 
 
+def _with_sliders(book: Book, known: Mapping[str, Part]) -> dict[str, Part]:
+    """Return what the built pages show, with the sliders of figures."""
+    found = dict(known)
+    for notebook in book.notebooks:
+        for label, slider in moving(book, notebook).items():
+            one = part(known, label)
+            html = one.html.replace("<figcaption", f"{slider}<figcaption", 1)
+            found[nodes.make_id(label)] = one._replace(html=html)
+    return found
+
+
 def write(book: Book, site: Path, known: Mapping[str, Part]) -> None:
     """Write the decks of a site whose chapters show what is known."""
     template = book.folder / "_templates" / "deck.html"
     deck = Template(template.read_text(encoding="utf-8"))
-    known = for_decks(book, known)
+    known = _with_sliders(book, known)
     records = {ledger.label(record["id"]): record for record in ledger.records(book)}
     for chapter, text in book.beside("slides").items():
         try:
@@ -158,6 +129,6 @@ def write(book: Book, site: Path, known: Mapping[str, Part]) -> None:
         except ValueError as mistake:
             raise ExtensionError(f"book/{chapter}/slides.md: {mistake}") from mistake
         planned = chapter in book.beside("plan")
-        facts = {"title": book.title(chapter), "chapter": chapter, "planned": planned}
-        html = deck.render(facts, slides=written)
+        title = book.title(chapter)
+        html = deck.render(title=title, chapter=chapter, planned=planned, slides=written)
         files.write(site / "slides" / f"{chapter}.html", html + "\n")

@@ -10,6 +10,7 @@ import pytest
 from docutils import nodes
 from docutils.utils import new_document
 from myst_nb.core.render import MimeData
+from sphinx.domains.std import StandardDomain
 
 from lib.claims import Claim
 from lib.site import boxes
@@ -66,11 +67,14 @@ def test_a_bound_set_after_looking_says_so(tmp_path):
     page = new_document("page")
     page += render(CLAIM, OTHER)
     app = Mock(srcdir=tmp_path)
+    labels = Mock(StandardDomain, labels={}, anonlabels={})
+    app.env.get_domain.return_value = labels
     (tmp_path / "book" / "names.txt").write_text("products/speed products/rate\n")
-    boxes.mark(app, page)
+    boxes.register(app, page)
     assert [box["ids"] for box in page] == [["products-rate", "products-speed"], ["products-other"]]
     assert page[0][0].astext().endswith("expected ≥ 0.95 (bound set after looking) ")
     assert page[1][0].astext().endswith("expected ≥ 0.95 ")
+    assert [title for *_, title in labels.labels.values()] == ["it grows like t²"] * 2
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,6 @@ import small_book
 import torch
 
 from lib.__main__ import main
-from lib.site import execute
-from lib.site.book import Book
 
 REPOSITORY = Path(__file__).parents[2]
 NOTEBOOKS = ("one", "one/evidence", "two")
@@ -25,9 +23,9 @@ SETTINGS = ("--profile", "quick", "--device", "cpu", "--seed", "7")
 # the cells are 0 title, 1 parameters, 2 injected parameters, 3 claim, 4 print
 CELLS = (
     """\
-from lib import claims
+from lib import bounds, claims
 
-claims.check("NAME/sum", "one and one is two", source="p. 1", measured=1 + 1, expected=claims.near(2, 0.1))""",
+claims.check("NAME/sum", "one and one is two", source="p. 1", measured=1 + 1, expected=bounds.near(2, 0.1))""",
     """\
 print(profile, device, seed)
 __import__("atexit").register(print, "a kernel's last words", file=__import__("sys").__stderr__);""",
@@ -59,6 +57,13 @@ def copy(root, tmp_path_factory):
     return shutil.copytree(root, tmp_path_factory.mktemp("copy") / "book")
 
 
+def change(root, **changes):
+    """Change the source of each chapter: the first text for the second."""
+    for chapter, (old, new) in changes.items():
+        path = root / "book" / f"{chapter}.md"
+        path.write_text(path.read_text().replace(old, new))
+
+
 def notebook(root, chapter):
     return json.loads((root / "book" / f"{chapter}.ipynb").read_text(encoding="utf-8"))
 
@@ -77,12 +82,8 @@ def test_run_executes_every_chapter_and_writes_the_ledger(executed):
         assert set(written["metadata"]) == {"run", "kernelspec"}  # nothing of this machine
         assert written["metadata"]["run"] == {"profile": "quick", "device": "cpu", "seed": 7}
         cells = written["cells"]
-        assert [cell["execution_count"] for cell in cells if cell["cell_type"] == "code"] == [
-            1,
-            2,
-            3,
-            4,
-        ]
+        counts = [cell["execution_count"] for cell in cells if cell["cell_type"] == "code"]
+        assert counts == [1, 2, 3, 4]
         assert cells[-1]["outputs"][0]["text"] == ["quick cpu 7\n"]
     assert [path.name for path in (executed.root / "_build").iterdir()] == ["claims.json"]
     records = json.loads((executed.root / "_build" / "claims.json").read_text())
@@ -109,20 +110,14 @@ def test_run_says_how_each_chapter_went(executed):
 
 def test_a_failure_keeps_the_last_good_notebook(executed, tmp_path_factory):
     root = copy(executed.root, tmp_path_factory)
-    changes = {
-        "one": ("1 + 1", "1 + 2"),
-        "one/evidence": ("from lib", '__import__("os")._exit(1)\nfrom lib'),
-        "two": ("# Chapter", "# New"),
-    }
-    for name, change in changes.items():
-        path = root / "book" / f"{name}.md"
-        path.write_text(path.read_text().replace(*change))
+    ends = ("from lib", '__import__("os")._exit(1)\nfrom lib')
+    change(root, one=("1 + 1", "1 + 2"), two=("# Chapter", "# New"), **{"one/evidence": ends})
     before = [notebook(root, name) for name in NOTEBOOKS[:2]]
     failing = lib(root, "run", *SETTINGS)
     assert failing.returncode == 1
     claim, kernel = [line for line in failing.stdout.splitlines() if line.startswith("failed:")]
     assert claim.startswith(
-        "failed: one, cell 3 (from lib import claims): ClaimChanged: claim one/sum is 'not "
+        "failed: one, cell 3 (from lib import bounds, claims): ClaimChanged: claim one/sum is 'not "
         "reproduced'"
     )
     assert kernel.startswith(
@@ -134,13 +129,8 @@ def test_a_failure_keeps_the_last_good_notebook(executed, tmp_path_factory):
 
 def test_a_chapter_that_was_copied_badly_says_why(executed, tmp_path_factory):
     root = copy(executed.root, tmp_path_factory)
-    changes = {
-        "one": ("language: python}\n---", "language: python}"),
-        "two": ("two/sum", "one/sum"),
-    }
-    for name, change in changes.items():
-        path = root / "book" / f"{name}.md"
-        path.write_text(path.read_text().replace(*change))
+    header = ("language: python}\n---", "language: python}")
+    change(root, one=header, two=("two/sum", "one/sum"))
     failing = lib(root, "run", "--lesson", *SETTINGS)
     header, claim = [line for line in failing.stdout.splitlines() if line.startswith("failed:")]
     assert header.endswith(
@@ -187,11 +177,3 @@ def one_line(capsys):
     assert said.err.startswith("lib ")
     assert said.err.count("\n") == 1
     return said.err
-
-
-def test_chapters_are_selected_in_the_order_of_the_contents(tmp_path):
-    files = "".join(f"  - file: book/{name}.ipynb\n" for name in ("b", "d", "a", "d/evidence"))
-    (tmp_path / "_toc.yml").write_text(f"root: book/index\nchapters:\n{files}")
-    assert execute.select(Book(tmp_path), ["a", "b", "b"]) == ["b", "a"]
-    assert execute.select(Book(tmp_path), []) == ["b", "d", "d/evidence", "a"]
-    assert execute.select(Book(tmp_path), [], lesson=True) == ["b", "d", "a"]

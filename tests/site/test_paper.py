@@ -26,17 +26,21 @@ chapters.listed = lambda: [Run("one/rests", small_runs.rests, grid(seed=range(6)
 CELLS = (
     """\
 import small_setup
-from lib import claims, runs
+from lib import bounds, claims, runs
 here = runs.at(profile, device)""",
     """\
 count = here.choose(quick=2, paper=5)
-few = claims.near(4, 3)
+few = bounds.near(4, 3)
 claims.check("NAME/live", "some are counted", source="p. 1", measured=count, expected=few)""",
     """\
 kept = runs.load("one/rests")
-claims.check("NAME/most", "none is large", source="p. 2", measured=float(kept.value.max()), expected=claims.at_most(6))""",
+claims.check("NAME/most", "none is large", source="p. 2", measured=float(kept.value.max()), expected=bounds.at_most(6))""",
     "print(kept.value.values.tolist(), here.device)",
 )
+
+
+def rests(seconds):
+    return Run("one/rests", small_runs.rests, grid(seed=range(6)), {"seconds": seconds})
 
 
 @pytest.fixture
@@ -49,19 +53,23 @@ def book(tmp_path, monkeypatch):
         monkeypatch.chdir(root)
         monkeypatch.setenv("PYTHONPATH", f"{root}:{TESTS}")
         monkeypatch.setattr(run, "ROOT", root)
-        listed = Run("one/rests", small_runs.rests, grid(seed=range(6)), {"seconds": seconds})
+        listed = rests(seconds)
         monkeypatch.setattr(chapters, "listed", lambda: [listed])
-        precompute(Run("one/rests", small_runs.rests, grid(seed=range(6)), {"seconds": 0.0}))
+        precompute(rests(0.0))
         found = xr.load_dataset(listed.path)
         found["value"] = found.value * 0 + 1
         found.attrs["settings"] = json.dumps(listed.settings())
         found.to_netcdf(listed.path, engine="scipy")
         shutil.rmtree(root / "_build")
-        assert main(["run", "--device", "cpu", "--jobs", "1"]) == 0
+        assert execute() == 0
         return root
 
     yield book
     profile._here = profile.Here()
+
+
+def execute(*arguments):
+    return main(["run", "--device", "cpu", "--jobs", "1", *arguments])
 
 
 def records(root, folder, chapter="one"):
@@ -79,7 +87,7 @@ def test_quick_reads_what_is_stored_and_paper_computes_all(book, capsys):
     root = book()
     committed = (root / "book" / "one.ipynb").read_bytes()
     capsys.readouterr()
-    assert main(["run", "--profile", "paper", "--device", "cpu", "--jobs", "1"]) == 0
+    assert execute("--profile", "paper") == 0
     said = capsys.readouterr().out
     (quick, printed), (here, computed) = records(root, "book"), records(root, "_build/paper")
     assert [quick[name]["measured"] for name in ("one/live", "one/most")] == [2, 1]
@@ -98,12 +106,7 @@ def test_quick_reads_what_is_stored_and_paper_computes_all(book, capsys):
 
 def test_claims_of_incomplete_runs_are_not_decided(book, capsys):
     root = book(seconds=0.5)
-    assert (
-        main(
-            ["run", "one", "--profile", "paper", "--device", "cpu", "--jobs", "1", "--budget", "2s"]
-        )
-        == 0
-    )
+    assert execute("one", "--profile", "paper", "--budget", "2s") == 0
     said = capsys.readouterr().out
     here, printed = records(root, "_build/paper")
     assert "time is up; what was finished is kept" in said
@@ -118,7 +121,7 @@ def test_claims_of_incomplete_runs_are_not_decided(book, capsys):
     done = int(row["why"].split()[1])
     assert row["why"] == f"one/rests: {done} of 6 cases" and 1 <= done < 6
     assert "2 claims, 0 with another verdict, 1 whose run is incomplete" in said and not printed
-    assert main(["run", "one", "--profile", "paper", "--device", "cpu", "--jobs", "1"]) == 0
+    assert execute("one", "--profile", "paper") == 0
     assert f"{done} of      6 cases done" in capsys.readouterr().out, "it goes on"
     assert records(root, "_build/paper")[0]["one/most"]["measured"] == 5
 
@@ -139,8 +142,8 @@ def test_a_verdict_that_changes_comes_first_and_ends_with_1(book, capsys):
     for name in ("one", "two"):
         path = root / "book" / f"{name}.md"
         path.write_text(path.read_text().replace("at_most(6)", "at_most(3)"))
-    assert main(["run", "--device", "cpu", "--jobs", "1"]) == 0
-    assert main(["run", "one", "--profile", "paper", "--device", "cpu", "--jobs", "1"]) == 1
+    assert execute() == 0
+    assert execute("one", "--profile", "paper") == 1
     table = capsys.readouterr().out.split("\n\n")[-1].splitlines()
     assert table[1].split() == ["one/most", "1", "5", "reproduced", "→", "not", "reproduced"]
     assert table[-1] == "2 claims, 1 with another verdict, 0 whose run is incomplete"

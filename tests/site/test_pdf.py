@@ -2,10 +2,10 @@
 and joined, and the decks of the book.
 """
 
-import os
 from io import BytesIO
 from pathlib import Path
 
+import browsing
 import pytest
 from handed_out import markup
 from pypdf import PdfReader
@@ -22,13 +22,8 @@ TALL = '<div style="height: 1500px"></div>'
 @pytest.fixture(scope="module")
 def printing():
     """Skip where there is no Chromium."""
-    try:
-        with pdf.chromium():
-            pass
-    except ValueError as problem:
-        if os.environ.get("REQUIRE_BROWSER"):
-            raise
-        pytest.skip(f"printing needs Chromium: {problem}")
+    with browsing.chromium():
+        pass
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from functools import cache
 from html import unescape
 from pathlib import Path
 
+import nbformat
 import pytest
 from bs4 import BeautifulSoup
 from handed_out import markup
@@ -95,7 +96,9 @@ def test_what_the_site_hands_out_has_no_markup(site):
     ]
     assert len(notebooks) == 2 * len(CHAPTERS) + len(NOTEBOOKS)
     for path in notebooks:
-        assert not markup(markdown(json.loads(path.read_text(encoding="utf-8")))), path
+        notebook = nbformat.read(path, as_version=4)
+        nbformat.validate(notebook)
+        assert not markup(markdown(notebook)), path
 
 
 def test_notebooks_have_the_numbers_of_the_site(site):

@@ -31,14 +31,6 @@ def test_text_and_what_is_no_python_load_nothing():
     assert slices.dependent(page, ["small/run"]) == []
 
 
-def test_only_the_given_runs_count():
-    assert dependent('found = runs.load("small/other")', "print(found)") == []
-
-
-def test_a_cell_depends_on_what_its_names_depend_on():
-    assert dependent(LOADS, "mean = found.mean()", "print(mean)", "print(1)") == [0, 1, 2]
-
-
 def test_a_cell_says_on_which_runs_it_depends():
     page = notebook('a = runs.load("small/a")', 'b = runs.load("small/b")', "print(a + b)")
     (*_, (cell, behind)) = slices.dependent(page, ["small/a", "small/b"])
@@ -46,8 +38,25 @@ def test_a_cell_says_on_which_runs_it_depends():
     assert behind == {"small/a", "small/b"}
 
 
-def test_who_calls_a_function_depends_on_what_it_uses():
-    assert dependent(LOADS, "def last():\n    return found[-1]", "print(last())") == [0, 1, 2]
+LOCAL = LOADS + "\nshown = [x for x in found]\ndef show(y):\n    z = y\n    return z"
+
+
+@pytest.mark.parametrize(
+    "sources, numbers",
+    [
+        (['found = runs.load("small/other")', "print(found)"], []),
+        ([LOADS, "mean = found.mean()", "print(mean)", "print(1)"], [0, 1, 2]),
+        ([LOADS, "def last():\n    return found[-1]", "print(last())"], [0, 1, 2]),
+        ([LOADS, "x = found", "x = 1", "print(x)"], [0, 1]),
+        ([LOADS, "x = found", "x = x + 1", "print(x)"], [0, 1, 2, 3]),
+        ([LOADS, "x = found", "if chance:\n    x = 1\nprint(x)"], [0, 1, 2]),
+        ([LOADS, "x = found", "for _ in y:\n    if _:\n        x = 1\nprint(x)"], [0, 1, 2]),
+        ([LOCAL, "print(x, y, z)", "print(shown)"], [0, 2]),
+        (["from lib import claims", LOADS + "\nclaims.check(found)", "claims.table()"], [1]),
+    ],
+)
+def test_a_cell_depends_on_what_its_names_depend_on(sources, numbers):
+    assert dependent(*sources) == numbers
 
 
 @pytest.mark.parametrize(
@@ -55,14 +64,6 @@ def test_who_calls_a_function_depends_on_what_it_uses():
 )
 def test_a_name_that_is_changed_depends_on_the_change(change):
     assert dependent(LOADS, "table = []", change, "print(table)") == [0, 2, 3]
-
-
-def test_a_name_bound_anew_depends_on_nothing():
-    assert dependent(LOADS, "x = found", "x = 1", "print(x)") == [0, 1]
-
-
-def test_a_name_that_may_be_bound_anew_depends_on_both():
-    assert dependent(LOADS, "x = found", "if chance:\n    x = 1\nprint(x)") == [0, 1, 2]
 
 
 @pytest.mark.parametrize(
@@ -78,17 +79,6 @@ def test_a_name_that_may_be_bound_anew_depends_on_both():
 )
 def test_a_name_of_the_cells_own_is_another_one(own):
     assert dependent(LOADS, "x = found", own) == [0, 1]
-
-
-def test_local_names_of_a_cell_stay_in_it():
-    local = LOADS + "\nshown = [x for x in found]\ndef show(y):\n    z = y\n    return z"
-    assert dependent(local, "print(x, y, z)", "print(shown)") == [0, 2]
-
-
-def test_modules_do_not_depend_on_what_is_called():
-    assert dependent(
-        "from lib import claims", LOADS + "\nclaims.check(found)", "claims.table()"
-    ) == [1]
 
 
 def test_skipped_cells_are_tagged_and_say_what_is_missing():

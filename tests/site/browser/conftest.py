@@ -4,16 +4,13 @@ and phone, both themes, with and without JavaScript.
 Without a Chromium these tests are skipped, unless REQUIRE_BROWSER is set.
 """
 
-import os
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import browsing
 import pytest
-from browsing import opener
-
-from lib.site import pdf
 
 
 def pytest_collection_modifyitems(items):
@@ -38,19 +35,12 @@ def address(site):
 
 @pytest.fixture(scope="module")
 def chromium():
-    manager = pdf.chromium()
-    try:
-        browser = manager.__enter__()
-    except ValueError as problem:
-        if os.environ.get("REQUIRE_BROWSER"):
-            raise
-        pytest.skip(f"browser tests need Chromium: {problem}")
-    yield browser
-    manager.__exit__(None, None, None)
+    with browsing.chromium() as browser:
+        yield browser
 
 
 @pytest.fixture
 def visit(chromium, address):
     """Open a page; close what was opened."""
-    with opener(chromium, address) as open_page:
+    with browsing.opener(chromium, address) as open_page:
         yield open_page

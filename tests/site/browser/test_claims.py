@@ -1,14 +1,11 @@
 """Claims on their pages, in the ledger and on the front page."""
 
-import json
-
 import pytest
-from browsing import LAPTOP, PHONE, ROOT, rows
+from browsing import BOOK, LAPTOP, PHONE, rows
 
 from lib import claims
 from lib.claims import CORRECTED, SLIP, VERDICTS
 from lib.site import ledger
-from lib.site.book import Book
 
 CLAIMS = """claims => claims.map(claim => {
     const fold = claim.querySelector("details.claim-fold");
@@ -23,11 +20,9 @@ CLAIMS = """claims => claims.map(claim => {
 })"""
 
 
-@pytest.mark.parametrize("name", Book(ROOT).notebooks)
+@pytest.mark.parametrize("name", BOOK.notebooks)
 def test_a_claim_is_a_line_with_folded_details(visit, name):
-    records = list(
-        claims.collect(json.loads((ROOT / "book" / f"{name}.ipynb").read_text(encoding="utf-8")))
-    )
+    records = list(claims.collect(BOOK.notebook(name)))
     page = visit(f"book/{name}.html")
     shown = page.locator("div.claim").evaluate_all(CLAIMS)
     assert [claim["name"] for claim in shown] == [
@@ -69,23 +64,25 @@ def test_a_link_leads_to_a_box_below_the_header(visit, viewport):
     assert colours[0] != colours[1]
 
 
+def count(*verdicts):
+    return sum(record["verdict"] in verdicts for record in ledger.records(BOOK))
+
+
 def said(page):
     return page.locator(".ledger-filter output").inner_text()
 
 
 def test_the_ledger_is_filtered_by_chapter_verdict_and_words(visit):
-    records = ledger.records(Book(ROOT))
+    records = ledger.records(BOOK)
     page = visit("book/what_replicates.html")
     assert rows(page).count() == 25
     for verdict in VERDICTS:
         page.get_by_label("Verdict").select_option(verdict)
-        expected = sum(record["verdict"] == verdict for record in records)
+        expected = count(verdict)
         assert rows(page).count() == min(expected, 25)
         assert said(page) == f"{expected} of {len(records)} claims"
     page.get_by_label("Verdict").select_option("errata")
-    assert said(page).startswith(
-        f"{sum(record['verdict'] in (CORRECTED, SLIP) for record in records)} of"
-    )
+    assert said(page).startswith(f"{count(CORRECTED, SLIP)} of")
     page.get_by_role("button", name="Reset").click()
     page.wait_for_function(
         "rows => document.querySelector('.ledger-filter output').textContent.startsWith(rows)",
@@ -99,7 +96,7 @@ def test_the_ledger_is_filtered_by_chapter_verdict_and_words(visit):
 
 def test_the_ledger_is_sorted_and_has_pages(visit):
     names = sorted(
-        (record["id"].split("/")[1] for record in ledger.records(Book(ROOT))), key=str.casefold
+        (record["id"].split("/")[1] for record in ledger.records(BOOK)), key=str.casefold
     )
     page = visit("book/what_replicates.html")
     head = page.get_by_role("columnheader", name="claim")
@@ -120,9 +117,7 @@ def test_the_ledger_is_sorted_and_has_pages(visit):
 
 def test_a_phone_shows_the_verdicts_of_the_ledger(visit):
     page = visit("book/what_replicates.html?verdict=corrected", PHONE)
-    assert said(page).startswith(
-        f"{sum(record['verdict'] == CORRECTED for record in ledger.records(Book(ROOT)))} of"
-    )
+    assert said(page).startswith(f"{count(CORRECTED)} of")
     for row in rows(page).all()[:10]:
         name, verdict = (
             row.locator("td").first.bounding_box(),
@@ -134,10 +129,9 @@ def test_a_phone_shows_the_verdicts_of_the_ledger(visit):
 
 
 def test_the_front_page_counts_as_the_ledger_does(visit):
-    records = ledger.records(Book(ROOT))
     page = visit("book/index.html")
     for verdict in VERDICTS:
-        expected = sum(record["verdict"] == verdict for record in records)
+        expected = count(verdict)
         tile = page.locator(".verdict-tiles .sd-card").filter(
             has=page.get_by_text(verdict, exact=True)
         )

@@ -1,10 +1,9 @@
 """The front page in one screen, its way into the chapters, and citations that are copied."""
 
 import pytest
-from browsing import LAPTOP, PHONE, ROOT
+from browsing import BOOK, LAPTOP, PHONE
 
 from lib.site import citing
-from lib.site.book import Book
 
 
 def bottom(locator):
@@ -23,7 +22,7 @@ def test_the_front_page_fits_a_screen(visit):
 def test_the_cards_show_the_chapters_and_lead_there(visit, viewport):
     page = visit("book/index.html", viewport)
     cards = page.locator(".chapter-cards a")
-    names = Book(ROOT).chapters
+    names = BOOK.chapters
     assert cards.evaluate_all("all => all.map(one => one.getAttribute('href'))") == [
         f"{name}.html" for name in names
     ]
@@ -32,13 +31,11 @@ def test_the_cards_show_the_chapters_and_lead_there(visit, viewport):
 
 
 def test_the_entry_of_a_chapter_is_copied(visit):
-    page = visit(
-        f"book/{Book(ROOT).chapters[0]}.html", permissions=["clipboard-read", "clipboard-write"]
-    )
+    page = visit(f"book/{BOOK.chapters[0]}.html", permissions=["clipboard-read", "clipboard-write"])
     fold = page.locator(".citing details.cite")
     fold.locator("summary").press("Enter")
     fold.locator("pre").hover()
     fold.locator("button.copybtn").click()
     page.wait_for_function("navigator.clipboard.readText().then(text => text.startsWith('@misc{'))")
     copied = page.evaluate("navigator.clipboard.readText()")
-    assert f"Version {citing.read(Book(ROOT)).version}" in copied and copied.endswith("}")
+    assert f"Version {citing.read(BOOK).version}" in copied and copied.endswith("}")

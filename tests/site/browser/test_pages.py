@@ -9,13 +9,11 @@ from types import SimpleNamespace
 from urllib.parse import unquote, urldefrag
 
 import pytest
-from axe_playwright_python.base import AXE_SCRIPT
-from browsing import AXE, LAPTOP, PHONE, ROOT, opener, rows, serious
+from browsing import BOOK, LAPTOP, PHONE, opener, rows, serious
 
 from lib.site import ledger
-from lib.site.book import Book
 
-PAGES = [*Book(ROOT).pages, "search", "genindex"]
+PAGES = [*BOOK.pages, "search", "genindex"]
 MOST_BYTES = 600_000
 # Axe looks at each element, and most are alike. Of formulas a browser knows what they say; of a
 # table a few rows are judged, of code a cell of each section in the first chapter.
@@ -54,21 +52,18 @@ def seen(request, chromium, address):
             outside=page.outside,
             jump=page.evaluate(JUMP),
         )
-        page.evaluate(AXE_SCRIPT)
-        first = f"book/{Book(ROOT).chapters[0]}"
+        first = f"book/{BOOK.chapters[0]}"
         page.evaluate(
             TAKE_OUT, ALIKE + (f".cell ~ .cell {CODE}" if request.param == first else CODE)
         )
-        result.light = serious(page.evaluate(AXE, None))
+        result.light = serious(page)
         page.set_viewport_size(LAPTOP)
         page.add_style_tag(
             content="* { transition: none !important; }"
         )  # or axe sees colours on their way
         page.emulate_media(color_scheme="dark")
         page.wait_for_function("document.documentElement.dataset.theme === 'dark'")
-        result.dark = serious(
-            page.evaluate(AXE, ["color-contrast"])
-        )  # a theme changes nothing else
+        result.dark = serious(page, rules=["color-contrast"])  # a theme changes nothing else
         yield result
 
 
@@ -136,12 +131,12 @@ def test_the_theme_switch_changes_the_theme_and_keeps_it(visit):
 
 def test_without_javascript_everything_is_there(visit):
     page = visit("book/what_replicates.html", java_script_enabled=False)
-    assert rows(page).count() == len(ledger.records(Book(ROOT)))
+    assert rows(page).count() == len(ledger.records(BOOK))
     assert not page.locator(".ledger-filter").is_visible()
     front = visit("book/index.html", java_script_enabled=False)
     assert front.locator(".moving svg").bounding_box()["height"] > 100
     assert not front.locator(".moving input").is_visible()
-    chapter = visit(f"book/{Book(ROOT).chapters[0]}.html", java_script_enabled=False)
+    chapter = visit(f"book/{BOOK.chapters[0]}.html", java_script_enabled=False)
     assert chapter.locator(".solution").first.locator("p").last.is_visible()
     assert chapter.locator(".all-code, .moving-play").count() == 0
     fold = chapter.locator("details.behind").first

@@ -1,14 +1,11 @@
 """Pictures: at their full size, and in the dark."""
 
 import pytest
-from axe_playwright_python.base import AXE_SCRIPT
-from browsing import PHONE, ROOT, serious
-
-from lib.site.book import Book
+from browsing import BOOK, PHONE, serious
 
 
 def test_a_picture_opens_at_its_full_size(visit):
-    page = visit(f"book/{Book(ROOT).chapters[0]}.html", PHONE, has_touch=True)
+    page = visit(f"book/{BOOK.chapters[0]}.html", PHONE, has_touch=True)
     link, box = page.locator("figure:not(.undecided) a.zoom").first, page.locator("dialog.zoomed")
     assert not box.is_visible()
     for act in (link.tap, lambda: link.press("Enter")):
@@ -57,7 +54,7 @@ SMALL = """figures => figures.map(figure => {
 SMALLEST = 9  # pixels, of letters that can be read
 
 
-@pytest.mark.parametrize("name", Book(ROOT).chapters)
+@pytest.mark.parametrize("name", BOOK.chapters)
 def test_on_a_phone_a_figure_with_small_letters_opens(visit, name):
     found = visit(f"book/{name}.html", PHONE).locator("article figure").evaluate_all(SMALL)
     assert found
@@ -79,11 +76,7 @@ def test_a_moving_figure_opens_with_its_slider(visit):
     assert drawing.inner_html() != shown
     row = slider.bounding_box()
     assert row["x"] >= 0 and row["x"] + row["width"] <= PHONE["width"]
-    page.evaluate(AXE_SCRIPT)
-    assert (
-        serious(page.evaluate("axe.run('dialog', {resultTypes: ['violations'], preload: false})"))
-        == []
-    )
+    assert serious(page, "dialog") == []
     page.keyboard.press("Escape")
     box.wait_for(state="hidden")
     assert page.locator("figure div.moving").count()

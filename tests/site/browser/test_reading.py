@@ -3,13 +3,11 @@
 import re
 
 import pytest
-from browsing import PHONE, ROOT
-
-from lib.site.book import Book
+from browsing import BOOK, PHONE
 
 
 def test_all_code_of_a_page_opens_at_once(visit):
-    first, second = Book(ROOT).chapters[:2]
+    first, second = BOOK.chapters[:2]
     page = visit(f"book/{first}.html")
     button, folded = (
         page.get_by_role("button", name="Show all code"),
@@ -32,7 +30,7 @@ def test_all_code_of_a_page_opens_at_once(visit):
     assert button.count() == 0  # no code, no button
 
 
-@pytest.mark.parametrize("name", Book(ROOT).chapters)
+@pytest.mark.parametrize("name", BOOK.chapters)
 def test_a_figure_to_predict_waits_until_the_reader_asks(visit, name):
     page = visit(f"book/{name}.html")
     waiting = page.locator("figure.undecided")
@@ -57,7 +55,7 @@ def test_a_figure_to_predict_waits_until_the_reader_asks(visit, name):
         page.locator(f"figure[id='{target}']:not(.undecided)").wait_for()
 
 
-@pytest.mark.parametrize("name", Book(ROOT).chapters)
+@pytest.mark.parametrize("name", BOOK.chapters)
 def test_folded_solutions_open(visit, name):
     page = visit(f"book/{name}.html")
     solutions = page.locator(".solution.dropdown").all()

@@ -1,24 +1,13 @@
 """Figures that move: by keyboard and by their play buttons."""
 
 import pytest
-from browsing import LAPTOP, PHONE, ROOT
-
-from lib.site.book import Book
+from browsing import BOOK, LAPTOP, PHONE
 
 
 def with_moving_figures():
     """Name the pages that hold a figure with a slider."""
-    front = (
-        "book/index"
-        if "{moving-figure}" in (ROOT / "book" / "index.md").read_text(encoding="utf-8")
-        else None
-    )
-    chapters = [
-        f"book/{name}"
-        for name in Book(ROOT).chapters
-        if "sliders.figure(" in (ROOT / "book" / f"{name}.md").read_text(encoding="utf-8")
-    ]
-    return [name for name in (front, *chapters) if name]
+    chapters = [name for name in BOOK.chapters if "sliders.figure(" in BOOK.text(name)]
+    return ["book/index", *(f"book/{name}" for name in chapters)]
 
 
 @pytest.mark.parametrize(

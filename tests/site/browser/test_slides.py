@@ -3,12 +3,9 @@ phone, in the dark, on paper; and the way to them.
 """
 
 import pytest
-from axe_playwright_python.base import AXE_SCRIPT
-from browsing import AXE, LAPTOP, PHONE, ROOT, serious
+from browsing import BOOK, LAPTOP, PHONE, serious
 
-from lib.site.book import Book
-
-DECKS = list(Book(ROOT).beside("slides"))
+DECKS = list(BOOK.beside("slides"))
 PRESENT = "section.present"
 OVER = """() => [...document.querySelectorAll("section")].map((slide, number) => {
     Reveal.slide(number, 0, 99);
@@ -81,13 +78,12 @@ def test_on_a_phone_a_deck_is_a_page(visit, name):
 def test_axe_finds_nothing_serious_in_a_deck(visit, name, theme, viewport):
     page = deck(visit, name, viewport, color_scheme=theme)
     assert page.evaluate("document.documentElement.dataset.theme") == theme
-    page.evaluate(AXE_SCRIPT)
     page.evaluate("document.querySelectorAll('math').forEach(formula => formula.remove())")
     for number in range(page.locator("section").count() if viewport == LAPTOP else 1):
         if viewport == LAPTOP:
             page.evaluate(f"Reveal.slide({number}, 0, 99)")
         if number % 5 == 0 or number < 3:  # most are alike
-            assert serious(page.evaluate(AXE, None)) == [], number
+            assert serious(page) == [], number
 
 
 def test_without_javascript_a_deck_is_a_page(visit):
