@@ -7,6 +7,7 @@ each claim's number beside the committed one.
 """
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext
@@ -16,7 +17,6 @@ from typing import NamedTuple
 from tabulate import tabulate
 
 from lib import claims, files, runs
-from lib.claims import NOT_DECIDED
 from lib.processes import processes
 from lib.progress import OutOfTime, duration, limit
 from lib.provenance import device_name, resolve_device
@@ -150,14 +150,14 @@ def compare(committed: dict, executed: dict) -> Iterator[Row]:
         passing = [rival for rival, score in after["rivals"].items() if bound.holds(float(score))]
         if passing:
             verdict = f"{verdict}, but “{passing[0]}” passes"
-        new = verdict == NOT_DECIDED and after["why"] != before["why"]
+        not_executed = math.isnan(float(after["measured"]))
         yield Row(
             before["id"],
             claims.measured_text(before),
             before["verdict"],
             claims.measured_text(after),
             verdict,
-            after["why"] if new else "",
+            after["why"] if not_executed else "",
         )
 
 
