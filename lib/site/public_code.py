@@ -20,8 +20,8 @@ LABEL = "where-code"  # of the section that lists the repositories
 
 # "the authors' code" and its like, with a straight or a typographic apostrophe.
 MENTION = re.compile(
-    r"(?:authors['’] (?:public |stored )*(?:code|notebooks?|script|settings file|repository|runs?)"
-    r"|public (?:code|notebook|repository)|released code)\b"
+    r"((?:authors['’] (?:public |stored )*(?:code|notebooks?|script|settings file|repository|runs?)"
+    r"|public (?:code|notebook|repository)|released code)\b)"
 )
 # What keeps its words as they are.
 UNLINKED = (
@@ -53,7 +53,9 @@ def repositories(book: Book) -> dict[str, Repository]:
 
 
 def link(book: Book, follows: str) -> str:
-    """Write a link to the code that an experiment follows, NAME/FILE."""
+    """Write a link to the code that an experiment follows, NAME/FILE, or that it is the text."""
+    if follows == TEXT:
+        return "the text"
     name, _, file = follows.partition("/")
     return repositories(book)[name].link(f"{name}: {markdown.escape(file)}", file)
 
@@ -86,17 +88,11 @@ class LinkMentions(SphinxPostTransform):
 def linked(text: str, place: str) -> list[nodes.Node]:
     """Turn a text into nodes in which each mention of the authors' code leads to a place."""
     parts = []
-    end = 0
-    for found in MENTION.finditer(text):
-        parts.append(nodes.Text(text[end : found.start()]))
-        parts.append(nodes.reference("", found[0], refuri=place))
-        end = found.end()
-    return [*parts, nodes.Text(text[end:])]
+    for number, part in enumerate(MENTION.split(text)):  # every second one is a mention
+        mention = nodes.reference("", part, refuri=place)
+        parts.append(mention if number % 2 else nodes.Text(part))
+    return parts
 
 
 def _within(node: nodes.Node | None, kinds: Any) -> bool:
-    while node is not None:
-        if isinstance(node, kinds):
-            return True
-        node = node.parent
-    return False
+    return isinstance(node, kinds) or (node is not None and _within(node.parent, kinds))

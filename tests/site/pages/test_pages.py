@@ -39,8 +39,7 @@ CHAPTER = """\
 COURSE = {
     "weeks": [
         {"title": "Start", "chapters": ["one"], "text": "First things."},
-        {"title": "Later", "chapters": ["absent"], "text": "Not yet."},
-        {"title": "Rest", "chapters": ["two", "absent", "three"], "text": "The others."},
+        {"title": "Rest", "chapters": ["two", "three"], "text": "The others."},
     ],
     "chapters": {
         name: {
@@ -50,7 +49,7 @@ COURSE = {
             "prerequisites": "None.",
             "reading": "It.",
         }
-        for name in ("one", "two", "three", "absent")
+        for name in ("one", "two", "three")
     },
 }
 
@@ -164,7 +163,7 @@ def test_the_ledger_tells_the_seeds_of_todays_code(root):
     assert "|  | 1. Chapter one | [slip]" in text
 
 
-def test_the_course_guide_leaves_out_what_is_missing(root):
+def test_the_course_guide_has_weeks_chapters_and_exercises(root):
     words = course.course(Book(root))
     text = words["weeks"]
     assert [line for line in text.splitlines() if line.startswith("## ")] == [
@@ -172,7 +171,6 @@ def test_the_course_guide_leaves_out_what_is_missing(root):
         "## Week 2: Rest",
     ]
     assert "| 2 | Rest | {doc}`two`, {doc}`three` | 6 |" in words["overview"]
-    assert "absent" not in text + words["overview"]
     assert "- {ref}`First <one-ex-first>` (easy)\n" in text
     assert (
         "- {ref}`Why δ? <one-ex-why>` (hard; problem: its solution is not on this site)\n" in text
