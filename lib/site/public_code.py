@@ -5,12 +5,9 @@ differs, and links from the words "the authors' code".
 import re
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 from urllib.parse import quote
 
 import yaml
-from docutils import nodes
-from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from lib import markdown
 from lib.site.book import Book
@@ -20,13 +17,11 @@ LABEL = "where-code"  # of the section that lists the repositories
 
 # "the authors' code" and its like, with a straight or a typographic apostrophe.
 MENTION = re.compile(
-    r"((?:authors['’] (?:public |stored )*(?:code|notebooks?|script|settings file|repository|runs?)"
-    r"|public (?:code|notebook|repository)|released code)\b)"
+    r"(?:authors['’] (?:public |stored )*(?:code|notebooks?|script|settings file|repository|runs?)"
+    r"|public (?:code|notebook|repository)|released code)\b"
 )
-# What keeps its words as they are.
-UNLINKED = (
-    nodes.reference | nodes.title | nodes.literal | nodes.literal_block | nodes.raw | nodes.math
-)
+# What keeps its words as they are: tags, and links, headings, code, formulas, drawings.
+LEAVE = r"<(a|h\d|code|pre|script|style|svg|math|title)\b.*?</\1>|<[^>]*>"
 
 
 @dataclass(frozen=True)
@@ -69,30 +64,16 @@ def repository_table(book: Book) -> str:
     return markdown.table(["repository", "commit", "of", "licence", "what it is"], rows)
 
 
-class LinkMentions(SphinxPostTransform):
-    """Link the authors' code, wherever a page mentions it, to
-    the section that names repository and commit.
+def linked(page: str, body: str) -> str:
+    """Link the authors' code, wherever the HTML of a page mentions it, to the section that names
+    repository and commit.
     """
+    place = f"{'../' * (page.count('/') - 1)}where.html#{LABEL}"
 
-    default_priority = 197
-    formats = ("html",)
+    def link(found: re.Match) -> str:
+        mention = found["mention"]
+        return (
+            f'<a class="reference external" href="{place}">{mention}</a>' if mention else found[0]
+        )
 
-    def run(self, **_: Any) -> None:
-        """Put links into the text of the page."""
-        up = "../" * (self.env.docname.count("/") - 1)
-        for text in list(self.document.findall(nodes.Text)):
-            if MENTION.search(text) and not _within(text, UNLINKED):
-                text.parent.replace(text, linked(text, f"{up}where.html#{LABEL}"))
-
-
-def linked(text: str, place: str) -> list[nodes.Node]:
-    """Turn a text into nodes in which each mention of the authors' code leads to a place."""
-    parts = []
-    for number, part in enumerate(MENTION.split(text)):  # every second one is a mention
-        mention = nodes.reference("", part, refuri=place)
-        parts.append(mention if number % 2 else nodes.Text(part))
-    return parts
-
-
-def _within(node: nodes.Node | None, kinds: Any) -> bool:
-    return isinstance(node, kinds) or (node is not None and _within(node.parent, kinds))
+    return re.sub(rf"{LEAVE}|(?P<mention>{MENTION.pattern})", link, body, flags=re.DOTALL)
