@@ -57,21 +57,18 @@ def run(book: Book, names: list[str], seeds: int = 20, jobs: int | None = None) 
         for seed in range(done, seeds):
             path = book.root / "_build" / "seeds" / f"{name}-{code}-{seed}.json"
             calls[seed, name] = (book.folder, name, notebook, seed, path)
-    finished = {}
     with processes(jobs or at_once()) as pool:
         tasks = submit(pool, _one, {call: calls[call] for call in sorted(calls)})
         for task in as_completed(tasks):
             seed, name = tasks[task]
-            finished[seed, name] = task
             log(f"{name}, seed {seed}: {'failed' if task.exception() else 'done'}")
-    for seed, name in sorted(finished):
-        rows[name] = _extended(rows[name], finished[seed, name].result(), digest(book, name))
-    renewed = {book.chapter_of(name) for name in rows}
+    for task, (_, name) in tasks.items():
+        rows[name] = _extended(rows[name], task.result(), digest(book, name))
     lines = []
     for chapter in book.chapters:
-        own = [row for name in book.notebooks_of(chapter) for row in rows.get(name, [])]
-        if chapter not in renewed:
-            own = [row for row in table(book) if row["id"].split("/")[0] == chapter]
+        own = [row for row in table(book) if row["id"].split("/")[0] == chapter]
+        if chapter in rows:
+            own = [row for name in book.notebooks_of(chapter) for row in rows[name]]
         lines += [json.dumps(row, ensure_ascii=False) + "\n" for row in own]
     files.write(book.root / TABLE, "".join(lines))
     return book.root / TABLE

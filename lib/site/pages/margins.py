@@ -42,14 +42,13 @@ def _checked(rows: list[dict], all_claims: int, firm: int) -> str:
     if not rows:
         return f"None of the {all_claims} claims has been run so with the current code yet."
     still = sum(len(set(row["measured"])) == 1 for row in rows)
-    counts = {len(row["measured"]) for row in rows}
-    seeds = " to ".join(map(str, sorted({min(counts), max(counts)})))
+    counts = sorted({len(row["measured"]) for row in rows})
+    seeds = " to ".join(map(str, dict.fromkeys([counts[0], counts[-1]])))
     return (
         f"{len(rows)} of the {all_claims} claims have been run with the current code, with "
-        f"{seeds} seeds each. For {firm} of them"
-        f" every seed gives the same verdict, and every rival fails with every seed. {still} "
-        "measure a number that no seed"
-        " changes: nothing in them is drawn, or they read a stored run."
+        f"{seeds} seeds each. For {firm} of them every seed gives the same verdict, and every "
+        f"rival fails with every seed. {still} measure a number that no seed changes: nothing in "
+        "them is drawn, or they read a stored run."
     )
 
 
@@ -125,11 +124,11 @@ def deviations(row: dict) -> float:
 def passing(row: dict) -> dict[str, int]:
     """Return the rivals that lie in the bound, each with the number of seeds that let it pass."""
     bounds = _bounds(row)
-    times = {
-        name: sum(map(Bound.holds, bounds, _numbers(scores)))
-        for name, scores in row["rivals"].items()
-    }
-    return {name: seeds for name, seeds in times.items() if seeds}
+    found = {}
+    for name, scores in row["rivals"].items():
+        if times := sum(map(Bound.holds, bounds, _numbers(scores))):
+            found[name] = times
+    return found
 
 
 def _shown(rows: list[dict], name: str = "{1}") -> str:
