@@ -64,8 +64,8 @@ def gdln_moments(inputs: ArrayLike, labels: ArrayLike, gates: ArrayLike) -> Mome
 
 @takes(gates=matrix, sigma1=gram, sigma0=gram)
 def gdln_gaussian_moments(gates: ArrayLike, sigma1: ArrayLike, sigma0: ArrayLike) -> Moments:
-    r"""Return A and b exactly for half-space gates :math:`g_k(x) =
-    1\{\langle v_k, x\rangle > 0\}` on Gaussian data.
+    r"""Return A and b exactly for half-space gates :math:`g_k(x) = 1\{\langle v_k, x\rangle > 0\}`
+    on Gaussian data.
 
     `gates` (K, n) are the vectors v; a ReLU network's own gates are its weights. `sigma1` and
     `sigma0` (n, n) are the covariances of the inputs with y = 1 and y = 0. Errors as

@@ -89,8 +89,8 @@ def deep_interpolator(xtx: ArrayLike, xty: ArrayLike, beta0: ArrayLike, depth: i
     .. math:: \beta_\infty = \beta_* + (\|\beta_\infty\|/\|\beta_0\|)^{L/(L+1)} P\beta_0
 
     with the shortest interpolator :math:`\beta_*` and the projector P on the null space of the
-    data. Its squared norm u is the positive root of :math:`u = \|\beta_*\|^2 +
-    u^{L/(L+1)}\,\|P\beta_0\|^2/\|\beta_0\|^{2L/(L+1)}`.
+    data. Its squared norm u is the positive root of
+    :math:`u = \|\beta_*\|^2 + u^{L/(L+1)}\,\|P\beta_0\|^2/\|\beta_0\|^{2L/(L+1)}`.
 
     Parameters
     ----------

@@ -49,8 +49,8 @@ class FixedPoints(NamedTuple):
 
 @takes(w1=vectors, wk=vectors, sigma=gram)
 def relu_pair_moment(w1: ArrayLike, wk: ArrayLike, sigma: ArrayLike) -> NDArray:
-    r"""Return what two neurons share, :math:`E[\langle w_k, X\rangle X; \langle w_1, X\rangle > 0,
-    \langle w_k, X\rangle > 0]`.
+    r"""Return what two neurons share,
+    :math:`E[\langle w_k, X\rangle X; \langle w_1, X\rangle > 0, \langle w_k, X\rangle > 0]`.
 
     .. math:: \frac{1}{2\pi}\left[\sqrt{\frac{\rho_{kk}}{\rho_{11}}}\,\sin\theta\;\Sigma w_1 + (\pi
               - \theta)\,\Sigma w_k\right]

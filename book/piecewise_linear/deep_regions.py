@@ -167,8 +167,8 @@ def folding_network(
     r"""Build a network that folds each axis of the unit cube into
     :math:`m^L` pieces, with :math:`dm` neurons a layer.
 
-    A layer folds [0, 1] onto itself m times: :math:`s \mapsto m\sigma(s) +
-    2m\sum_{j=1}^{m-1}(-1)^j\sigma(s - j/m)`.
+    A layer folds [0, 1] onto itself m times:
+    :math:`s \mapsto m\sigma(s) + 2m\sum_{j=1}^{m-1}(-1)^j\sigma(s - j/m)`.
 
     Parameters
     ----------

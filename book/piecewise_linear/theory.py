@@ -1,5 +1,5 @@
-r"""Two layers of piecewise linear neurons, :math:`f(x) = \sum_k
-a_k\,\sigma(w_k^\top x)`: their flow and their directions.
+r"""Two layers of piecewise linear neurons, :math:`f(x) = \sum_k a_k\,\sigma(w_k^\top x)`: their
+flow and their directions.
 
 Source: Kunin et al. (2024), "Get rich quick", section 5 and appendix C. The nonlinearity is
 :math:`\sigma(z) = \max(z, \gamma z)` with :math:`0 \le \gamma < 1`, so that
@@ -35,8 +35,8 @@ from lib.theory.common import held, layer_sizes
 def direction_rate(
     mu: ArrayLike, delta: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0
 ) -> NDArray:
-    r"""Return the rate at which a neuron turns, :math:`\tfrac{1}{2\mu}(\sqrt{\delta^2 +
-    4\eta_a\eta_w\mu^2} + \delta)`.
+    r"""Return the rate at which a neuron turns,
+    :math:`\tfrac{1}{2\mu}(\sqrt{\delta^2 + 4\eta_a\eta_w\mu^2} + \delta)`.
 
     In its parameters this is :math:`\eta_w a/\|w\|`. For unit learning rates it tends to δ/μ
     upstream, is sgn(μ) if balanced, and tends to μ/|δ| downstream.
@@ -148,9 +148,8 @@ class FixedDirections(NamedTuple):
     """Directions in the plane that rest during alignment, by ascending angle."""
 
     directions: NDArray  # (k, 2)
-    stability: (
-        NDArray  # (k,): 1 attracts from both sides, -1 repels to both, 0 is neither; for a > 0
-    )
+    # (k,): 1 attracts from both sides, -1 repels to both, 0 is neither; for a > 0
+    stability: NDArray
     # (k,): the drive along the direction; neurons of its sign grow there, the others shrink
     growth: NDArray
 
@@ -162,12 +161,13 @@ def aligned_directions(
     r"""Find all directions in the plane to which neurons align at
     vanishing scale, and from which they turn away.
 
-    A direction d turns as :math:`\dot d \propto \operatorname{sgn}(a)\,(I - dd^\top)\sum_i c_i x_i
-    y_i`. The sign of a therefore decides whether a direction attracts or repels. Between the lines
-    orthogonal to the inputs the drive is constant, and only a d parallel to it rests. On a line
-    some :math:`c_i` may be anything in [γ, 1]: d rests if the drive of one of these is parallel to
-    it. Where the drive vanishes every direction rests; of these, only the edges of the sector are
-    returned, with stability 0.
+    A direction d turns as
+    :math:`\dot d \propto \operatorname{sgn}(a)\,(I - dd^\top)\sum_i c_i x_i y_i`. The sign of a
+    therefore decides whether a direction attracts or repels. Between the lines orthogonal to the
+    inputs the drive is constant, and only a d parallel to it rests. On a line some :math:`c_i` may
+    be anything in [γ, 1]: d rests if the drive of one of these is parallel to it. Where the drive
+    vanishes every direction rests; of these, only the edges of the sector are returned, with
+    stability 0.
 
     A balanced neuron that shrinks while it aligns stays there. If δ > 0, its w passes through zero
     and comes out opposite; if δ < 0, its a changes sign.

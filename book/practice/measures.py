@@ -49,11 +49,11 @@ def gabor_share(filters: ArrayLike) -> NDArray:
     r"""Return the share of a filter's power that the best of 117,600
     Gabor functions has, 1 for a filter that is one of them.
 
-    A Gabor function is a plane wave in a Gaussian window, :math:`e^{-x^2/2\sigma_x^2 -
-    y^2/2\sigma_y^2}\cos(2\pi x/\lambda - \varphi)`, with x along the wave, from the window's
-    centre. All take part that have 5 lengths and 5 widths of the window (.08 to .41 of the filter's
-    side), 8 wavelengths (.28 to 1.6 sides), 12 directions and 7 × 7 centres; the phase is the best
-    one.
+    A Gabor function is a plane wave in a Gaussian window,
+    :math:`e^{-x^2/2\sigma_x^2 - y^2/2\sigma_y^2}\cos(2\pi x/\lambda - \varphi)`, with x along the
+    wave, from the window's centre. All take part that have 5 lengths and 5 widths of the window
+    (.08 to .41 of the filter's side), 8 wavelengths (.28 to 1.6 sides), 12 directions and 7 × 7
+    centres; the phase is the best one.
 
     The result is (...) for filters (..., k, k), k ≥ 5. Of 15 × 15 pixels a Gabor function between
     those of the net has .97, the median, and rarely less than .8; white noise has .07.

@@ -1,9 +1,9 @@
-r"""Gradient descent on a product of weights, :math:`L =
-\tfrac12(\prod_i w_i^{k_i} - s)^2`: its times and its depth.
+r"""Gradient descent on a product of weights, :math:`L = \tfrac12(\prod_i w_i^{k_i} - s)^2`: its
+times and its depth.
 
 Source: the note "Product-depth dynamics" (papers/product-depth.txt), which has no equation numbers;
 we name its sections. Weights carry no units; time is measured in units of 1/(learning rate).
-`lib.theory.products` integrates the flow.
+`lib.theory.monomial` integrates the flow.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ from lib.checks import (
     whole,
 )
 from lib.theory.common import held, integrate_layers
-from lib.theory.products import _exponents, _gradient
+from lib.theory.monomial import _exponents, _gradient
 
 TINY = partial(positives, least=0)  # however small
 
@@ -218,8 +218,8 @@ def pair(weights: ArrayLike, target: float, times: ArrayLike) -> NDArray:
 
 @takes(layers=partial(arrays, check=matrix), target=matrix, times=ascending)
 def matrix_flow(layers: Sequence[ArrayLike], target: ArrayLike, times: ArrayLike) -> list[NDArray]:
-    r"""Integrate the flow of a deep linear network, :math:`\dot W_l = (W_d\cdots W_{l+1})^\top
-    (S-P)\,(W_{l-1}\cdots W_1)^\top`.
+    r"""Integrate the flow of a deep linear network,
+    :math:`\dot W_l = (W_d\cdots W_{l+1})^\top (S-P)\,(W_{l-1}\cdots W_1)^\top`.
 
     Its loss on white inputs is :math:`\tfrac12\|S-P\|^2` with :math:`P = W_d\cdots W_1`. If
     :math:`W_l = U_l\,\mathrm{diag}(w_l)\,U_{l-1}^\top` with the singular vectors :math:`U_d, U_0`

@@ -24,9 +24,10 @@ def basin(
 ) -> int:
     r"""Tell which branch of minima attracts: the final sign of a, or 0 for the saddle.
 
-    It is the sign of :math:`p \propto w_0^\top\beta_* + \tfrac{a_0}{2}(\delta + \sqrt{\delta^2 +
-    4\|\beta_*\|^2})`, for every δ; where p vanishes up to the rounding of its terms, the answer is
-    0. Arguments and errors as in `trajectory`.
+    It is the sign of
+    :math:`p \propto w_0^\top\beta_* + \tfrac{a_0}{2}(\delta + \sqrt{\delta^2 + 4\|\beta_*\|^2})`,
+    for every δ; where p vanishes up to the rounding of its terms, the answer is 0. Arguments and
+    errors as in `trajectory`.
 
     Source: "Basins of attraction", there for δ < 0 only, and with the saddle's basin counted to S⁺
     at δ = 0.

@@ -67,7 +67,7 @@ class Neuron(NamedTuple):
 
 
 class Product(NamedTuple):
-    """Two weights whose product learns a target, to be given to `lib.theory.products.flow`."""
+    """Two weights whose product learns a target, to be given to `lib.theory.monomial.flow`."""
 
     weights: NDArray  # (2,)
     target: float
@@ -100,14 +100,15 @@ def _neuron(name: str, value: Neuron) -> Neuron:
 def charge(
     parameters: Sequence[ArrayLike], generators: Sequence[ArrayLike], rates: Sequence[float]
 ) -> float:
-    r"""Return what gradient flow conserves if :math:`\theta_i \to
-    e^{\epsilon G_i}\theta_i` leaves the loss as it is,
+    r"""Return what gradient flow conserves if :math:`\theta_i \to e^{\epsilon G_i}\theta_i` leaves
+    the loss as it is,
 
     .. math:: Q = \sum_i \frac{1}{\eta_i}\,\langle\theta_i, G_i\theta_i\rangle .
 
-    With :math:`\dot\theta_i = -\eta_i\nabla_iL`, :math:`\dot Q = -\sum_i\langle\nabla_iL, (G_i +
-    G_i^\top)\theta_i\rangle`, which for symmetric :math:`G_i` is twice the change of L under the
-    symmetry. An antisymmetric part adds nothing to Q.
+    With :math:`\dot\theta_i = -\eta_i\nabla_iL`,
+    :math:`\dot Q = -\sum_i\langle\nabla_iL, (G_i + G_i^\top)\theta_i\rangle`, which for symmetric
+    :math:`G_i` is twice the change of L under the symmetry. An antisymmetric part adds nothing to
+    Q.
 
     Parameters
     ----------
@@ -161,8 +162,8 @@ def drift(start: float, kinetic: ArrayLike, momentum: float = 0.0, decay: float 
 
 @takes(points=matrix, velocities=matrix)
 def quadratic_invariants(points: ArrayLike, velocities: ArrayLike) -> NDArray:
-    r"""Find every symmetric Q for which :math:`\theta^\top
-    Q\theta` is conserved, from samples of a flow: a basis.
+    r"""Find every symmetric Q for which :math:`\theta^\top Q\theta` is conserved, from samples of a
+    flow: a basis.
 
     Conserved means :math:`\theta^\top Q\,\dot\theta = 0` at all samples, a linear equation for Q at
     each. `points` (n, D) are parameters θ in general position, `velocities` (n, D) theirs. The
@@ -221,7 +222,7 @@ def neuron_as_pair(neuron: Neuron) -> Product:
     .. math:: w_1 = (\eta_w/\eta_a)^{1/4}a, \quad w_2 = (\eta_a/\eta_w)^{1/4}w, \quad
               w_1^2 - w_2^2 = \delta/\sqrt{\eta_a\eta_w}.
 
-    The weights (2,) and the target are for `lib.theory.products.flow`. Raises ValueError if the
+    The weights (2,) and the target are for `lib.theory.monomial.flow`. Raises ValueError if the
     neuron has several inputs.
 
     Source: new.
@@ -237,8 +238,8 @@ def neuron_as_pair(neuron: Neuron) -> Product:
 
 @takes(dh2=positive, dy2=checks.non_negative, w=number, pair=one)
 def two_points_as_neuron(dh2: float, dy2: float, w: float, pair: Pair) -> Neuron:
-    r"""Read the equations of two points as a neuron: :math:`a =
-    \|dh\|`, :math:`w = dy/\|dh\|`, :math:`\beta_* = \Delta y`,
+    r"""Read the equations of two points as a neuron: :math:`a = \|dh\|`, :math:`w = dy/\|dh\|`,
+    :math:`\beta_* = \Delta y`,
 
     .. math:: \eta_a = \frac{\|\Delta x\|^2}{2\tau_h}, \quad \eta_w
               = \frac{1}{2\tau_y}, \quad \delta = \frac{A_{high}}{2\tau_y}.

@@ -33,14 +33,12 @@ class Source:
     """A data set's files: what they are and where they may be had."""
 
     name: str  # of its folder in the cache
-    variable: (
-        str  # of the environment; it may name a folder with the files, which then is the only route
-    )
+    # of the environment; it may name a folder with the files, which then is the only route
+    variable: str
     size: str  # of what is downloaded
     sha256: dict[str, str]  # of each file, unpacked, by name
-    routes: Sequence[
-        str
-    ]  # addresses where {} stands for a file's name, in the order to try them after the cache
+    # addresses where {} stands for a file's name, in the order to try them after the cache
+    routes: Sequence[str]
     instead: str = "each as it is, or as .gz"  # in what other form a folder may hold them
 
 

@@ -40,8 +40,8 @@ def ntk(
     inputs: "ArrayLike | Tensor",
     full: bool = False,
 ) -> "Tensor":
-    r"""Return each member's tangent kernel, :math:`K_{ij} = \sum_o \nabla_\theta
-    f_o(x_i)^\top\,\nabla_\theta f_o(x_j)`.
+    r"""Return each member's tangent kernel,
+    :math:`K_{ij} = \sum_o \nabla_\theta f_o(x_i)^\top\,\nabla_\theta f_o(x_j)`.
 
     Each point passes through the network alone. A network that notes the layers that its inputs
     pass (`Network.by_layer`) is taken layer by layer (`lib.kernels.layers`), any other by its

@@ -112,15 +112,13 @@ class Network:
     activation: str  # of networks that take any
     depth: int  # the number of hidden layers
     outputs: int
-    tokens: int | None = (
-        None  # how many there are, if an input is made of tokens 0, 1, … instead of numbers
-    )
+    # how many there are, if an input is made of tokens 0, 1, … instead of numbers
+    tokens: int | None = None
     broadcasts: ClassVar[bool] = (
         False  # whether a call takes parameters and inputs of many members at once
     )
-    by_layer: ClassVar[bool] = (
-        False  # whether a call can note the layers that the inputs pass, in a list `passed`
-    )
+    # whether a call can note the layers that the inputs pass, in a list `passed`
+    by_layer: ClassVar[bool] = False
 
     def shapes(self) -> dict[str, Shape]:
         """Return the shape of each parameter of one member, by name;

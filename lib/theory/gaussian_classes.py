@@ -1,12 +1,12 @@
 r"""Two classes of Gaussian inputs: the exact flow of one ReLU layer
 on them, and the covariances of signals on a ring.
 
-Source: the localization notes (unfinished). The network is :math:`\hat y(x) =
-\frac1K\sum_k\mathrm{ReLU}(\langle w_k, x\rangle)`, its loss :math:`L = \tfrac12E(\hat y - y)^2`.
-Classes are balanced, y is 1 with covariance Σ₁ and 0 with Σ₀, inputs have mean 0.
-:math:`\rho_{ij} = w_i^\top\Sigma w_j`, θ is the angle in the inner product of Σ, and E[f; S > 0]
-means :math:`E[f\,1\{S > 0\}]`. Flows absorb the outer 1/K into τ. Where a formula of the notes is
-wrong, the docstring says so.
+Source: the localization notes (unfinished). The network is
+:math:`\hat y(x) = \frac1K\sum_k\mathrm{ReLU}(\langle w_k, x\rangle)`, its loss
+:math:`L = \tfrac12E(\hat y - y)^2`. Classes are balanced, y is 1 with covariance Σ₁ and 0 with Σ₀,
+inputs have mean 0. :math:`\rho_{ij} = w_i^\top\Sigma w_j`, θ is the angle in the inner product of
+Σ, and E[f; S > 0] means :math:`E[f\,1\{S > 0\}]`. Flows absorb the outer 1/K into τ. Where a
+formula of the notes is wrong, the docstring says so.
 """
 
 import numpy as np
@@ -121,8 +121,8 @@ def ring_correlation(n: int, xi: float) -> NDArray:
 
 @takes(gain=positive)
 def nlgp_covariance(n: int, xi: float, gain: float) -> NDArray:
-    r"""Return the covariance of the nonlinear Gaussian process :math:`x
-    = \mathrm{erf}(gz)/Z(g)`, z with `ring_correlation` C:
+    r"""Return the covariance of the nonlinear Gaussian process :math:`x = \mathrm{erf}(gz)/Z(g)`, z
+    with `ring_correlation` C:
 
     .. math:: \mathrm{Cov}(x)_{ij} = \frac{2}{\pi Z^2}\sin^{-1}\frac{2g^2C_{ij}}{1+2g^2}, \qquad
               Z^2 = \frac2\pi\sin^{-1}\frac{2g^2}{1+2g^2}.

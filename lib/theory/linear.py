@@ -90,8 +90,8 @@ def flow(
 
 @takes(a=matrices, w=matrices, eta_a=positive, eta_w=positive)
 def preconditioner(a: ArrayLike, w: ArrayLike, eta_a: float = 1.0, eta_w: float = 1.0) -> NDArray:
-    r"""Return M with :math:`\mathrm{vec}(\dot\beta) =
-    -M\,\mathrm{vec}(G)`, the tangent kernel on white data:
+    r"""Return M with :math:`\mathrm{vec}(\dot\beta) = -M\,\mathrm{vec}(G)`, the tangent kernel on
+    white data:
 
     .. math:: M = \eta_w A^\top A \oplus \eta_a W^\top W = \eta_w A^\top A \otimes I_d
               + \eta_a I_c \otimes W^\top W.
@@ -169,12 +169,12 @@ def course(a: ArrayLike, w: ArrayLike, beta_star: ArrayLike, times: ArrayLike) -
     exactly, aligned with the target or not.
 
     The stacked layers :math:`Z = (W^\top; A^\top)`, (d + c, h), and
-    :math:`F = (-\tfrac\delta2I, \beta_*; \beta_*^\top, \tfrac\delta2I)` have :math:`ZZ^\top =
-    e^{Ft}Z_0\,(I + Z_0^\top\!\int_0^t\!e^{2Fs}ds\,Z_0)^{-1}Z_0^\top e^{Ft}`. In the eigenvectors of
-    F a row of Z either grows or decays. Columns of Z are combined so that the row that has grown
-    most has one entry, the next row two, and so on, each divided by its own growth: nothing
-    overflows, at any time. A start that lies in the basin of a saddle up to the rounding of its
-    numbers counts as in it.
+    :math:`F = (-\tfrac\delta2I, \beta_*; \beta_*^\top, \tfrac\delta2I)` have
+    :math:`ZZ^\top = e^{Ft}Z_0\,(I + Z_0^\top\!\int_0^t\!e^{2Fs}ds\,Z_0)^{-1}Z_0^\top e^{Ft}`. In
+    the eigenvectors of F a row of Z either grows or decays. Columns of Z are combined so that the
+    row that has grown most has one entry, the next row two, and so on, each divided by its own
+    growth: nothing overflows, at any time. A start that lies in the basin of a saddle up to the
+    rounding of its numbers counts as in it.
 
     Parameters
     ----------
@@ -289,8 +289,8 @@ def _decayed(rate: NDArray, times: NDArray) -> NDArray:
 def _grown(
     z: NDArray, terms: NDArray, grows: NDArray, excess: NDArray, delta: float, times: NDArray
 ) -> NDArray:
-    r"""Return Y (T, n, h) with :math:`YY^\top = e^{ft}z\,(I +
-    z^\top\varphi z)^{-1}z^\top e^{ft}`, φ = ∫e²ᶠᵗ.
+    r"""Return Y (T, n, h) with :math:`YY^\top = e^{ft}z\,(I + z^\top\varphi z)^{-1}z^\top e^{ft}`,
+    φ = ∫e²ᶠᵗ.
 
     Here f are the eigenvalues ±(|δ|/2 + excess) of F, `z` (n, h) is Z in its eigenvectors, and
     `terms` (n,) the sizes of what its rows were summed from. With the columns of

@@ -146,8 +146,8 @@ def _gated_covariance(p: Pair, root: NDArray) -> NDArray:
 
 @takes(weights=vectors, sigma=gram)
 def gated_mean(weights: ArrayLike, sigma: ArrayLike) -> NDArray:
-    r"""Return :math:`E[X; \langle w, X\rangle > 0] = \Sigma
-    w/\sqrt{2\pi\,w^\top\Sigma w}` for Gaussian data.
+    r"""Return :math:`E[X; \langle w, X\rangle > 0] = \Sigma w/\sqrt{2\pi\,w^\top\Sigma w}` for
+    Gaussian data.
 
     `weights` and the result have shape (..., n), `sigma` (n, n). Errors as `angle`. Source:
     localization notes, Eq. 11.

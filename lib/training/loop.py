@@ -46,9 +46,8 @@ from lib.training.losses import Loss, half_squared_error
 from lib.training.preparation import Rates
 
 StopWhen = Callable[[dict[str, np.ndarray]], np.ndarray]
-MOST_FUSED_POINTS = (
-    16  # beyond this, matrix products beat the compiled path in the deep networks of 500 units
-)
+# beyond this, matrix products beat the compiled path in the deep networks of 500 units
+MOST_FUSED_POINTS = 16
 
 
 @takes(steps=size, count=size)

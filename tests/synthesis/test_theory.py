@@ -13,7 +13,7 @@ from scipy.integrate import quad
 from book.synthesis import theory
 from book.synthesis.theory import Neuron
 from lib.kernels import kernel_distance
-from lib.theory import linear, products, two_points
+from lib.theory import linear, monomial, two_points
 from lib.theory import neuron as single_neuron
 
 torch.set_num_threads(1)
@@ -261,7 +261,7 @@ def test_a_neuron_with_one_input_is_a_pair(a, w, target, sign, eta_a, eta_w):
     beta = single_neuron.flow(a, [w], np.eye(1), [sign * target], TIMES / 3, eta_a, eta_w).beta[
         :, 0
     ]
-    weights = products.flow(pair.weights, pair.target, pair.clock * TIMES / 3)
+    weights = monomial.flow(pair.weights, pair.target, pair.clock * TIMES / 3)
     np.testing.assert_allclose(weights.prod(axis=1), beta, atol=1e-7)
     delta = single_neuron.conserved(a, np.array([w]), eta_a, eta_w)
     first, second = pair.weights

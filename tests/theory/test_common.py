@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 from lib import theory
-from lib.theory import common, gaussian_classes, linear, neuron, products, two_points
+from lib.theory import common, gaussian_classes, linear, monomial, neuron, two_points
 
 XTX = np.array([[1.0, 0.3, 0.0], [0.3, 0.5, 0.1], [0.0, 0.1, 0.2]])
 
@@ -22,10 +22,10 @@ TO_H, TO_Y = np.random.default_rng(0).normal(size=(2, 2, 3)) / 5
 
 
 FLOWS = {
-    "products, two weights": lambda times: products.flow([1.0, 2.0], 1, times),
-    "products, five weights": lambda times: products.flow([0.5, 0.4, 0.6, 0.3, 0.7], 1.2, times),
-    "products, exponents": lambda times: products.flow([0.05, 0.03], 1.5, times, (2, 1)),
-    "products, one large weight": lambda times: products.flow([1.0, 1e-3, 1e-3], 1.0, times),
+    "monomial, two weights": lambda times: monomial.flow([1.0, 2.0], 1, times),
+    "monomial, five weights": lambda times: monomial.flow([0.5, 0.4, 0.6, 0.3, 0.7], 1.2, times),
+    "monomial, exponents": lambda times: monomial.flow([0.05, 0.03], 1.5, times, (2, 1)),
+    "monomial, one large weight": lambda times: monomial.flow([1.0, 1e-3, 1e-3], 1.0, times),
     "two_points": lambda times: two_points.linear_flow(
         TO_H,
         TO_Y.T,
@@ -104,7 +104,7 @@ def test_growth_and_decay_keep_their_digits(power, rate, times):
 def test_a_start_at_zero_is_left_or_kept():
     path = common.integrate(lambda _, y: y + 1, np.zeros(1), np.array([0.0, 1.0]))
     np.testing.assert_allclose(path[:, 0], [0, np.e - 1], rtol=1e-9, atol=1e-15)
-    np.testing.assert_array_equal(products.flow([0.0, 0.0], 1, [0, 1e10]), np.zeros((2, 2)))
+    np.testing.assert_array_equal(monomial.flow([0.0, 0.0], 1, [0, 1e10]), np.zeros((2, 2)))
 
 
 def test_between_its_steps_too_a_stiff_flow_has_its_digits():
@@ -116,7 +116,7 @@ def test_between_its_steps_too_a_stiff_flow_has_its_digits():
 @pytest.mark.parametrize("time", [1, 10, 20])
 def test_on_the_way_into_a_saddle_it_stays(time):
     """Exactly, where rounding cannot help: opposite weights."""
-    assert np.abs(products.flow([1, -1], 1, [time])).max() <= 2 * np.exp(-time)
+    assert np.abs(monomial.flow([1, -1], 1, [time])).max() <= 2 * np.exp(-time)
 
 
 @given(x=st.floats(0.1, 1), y=st.floats(1, 2), late=st.floats(-1, 8))
@@ -125,7 +125,7 @@ def test_a_degenerate_minimum_is_neared_as_slowly_as_it_should(x, y, late):
     """For P = x²y and s = 0, u = x² and c = y² - u/2 > 0 is kept: du/dt = -4u²(c + u/2), so that
     the time is an integral of u.
     """
-    end, height = products.flow([x, y], 0, [10**late], (2, 1))[0]
+    end, height = monomial.flow([x, y], 0, [10**late], (2, 1))[0]
     c = y**2 - x**2 / 2
 
     def since(u):

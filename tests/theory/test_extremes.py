@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mpmath import mp
 from references import magnitudes, same
 
-from lib.theory import gaussian_classes, neuron, orthants, products, two_points
+from lib.theory import gaussian_classes, monomial, neuron, orthants, two_points
 
 EYE = np.eye(2)
 
@@ -169,7 +169,7 @@ def test_loss_and_flow_of_weights_of_any_size(size):
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: products.flow([1e90] * 3, 1, [1]), "followed"),
+        (lambda: monomial.flow([1e90] * 3, 1, [1]), "followed"),
         (lambda: two_points.Pair(1, 1e-200, 1, 1), "at least 1e-100"),
         (lambda: two_points.high_low(1e-310, 0, two_points.Pair(*UNIT)), "at least 1e-100"),
         (

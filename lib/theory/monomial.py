@@ -7,14 +7,7 @@ we name its sections. Weights carry no units; time is measured in units of 1/(le
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lib.checks import (
-    ascending,
-    number,
-    numbers,
-    optional,
-    takes,
-    vector,
-)
+from lib.checks import ascending, number, numbers, optional, takes, vector
 from lib.theory.common import integrate
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from references import seeds
 from scipy.integrate import solve_ivp
 
-from lib.theory import products
+from lib.theory import monomial
 
 
 def loss_gradient(weights, target, exponents):
@@ -25,4 +25,4 @@ def test_flow_follows_autograd_through_another_solver(seed, d):
     ode = solve_ivp(
         lambda t, v: -loss_gradient(v, target, k), (0, 1), w, "DOP853", times, rtol=1e-9, atol=1e-11
     )
-    np.testing.assert_allclose(products.flow(w, target, times, k), ode.y.T, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(monomial.flow(w, target, times, k), ode.y.T, rtol=1e-7, atol=1e-9)
