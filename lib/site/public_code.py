@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from urllib.parse import quote
 
-import yaml
-
 from lib import markdown
+from lib.site import lists
 from lib.site.book import Book
 
 TEXT = "text"  # what an experiment follows that needs no code
@@ -43,8 +42,8 @@ class Repository:
 @cache
 def repositories(book: Book) -> dict[str, Repository]:
     """Read the repositories, by the names that `follows` uses."""
-    text = (book.folder / "repositories.yml").read_text(encoding="utf-8")
-    return {name: Repository(**fields) for name, fields in yaml.safe_load(text).items()}
+    listed = lists.read(book.root, "repositories")
+    return {name: Repository(**fields) for name, fields in listed.items()}
 
 
 def link(book: Book, follows: str) -> str:
