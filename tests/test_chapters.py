@@ -574,7 +574,10 @@ def test_the_table_of_seeds_is_current_or_says_so(chapter):
     code = margins.digest(BOOK, chapter)
     if rows := [row for row in margins.table(BOOK) if row["code"] == code]:
         seen = {
-            row["id"]: (str(bounds.Bound(row["low"][0], row["high"][0])), set(row["rivals"]))
+            row["id"]: (
+                str(bounds.Bound(float(row["low"][0]), float(row["high"][0]))),
+                set(row["rivals"]),
+            )
             for row in rows
         }
         assert seen == {

@@ -4,57 +4,32 @@ import json
 import math
 import re
 from pathlib import Path
-from typing import NamedTuple
-
-import yaml
 
 from lib import claims
+from lib.site import lists
 
 TOLERANCE = 1e-3  # of a number
 ROUNDING = 1e-8  # the size of what rounding and solvers leave, which differs between processors
 SHARE = 1e-2  # of its bound, which such a remainder may not exceed either
-LIST = Path("book") / "loosely_compared.yml"
-
 CONTEXT = 40  # characters before a number that differs
 
 NUMBER = re.compile(r"[-−+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 FIGURES = {"image/png", "text/html"}
-OF_THE_MACHINE = (
-    "provenance.stamp(",
-    "claims.table()",
-)  # packages and device; the claims once more
+# packages and device; the claims once more
+OF_THE_MACHINE = ("provenance.stamp(", "claims.table()")
 
 
-class Tolerance(NamedTuple):
-    """How far two numbers may lie apart: relative to the larger one, or absolutely."""
+def tolerances(root: Path) -> dict[str, dict]:
+    """Return the entries of what is compared loosely, by what they name.
 
-    relative: float = TOLERANCE
-    absolute: float = 0.0
-
-
-DEFAULT = Tolerance()
-
-
-def loosely_compared(root: Path) -> list[dict]:
-    """Read what is compared loosely: claims and printed texts, each with tolerance and reason."""
-    path = root / LIST
-    return yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else []
-
-
-def tolerances(root: Path) -> dict[str, Tolerance]:
-    """Return the tolerances of what is compared loosely.
-
-    They are named by a claim's name or by the words with which a text begins.
+    They name a claim, or the words with which a text begins; their tolerance is `relative` to the
+    larger number, or `absolute`.
     """
-    found = {}
-    for entry in loosely_compared(root):
-        relative = entry.get("relative", TOLERANCE)
-        found[entry["what"]] = Tolerance(relative, entry.get("absolute", 0.0))
-    return found
+    return {entry["what"]: entry for entry in lists.read(root, "loosely_compared")}
 
 
 def differences(
-    source: str, committed: list[dict], fresh: list[dict], loose: dict[str, Tolerance]
+    source: str, committed: list[dict], fresh: list[dict], loose: dict[str, dict]
 ) -> list[str]:
     """Say in a line each where a fresh execution of a cell differs from the committed one.
 
@@ -66,19 +41,17 @@ def differences(
     """
     if source.strip().startswith(OF_THE_MACHINE):
         return []
-    kinds = [_kind(output) for output in committed]
-    others = [_kind(output) for output in fresh]
+    kinds, others = (", ".join(map(_kind, outputs)) or "none" for outputs in (committed, fresh))
     if others != kinds:
-        found = ", ".join(others) or "none"
-        return [f"the outputs are now {found}, committed are {', '.join(kinds) or 'none'}"]
+        return [f"the outputs are now {others}, committed are {kinds}"]
     lines = []
-    for kind, before, now in zip(kinds, committed, fresh, strict=True):
-        if kind == "claim":
+    for before, now in zip(committed, fresh, strict=True):
+        if _kind(before) == "claim":
             lines += _in_claims(before, now, loose)
-        elif kind != "figure":
+        elif _kind(before) != "figure":
             text = _text(before)
             known = [loose[what] for what in loose if text.strip().startswith(what)]
-            lines += _in_texts("printed", text, _text(now), *known[:1])
+            lines += _in_texts("printed", text, _text(now), *(known or [{}])[:1])
     return lines
 
 
@@ -96,33 +69,34 @@ def _text(output: dict) -> str:
     return output["data"].get("text/markdown", output["data"]["text/plain"])
 
 
-def _in_claims(before: dict, now: dict, loose: dict[str, Tolerance]) -> list[str]:
+def _in_claims(before: dict, now: dict, loose: dict[str, dict]) -> list[str]:
     """Compare the records of two claims, and the committed line with its record."""
     old = before["metadata"]["claim"]
     new = now["metadata"]["claim"]
     name = f"claim {new['id']}"
-    if old["rivals"].keys() == new["rivals"].keys():
-        in_order = old | {"rivals": {rival: old["rivals"][rival] for rival in new["rivals"]}}
-        if repr(claims.judged(in_order)) != before["data"]["text/plain"]:
-            return [f"{name}: the committed line does not say what its record says"]
+    rivals = {rival: old["rivals"].get(rival) for rival in new["rivals"]}  # in order
+    same = rivals.keys() == old["rivals"].keys()
+    if same and repr(claims.judged(old | {"rivals": rivals})) != before["data"]["text/plain"]:
+        return [f"{name}: the committed line does not say what its record says"]
     edge = min(abs(float(old[end])) for end in ("low", "high"))
-    rounding = Tolerance(absolute=min(ROUNDING, SHARE * edge))
+    rounding = {"absolute": min(ROUNDING, SHARE * edge)}
     told = [json.dumps(record, sort_keys=True, ensure_ascii=False) for record in (old, new)]
     return _in_texts(name, *told, loose.get(new["id"], rounding))
 
 
-def _in_texts(name: str, before: str, now: str, tolerance: Tolerance = DEFAULT) -> list[str]:
+def _in_texts(name: str, before: str, now: str, allowed: dict) -> list[str]:
     """Compare two texts: numbers within the tolerance, all else exactly, but for blanks."""
     if NUMBER.sub("#", before).split() != NUMBER.sub("#", now).split():
         return [f"{name} is now {now!r}, committed is {before!r}"]
     lines = []
+    relative = allowed.get("relative", TOLERANCE)
+    absolute = allowed.get("absolute", 0)
     for old, new in zip(NUMBER.finditer(before), NUMBER.findall(now), strict=True):
-        if not _same(old[0], new, tolerance):
+        if not math.isclose(_number(old[0]), _number(new), rel_tol=relative, abs_tol=absolute):
             place = before[max(0, old.start() - CONTEXT) : old.end()].strip()
             lines.append(f"{name} is now {new}, committed is {old[0]}, in {place!r}")
     return lines
 
 
-def _same(first: str, second: str, tolerance: Tolerance) -> bool:
-    numbers = [float(number.replace("−", "-")) for number in (first, second)]
-    return math.isclose(*numbers, rel_tol=tolerance.relative, abs_tol=tolerance.absolute)
+def _number(text: str) -> float:
+    return float(text.replace("−", "-"))

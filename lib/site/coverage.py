@@ -29,7 +29,6 @@ from typing import Any
 import xarray as xr
 import yaml
 from docutils import nodes
-from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
 from lib import markdown
@@ -94,25 +93,23 @@ def read(book: Book, name: str) -> Document:
     file = path(book, name)
     try:
         found = yaml.safe_load(file.read_text(encoding="utf-8"))
-        minutes = found["chapters"]
-        items = tuple(_item({"chapter": next(iter(minutes))} | item) for item in found["items"])
-        return Document(name, found["title"], found["short"], found["kind"], minutes, items)
-    except (OSError, yaml.YAMLError, LookupError, TypeError, ValueError) as problem:
+        minutes = found.pop("chapters")
+        items = tuple(_item(item, next(iter(minutes))) for item in found.pop("items"))
+        return Document(name, minutes=minutes, items=items, **found)
+    except (OSError, yaml.YAMLError, LookupError, TypeError) as problem:
         raise ValueError(f"{file} cannot be read: {problem}") from problem
 
 
-def _item(found: dict[str, Any]) -> Item:
-    names = found.get("claims", ())
-    chapter = found["chapter"]
-    claims = [name if "/" in name else f"{chapter}/{name}" for name in names]
-    found["claims"] = tuple(claims)
+def _item(found: dict[str, Any], first: str) -> Item:
+    chapter = found.setdefault("chapter", first)
+    names = found.get("claims", [])
+    found["claims"] = tuple(name if "/" in name else f"{chapter}/{name}" for name in names)
     return Item(**found)
 
 
 def documents(book: Book) -> list[Document]:
     """Read the coverage of all documents."""
-    files = sorted((book.folder / "coverage").glob("*.yml"))
-    return [read(book, file.stem) for file in files]
+    return [read(book, file.stem) for file in sorted(path(book, "").parent.glob("*.yml"))]
 
 
 def table(book: Book, document: Document, chapter: str = "") -> str:
@@ -140,17 +137,20 @@ def _row(book: Book, document: Document, item: Item) -> list[str]:
     if item.missing:
         return [name, "", scale, f"missing: {escape(item.missing)}", ""]
     verdicts = {record["id"]: record["verdict"] for record in ledger.records(book)}
-    claims: dict[str, list[str]] = {verdict: [] for verdict in VERDICTS}
-    for claim in item.claims:
-        if claim not in verdicts:
-            file = path(book, document.name)
-            raise ValueError(f"{file}, {item.item}: no notebook has the claim {claim}")
-        claims[verdicts[claim]].append(claim)
-    judged = [_verdict(verdict, found) for verdict, found in claims.items() if found]
+    if lost := [claim for claim in item.claims if claim not in verdicts]:
+        file = path(book, document.name)
+        raise ValueError(f"{file}, {item.item}: no notebook has the claim {lost[0]}")
+    judged = []
+    for verdict in VERDICTS:
+        claims = [claim for claim in item.claims if verdicts[claim] == verdict]
+        links = [ledger.link(str(number), claim) for number, claim in enumerate(claims, start=1)]
+        if claims:
+            links[0] = ledger.coloured(verdict, ledger.link(verdict, claims[0]))
+            judged.append(", ".join(links))
     if item.where:
         here = ROLES.get(item.where.split("-")[0], "{{ref}}`{}`").format(item.where)
     else:
-        here = _link(item.claims[0].split("/")[1], item.claims[0])
+        here = ledger.link(item.claims[0].split("/")[1], item.claims[0])
     return [name, here, scale, "; ".join(judged) or "no claim", _commands(book, document, item)]
 
 
@@ -171,23 +171,11 @@ def anchor(document: Document, item: Item) -> str:
     return nodes.make_id(f"{document.name} {item.item}")
 
 
-def _verdict(verdict: str, claims: list[str]) -> str:
-    """Write a verdict, linked to the claims that have it."""
-    first, *others = claims
-    links = [f"[{_link(verdict, first)}]{{.{verdict.replace(' ', '-')}}}"]
-    links += [_link(str(number), claim) for number, claim in enumerate(others, start=2)]
-    return ", ".join(links)
-
-
-def _link(words: str, claim: str) -> str:
-    return f"{{ref}}`{words} <{ledger.label(claim)}>`"
-
-
 def _commands(book: Book, document: Document, item: Item) -> str:
     """Write the commands that recompute an item, each with its time and the result's state."""
     if not item.runs:
-        minutes = document.minutes[item.chapter]
-        return f"`python -m lib run {item.chapter}`, {_time(60 * minutes)}"
+        seconds = 60 * document.minutes[item.chapter]
+        return f"`python -m lib run {item.chapter}`, {_time(seconds)}"
     said = []
     for run in item.runs:
         with xr.open_dataset(result_file(book.folder, run)) as found:
@@ -218,10 +206,8 @@ def _experiments(book: Book) -> str:
         for item in document.items:
             if item.missing or not (item.source or item.differs):
                 continue  # nothing was run for it by the authors
-            followed = "the text"
-            if item.follows != public_code.TEXT:
-                followed = public_code.link(book, item.follows)
-            rows.append([f"{document.short}: {escape(item.item)}", followed, escape(item.differs)])
+            name = f"{document.short}: {escape(item.item)}"
+            rows.append([name, public_code.link(book, item.follows), escape(item.differs)])
     heads = ["experiment", "ours follows", "what differs, apart from the scale"]
     return markdown.table(heads, rows)
 
@@ -238,12 +224,8 @@ class Coverage(SphinxDirective):
         chapter = book.chapter_of(self.env.docname)
         for file in (__file__, path(book, name), *map(book.path, book.notebooks)):
             self.env.note_dependency(str(file))
-        try:
-            written = table(book, read(book, name), chapter)
-        except ValueError as problem:
-            raise self.error(str(problem)) from problem
-        parsed = nodes.Element()
-        self.state.nested_parse(StringList(written.splitlines(), name), self.content_offset, parsed)
-        for found in parsed.findall(nodes.table):
-            found["classes"].append("coverage")
-        return parsed.children
+        parsed = self.parse_text_to_nodes(table(book, read(book, name), chapter))
+        for part in parsed:
+            for found in part.findall(nodes.table):
+                found["classes"].append("coverage")
+        return parsed

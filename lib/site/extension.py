@@ -79,7 +79,7 @@ def finish_page(
     if doctree is None:  # no page of the book, like the index
         return
     images = {name: Path(app.srcdir, path) for path, name in app.builder.images.items()}
-    body = reading.mended(pictures.placed(body, images))
+    body = public_code.linked(page, reading.mended(pictures.placed(body, images)))
     body = teaching.offered(book_of(app), page, body)
     how = context["pathto"]("book/cite")
     context["body"] = body + citing.end(book_of(app), page, context["title"], how)
@@ -127,7 +127,6 @@ def setup(app: Sphinx) -> dict:
     app.add_directive("moving-figure", MovingFigure)
     app.add_directive("coverage", coverage.Coverage)
     app.add_post_transform(boxes.FoldCode)
-    app.add_post_transform(public_code.LinkMentions)
     visitors = (formulas.visit_math, None), (formulas.visit_math_block, None)
     app.add_html_math_renderer("mathml", *visitors)
     app.connect("config-inited", fill)

@@ -5,7 +5,6 @@ A formula that cannot be converted is a warning, and so the end of the build.
 """
 
 import re
-from functools import cache
 from html import escape, unescape
 from typing import NoReturn
 
@@ -18,47 +17,36 @@ from sphinx.writers.html5 import HTML5Translator
 
 FONT = "fonts/formulas.js"  # in book/_static
 
-SKIP = re.compile(
-    r"\\\\\[-?[\d.]+(?:pt|ex|em|mm)\]"
-)  # a new line with more room, which the converter would print
-LONG = (
-    25  # signs: a longer formula may be wider than a phone, and then is scrolled, by keyboard, too
-)
+# A new line with more room, which the converter would print.
+SKIP = re.compile(r"\\\\\[-?[\d.]+(?:pt|ex|em|mm)\]")
+ALIGNED = re.compile(r"\\begin\{(align|gather|equation|multline)")
+LONG = 25  # signs: a longer formula may be wider than a phone, and is scrolled, by keyboard, too
+CONVERTER = LatexToMathML(fancy_error=False, unicode_substitution="never")
 
 logger = logging.getLogger(__name__)
-
-
-@cache
-def _converter() -> LatexToMathML:
-    return LatexToMathML(fancy_error=False, unicode_substitution="never")
 
 
 def mathml(latex: str, block: bool = False) -> str:
     """Write a formula as MathML; raise a ValueError if that is not possible."""
     latex = SKIP.sub(r"\\\\", latex.strip())
-    if (
-        block
-        and r"\\" in latex
-        and not re.match(r"\\begin\{(align|gather|equation|multline)", latex)
-    ):
+    if block and r"\\" in latex and not ALIGNED.match(latex):
         latex = rf"\begin{{aligned}}{latex}\end{{aligned}}"  # as Sphinx does
     try:
-        return _converter().convert_with_local_state(latex, displaystyle=block)
+        return CONVERTER.convert_with_local_state(latex, displaystyle=block)
     except LatexError as problem:
         raise ValueError(f"the formula {latex} has no MathML: {problem}") from problem
 
 
 def write(node: nodes.Node, block: bool) -> str:
-    """Write a formula of a page, with its TeX for the search; one
-    that has no MathML gives a warning and stays as it is.
+    """Write a formula of a page, with its TeX for the search; one that has no MathML gives a
+    warning and stays as it is.
     """
+    tex = escape(node.astext())
     try:
-        return mathml(node.astext(), block).replace(
-            "<math", f'<math data-tex="{escape(node.astext())}"', 1
-        )
+        return mathml(node.astext(), block).replace("<math", f'<math data-tex="{tex}"', 1)
     except ValueError as problem:
         logger.warning(str(problem), location=node)
-        return f"<code>{escape(node.astext())}</code>"
+        return f"<code>{tex}</code>"
 
 
 def scrolled(tag: str, formula: str) -> str:

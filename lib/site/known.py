@@ -7,7 +7,6 @@ from typing import NamedTuple
 from lib.site.book import Book
 from lib.site.comparison import OF_THE_MACHINE
 from lib.site.decimals import CODE
-from lib.site.ledger import label
 
 NUMBER = re.compile(r"(?<![\w.])\d[\d_]*(?:\.\d*)?(?:e[-+]?\d+)?(?![\w.]*\d)")
 
@@ -18,7 +17,6 @@ class Known(NamedTuple):
     value: float
     source: str
     page: str
-    label: str = ""
     exact: bool = False
 
 
@@ -27,8 +25,11 @@ def known(book: Book, chapter: str, notebooks: dict[str, dict]) -> list[Known]:
     found = []
     for page, notebook in notebooks.items():
         for cell in notebook["cells"]:
-            if cell["cell_type"] == "code":
-                found += _of_cell(cell, page)
+            source = "".join(cell["source"])
+            if cell["cell_type"] == "code" and not source.startswith(OF_THE_MACHINE):
+                found += _settings(source, page)
+                for output in cell["outputs"]:
+                    found += _of_output(output, page)
     for material in ("lab", "problems"):
         for code in CODE.finditer(book.beside(material).get(chapter, "")):
             found += _settings(code[0], f"{chapter}/{material}")
@@ -37,31 +38,22 @@ def known(book: Book, chapter: str, notebooks: dict[str, dict]) -> list[Known]:
     return found
 
 
-def _of_cell(cell: dict, page: str) -> Iterator[Known]:
-    source = "".join(cell["source"])
-    if source.startswith(OF_THE_MACHINE):  # no results of its own
+def _settings(code: str, page: str) -> list[Known]:
+    return [Known(float(one), "setting", page, exact=True) for one in NUMBER.findall(code)]
+
+
+def _of_output(output: dict, page: str) -> Iterator[Known]:
+    """Yield the numbers of a claim or of a printed text."""
+    if claim := output.get("metadata", {}).get("claim"):
+        source = f"claim {claim['id']}"
+        for value in (claim["measured"], claim["printed"], *claim["rivals"].values()):
+            if value is not None:
+                yield Known(float(value), source, page)
+        said = NUMBER.findall(f"{claim['statement']} {claim['why']}")
+        for value in (claim["low"], claim["high"], *said):
+            yield Known(float(value), source, page, exact=True)
         return
-    yield from _settings(source, page)
-    for output in cell["outputs"]:
-        if claim := output.get("metadata", {}).get("claim"):
-            yield from _of_claim(claim, page)
-            continue
-        data = output.get("data", {})
-        text = output.get("text") or data.get("text/markdown") or data.get("text/plain", "")
-        for number in NUMBER.findall("".join(text)):
-            yield Known(float(number), f"printed {number}", page)
-
-
-def _of_claim(claim: dict, page: str) -> Iterator[Known]:
-    place = (f"claim {claim['id']}", page, label(claim["id"]))
-    for value in (claim["measured"], claim["printed"], *claim["rivals"].values()):
-        if value is not None:
-            yield Known(float(value), *place)
-    said = NUMBER.findall(f"{claim['statement']} {claim['why']}")
-    for value in (claim["low"], claim["high"], *said):
-        yield Known(float(value), *place, exact=True)
-
-
-def _settings(code: str, page: str) -> Iterator[Known]:
-    for number in NUMBER.findall(code):
-        yield Known(float(number), "setting", page, exact=True)
+    data = output.get("data", {})
+    text = output.get("text") or data.get("text/markdown") or data.get("text/plain", "")
+    for number in NUMBER.findall("".join(text)):
+        yield Known(float(number), f"printed {number}", page)

@@ -4,9 +4,8 @@ import json
 from functools import cache
 from pathlib import Path
 
-import yaml
-
 from lib import claims, files
+from lib.site import lists
 from lib.site.book import Book
 
 AFTER_LOOKING = Path("book") / "after_looking.yml"
@@ -48,6 +47,16 @@ def label(claim: str) -> str:
     return claim.replace("/", "-")
 
 
+def link(words: str, claim: str) -> str:
+    """Write a link to a claim, in MyST."""
+    return f"{{ref}}`{words} <{label(claim)}>`"
+
+
+def coloured(verdict: str, words: str) -> str:
+    """Give words, in MyST, the colour of a verdict."""
+    return f"[{words}]{{.{verdict.replace(' ', '-')}}}"
+
+
 def numbers(record: dict) -> dict[str, float]:
     """Return what a claim has measured, and what the printed statement leads to, if anything."""
     names = [name for name in ("measured", "printed") if record[name] is not None]
@@ -57,8 +66,5 @@ def numbers(record: dict) -> dict[str, float]:
 @cache
 def after_looking(book: Book) -> set[str]:
     """Return the claims whose bound was set or changed after looking at the numbers."""
-    path = book.root / AFTER_LOOKING
-    if not path.is_file():
-        return set()
-    found = yaml.safe_load(path.read_text(encoding="utf-8"))
-    return {f"{chapter}/{name}" for chapter, lists in found.items() for name in lists["changed"]}
+    found = lists.read(book.root, "after_looking")
+    return {f"{chapter}/{name}" for chapter, known in found.items() for name in known["changed"]}

@@ -19,8 +19,7 @@ def frozen(book: Book) -> dict[str, str]:
     """Return the released names, each with the name to which it leads: itself, unless gone."""
     path = book.root / NAMES
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-    words = [line.split() for line in lines]
-    return {names[0]: names[-1] for names in words}
+    return {line.split()[0]: line.split()[-1] for line in lines}
 
 
 def former(book: Book, name: str) -> list[str]:
@@ -30,7 +29,8 @@ def former(book: Book, name: str) -> list[str]:
 
 def freeze(book: Book) -> None:
     """Add the names of all claims to the list, for a release."""
-    claims = {record["id"]: record["id"] for record in ledger.records(book)}
-    names = frozen(book) | {name: name for name in claims if name not in frozen(book)}
+    names = frozen(book).copy()
+    for record in ledger.records(book):
+        names.setdefault(record["id"], record["id"])
     lines = [old if old == new else f"{old} {new}" for old, new in names.items()]
     files.write(book.root / NAMES, "\n".join(lines) + "\n")

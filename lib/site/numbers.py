@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 from itertools import zip_longest
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 import yaml
@@ -59,19 +59,17 @@ def check(book: Book) -> tuple[int, int]:
     ValueError
         Naming each wrong decimal, its file and line, and the nearest number of the notebooks.
     """
-    count = 0
-    compared = 0
     problems = []
+    sources = []
     for chapter in chapters(book):
         for page, text in chapter.texts.items():
-            count += len(decimals(text))
             problems += compare(chapter, page, text)
-        for lines in chapter.lines.values():
-            compared += sum(not source.startswith(("document", "note")) for _, source in lines)
+            sources += [source for _, source in chapter.lines.get(page, [])]
     if problems:
         problems.append("mend the text, or judge what `python -m lib report --numbers` proposes")
         raise ValueError("\n".join(problems))
-    return count, compared
+    compared = [source for source in sources if not source.startswith(("document", "note"))]
+    return len(sources), len(compared)
 
 
 def record(book: Book) -> list[str]:
@@ -80,17 +78,16 @@ def record(book: Book) -> list[str]:
     for chapter in chapters(book):
         written = []
         for page, text in chapter.texts.items():
-            typed = decimals(text)
-            if typed:
-                written.append(f"{page}:")
-            for decimal, line in pairs(typed, chapter.lines.get(page, [])):
-                if decimal is None:
-                    continue
-                source = line[1] if line else ""
-                if not line or line[0] != decimal.text or not holds(decimal, source, chapter.pool):
+            lines = []
+            for decimal, line in pairs(decimals(text), chapter.lines.get(page, [])):
+                if decimal and line and not _wrong(decimal, line, chapter):
+                    lines.append(f"- {decimal.text}: {line[1]}")
+                elif decimal:
                     source = search(decimal, page, chapter.pool)
+                    lines.append(f"- {decimal.text}: {source}")
                     news.append(f"book/{page}:{decimal.line}: {decimal.text}: {source}")
-                written.append(f"- {decimal.text}: {source}")
+            if lines:
+                written += [f"{page}:", *lines]
         if written:
             files.write(chapter.path, "\n".join(written) + "\n")
     return news
@@ -100,26 +97,27 @@ def compare(chapter: Chapter, page: str, text: str) -> Iterator[str]:
     """Say what is wrong with the decimals of a page, each in a line."""
     for decimal, line in pairs(decimals(text), chapter.lines.get(page, [])):
         if decimal is None:
-            assert line is not None  # one of a pair is there
             yield f"book/{page}: {line[0]} ({line[1]}) is no longer in the text"
-            continue
-        if line is None:
-            said = f"has no line in {chapter.path.name}"
-        elif line[0] != decimal.text:
-            said = f"stands where {line[0]} ({line[1]}) was"
-        elif holds(decimal, line[1], chapter.pool):
-            continue
-        else:
-            said = f"does not come from: {line[1]}"
-        place = f"book/{page}:{decimal.line}"
-        yield f"{place}: {decimal.text} {said}; {_nearest(decimal, chapter.pool)}"
+        elif said := _wrong(decimal, line, chapter):
+            place = f"book/{page}:{decimal.line}"
+            yield f"{place}: {decimal.text} {said}; {_nearest(decimal, chapter.pool)}"
 
 
-def pairs(typed: list[Decimal], lines: list[Line]) -> Iterator[tuple[Decimal | None, Line | None]]:
-    """Pair the decimals of a page with its lines, in order."""
+def _wrong(decimal: Decimal, line: Line | None, chapter: Chapter) -> str:
+    """Say what is wrong with a decimal and its line; nothing if it comes from there."""
+    if line is None:
+        return f"has no line in {chapter.path.name}"
+    if line[0] != decimal.text:
+        return f"stands where {line[0]} ({line[1]}) was"
+    if not holds(decimal, line[1], chapter.pool):
+        return f"does not come from: {line[1]}"
+    return ""
+
+
+def pairs(typed: list[Decimal], lines: list[Line]) -> Iterator[tuple[Any, Any]]:
+    """Pair the decimals of a page with its lines, in order; None where one has no partner."""
     texts = [decimal.text for decimal in typed]
-    recorded = [line[0] for line in lines]
-    matcher = SequenceMatcher(None, texts, recorded, autojunk=False)
+    matcher = SequenceMatcher(None, texts, [text for text, _ in lines], autojunk=False)
     for _, start, stop, first, last in matcher.get_opcodes():
         yield from zip_longest(typed[start:stop], lines[first:last])
 
@@ -139,11 +137,11 @@ def holds(decimal: Decimal, source: str, pool: list[Known]) -> bool:
 
 def search(decimal: Decimal, page: str, pool: list[Known]) -> str:
     """Say where a decimal comes from, most likely."""
-    linked = LABEL.findall(decimal.paragraph)
+    linked = [f"claim {label.replace('-', '/', 1)}" for label in LABEL.findall(decimal.paragraph)]
 
     def distance(one: Known) -> tuple[bool, ...]:
         exact = decimal.fits(one.value, exact=True)
-        return one.label not in linked, one.page != page.removesuffix(".md"), not exact
+        return one.source not in linked, one.page != page.removesuffix(".md"), not exact
 
     found = [one for one in pool if decimal.fits(one.value, one.exact)]
     return min(found, key=distance).source if found else "unknown"
@@ -189,27 +187,19 @@ def chapters(book: Book) -> Iterator[Chapter]:
         pages = [f"{name}.md", *(f"{name}/{material}.md" for material in MATERIALS)]
         yield _chapter(book, name, pages, pool)
     if described:
-        yield _chapter(book, "front", _front(book), everything)
-
-
-def _front(book: Book) -> list[str]:
-    """Name the pages that are no chapter's."""
-    pages = [page.removeprefix("book/") for page in book.pages]
-    names = [page for page in pages if "/" not in page and page not in book.chapters]
-    return [*(f"{name}.md" for name in names), "findings.yml"]
+        names = [page.removeprefix("book/") for page in book.pages if not book.chapter_of(page)]
+        pages = [*(f"{name}.md" for name in names), "findings.yml"]
+        yield _chapter(book, "front", pages, everything)
 
 
 def _chapter(book: Book, name: str, pages: list[str], pool: list[Known]) -> Chapter:
     path = book.folder / "quality" / "numbers" / f"{name}.yml"
-    written = path.read_text(encoding="utf-8") if path.is_file() else "{}"
     try:
-        table = yaml.load(written, yaml.BaseLoader)
+        table = yaml.load(path.read_bytes() if path.is_file() else "{}", yaml.BaseLoader)
         lines = {page: [next(iter(row.items())) for row in rows] for page, rows in table.items()}
     except (yaml.YAMLError, AttributeError, TypeError) as problem:
         remedy = "write `- 0.63: setting` below `one.md:`"
         raise ValueError(f"{path} is no list of decimals by page: {remedy}") from problem
-    sources = {page: book.folder / page for page in pages}
-    texts = {
-        page: path.read_text(encoding="utf-8") for page, path in sources.items() if path.is_file()
-    }
+    there = [page for page in pages if (book.folder / page).is_file()]
+    texts = {page: (book.folder / page).read_text(encoding="utf-8") for page in there}
     return Chapter(path, texts, lines, pool)

@@ -5,14 +5,10 @@ differs, and links from the words "the authors' code".
 import re
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 from urllib.parse import quote
 
-import yaml
-from docutils import nodes
-from sphinx.transforms.post_transforms import SphinxPostTransform
-
 from lib import markdown
+from lib.site import lists
 from lib.site.book import Book
 
 TEXT = "text"  # what an experiment follows that needs no code
@@ -23,10 +19,8 @@ MENTION = re.compile(
     r"(?:authors['’] (?:public |stored )*(?:code|notebooks?|script|settings file|repository|runs?)"
     r"|public (?:code|notebook|repository)|released code)\b"
 )
-# What keeps its words as they are.
-UNLINKED = (
-    nodes.reference | nodes.title | nodes.literal | nodes.literal_block | nodes.raw | nodes.math
-)
+# What keeps its words as they are: tags, and links, headings, code, formulas, drawings.
+LEAVE = r"<(a|h\d|code|pre|script|style|svg|math|title)\b.*?</\1>|<[^>]*>"
 
 
 @dataclass(frozen=True)
@@ -48,12 +42,14 @@ class Repository:
 @cache
 def repositories(book: Book) -> dict[str, Repository]:
     """Read the repositories, by the names that `follows` uses."""
-    text = (book.folder / "repositories.yml").read_text(encoding="utf-8")
-    return {name: Repository(**fields) for name, fields in yaml.safe_load(text).items()}
+    listed = lists.read(book.root, "repositories")
+    return {name: Repository(**fields) for name, fields in listed.items()}
 
 
 def link(book: Book, follows: str) -> str:
-    """Write a link to the code that an experiment follows, NAME/FILE."""
+    """Write a link to the code that an experiment follows, NAME/FILE, or that it is the text."""
+    if follows == TEXT:
+        return "the text"
     name, _, file = follows.partition("/")
     return repositories(book)[name].link(f"{name}: {markdown.escape(file)}", file)
 
@@ -67,36 +63,16 @@ def repository_table(book: Book) -> str:
     return markdown.table(["repository", "commit", "of", "licence", "what it is"], rows)
 
 
-class LinkMentions(SphinxPostTransform):
-    """Link the authors' code, wherever a page mentions it, to
-    the section that names repository and commit.
+def linked(page: str, body: str) -> str:
+    """Link the authors' code, wherever the HTML of a page mentions it, to the section that names
+    repository and commit.
     """
+    place = f"{'../' * (page.count('/') - 1)}where.html#{LABEL}"
 
-    default_priority = 197
-    formats = ("html",)
+    def link(found: re.Match) -> str:
+        mention = found["mention"]
+        return (
+            f'<a class="reference external" href="{place}">{mention}</a>' if mention else found[0]
+        )
 
-    def run(self, **_: Any) -> None:
-        """Put links into the text of the page."""
-        up = "../" * (self.env.docname.count("/") - 1)
-        for text in list(self.document.findall(nodes.Text)):
-            if MENTION.search(text) and not _within(text, UNLINKED):
-                text.parent.replace(text, linked(text, f"{up}where.html#{LABEL}"))
-
-
-def linked(text: str, place: str) -> list[nodes.Node]:
-    """Turn a text into nodes in which each mention of the authors' code leads to a place."""
-    parts = []
-    end = 0
-    for found in MENTION.finditer(text):
-        parts.append(nodes.Text(text[end : found.start()]))
-        parts.append(nodes.reference("", found[0], refuri=place))
-        end = found.end()
-    return [*parts, nodes.Text(text[end:])]
-
-
-def _within(node: nodes.Node | None, kinds: Any) -> bool:
-    while node is not None:
-        if isinstance(node, kinds):
-            return True
-        node = node.parent
-    return False
+    return re.sub(rf"{LEAVE}|(?P<mention>{MENTION.pattern})", link, body, flags=re.DOTALL)

@@ -51,7 +51,7 @@ def mark_problems(app: Sphinx, doctree: nodes.document) -> None:
     """
     page = app.env.docname
     chapter = book_of(app).chapter_of(page)
-    checked = chapter in problems.sets(book_of(app))
+    place = f"{'../' * page.count('/')}problems/{chapter}.ipynb"
     for exercise in doctree.findall(nodes.Admonition):
         if {"exercise", "problem"} <= set(exercise["classes"]):
             mark = nodes.paragraph(classes=["problem-mark"])
@@ -59,8 +59,7 @@ def mark_problems(app: Sphinx, doctree: nodes.document) -> None:
                 nodes.inline(text="Problem"),
                 nodes.Text(": its solution is not on this site."),
             ]
-            if checked:
-                place = f"{'../' * page.count('/')}problems/{chapter}.ipynb"
+            if chapter in problems.sets(book_of(app)):
                 notebook = nodes.reference("", "problem set", refuri=place, internal=True)
                 mark += [nodes.Text(" The "), notebook, nodes.Text(" checks yours.")]
             exercise += mark

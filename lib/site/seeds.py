@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
@@ -24,7 +25,7 @@ from lib.site import execute
 from lib.site.book import Book
 from lib.site.digests import digest
 from lib.site.jupyter_kernel import Kernel
-from lib.site.pages.margins import TABLE, written
+from lib.site.pages.margins import TABLE, table
 
 ENVIRONMENT = {"MPLBACKEND": "agg", "OMP_NUM_THREADS": "1"}  # no figures, and one core each
 BEFORE = "from lib import claims\nclaims.insist = False"
@@ -46,91 +47,71 @@ def run(book: Book, names: list[str], seeds: int = 20, jobs: int | None = None) 
     lib.runs.workers.ComputationFailed
         If a chapter fails for another reason than a claim; what the other runs gave is kept.
     """
-    selected = execute.select(book, names)
-    kept = book.root / "_build" / "seeds"
-    before = {}
+    rows = {}
     calls = {}
-    for name in selected:
+    for name in execute.select(book, names):
         code = digest(book, name)
-        before[name] = [row for row in written(book) if row["code"] == code]
-        done = min((len(row["measured"]) for row in before[name]), default=0)
+        rows[name] = [row for row in table(book) if row["code"] == code]
+        done = len(rows[name][0]["measured"]) if rows[name] else 0
         notebook = execute.draft(book, name)
         for seed in range(done, seeds):
-            path = kept / f"{name}-{code}-{seed}.json"
-            calls[name, seed] = (book.folder, name, notebook, seed, path)
-    calls = dict(sorted(calls.items(), key=lambda call: call[0][1]))
-    finished = {}
+            path = book.root / "_build" / "seeds" / f"{name}-{code}-{seed}.json"
+            calls[seed, name] = (book.folder, name, notebook, seed, path)
     with processes(jobs or at_once()) as pool:
-        tasks = submit(pool, _one, calls)
+        tasks = submit(pool, _one, {call: calls[call] for call in sorted(calls)})
         for task in as_completed(tasks):
-            name, seed = tasks[task]
-            finished[name, seed] = task
+            seed, name = tasks[task]
             log(f"{name}, seed {seed}: {'failed' if task.exception() else 'done'}")
-    for name, seed in calls:
-        found = _rows(digest(book, name), finished[name, seed].result())
-        pairs = zip(before[name], found, strict=True)
-        before[name] = [_longer(*pair) for pair in pairs] if before[name] else found
-    return _renew(book, before)
+    for task, (_, name) in tasks.items():
+        rows[name] = _extended(rows[name], task.result(), digest(book, name))
+    lines = []
+    for chapter in book.chapters:
+        own = [row for row in table(book) if row["id"].split("/")[0] == chapter]
+        if chapter in rows:
+            own = [row for name in book.notebooks_of(chapter) for row in rows[name]]
+        lines += [json.dumps(row, ensure_ascii=False) + "\n" for row in own]
+    files.write(book.root / TABLE, "".join(lines))
+    return book.root / TABLE
 
 
-def _one(folder: Path, chapter: str, notebook: NotebookNode, seed: int, path: Path) -> list[dict]:
-    """Return the records of one run of a chapter's draft, computed now or before."""
+def _one(folder: Path, name: str, notebook: NotebookNode, seed: int, path: Path) -> list[dict]:
+    """Return the records of one run of a notebook's draft, computed now or before."""
     if (before := files.kept(path, json.loads)) is not None:
         return before
-    parameters = next(
-        cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])
-    )
-    parameters.source += f"\nseed = {seed}"
     cells = notebook.cells
     while cells and "claims.check(" not in cells[-1].source:  # no solutions of exercises
         cells.pop()
+    for cell in cells:
+        if "parameters" in cell.metadata.get("tags", []):
+            cell.source += f"\nseed = {seed}"
     cells.insert(0, new_code_cell(BEFORE))
     client = NotebookClient(
         notebook,
-        timeout=None,
-        allow_errors=True,
         resources={"metadata": {"path": str(folder)}},
         kernel_manager_class=Kernel,
         extra_arguments=["--log-level=ERROR"],
     )
-    client.execute(env=ENVIRONMENT)
-    for cell in cells:
-        for output in cell.get("outputs", []):
-            if output.output_type == "error":
-                raise ComputationFailed(f"{chapter}, seed {seed}: {output.ename}: {output.evalue}")
+    try:
+        client.execute(env=ENVIRONMENT)
+    except CellExecutionError as problem:
+        said = f"{name}, seed {seed}: {problem.ename}: {problem.evalue}"
+        raise ComputationFailed(said) from None
     records = list(claims.collect(notebook))
     files.write(path, json.dumps(records))
     return records
 
 
-def _rows(code: str, records: list[dict]) -> list[dict]:
-    """Turn the records of one run into rows of the table."""
-    origin = {"code": code, "date": datetime.now(UTC).date().isoformat(), "versions": versions()}
-    rows = []
-    for record in records:
-        series = {name: [record[name]] for name in SERIES}
-        rivals = {name: [score] for name, score in record["rivals"].items()}
-        rows.append({"id": record["id"], **series, "rivals": rivals, **origin})
-    return rows
-
-
-def _longer(row: dict, more: dict) -> dict:
-    """Put the numbers of a further seed behind those that a row has."""
-    series = {name: row[name] + more[name] for name in SERIES}
-    rivals = {name: scores + more["rivals"][name] for name, scores in row["rivals"].items()}
-    origins = dict.fromkeys([*row["versions"].split("; "), more["versions"]])
-    origin = {"date": more["date"], "versions": "; ".join(origins)}
-    return row | series | {"rivals": rivals} | origin
-
-
-def _renew(book: Book, rows: dict[str, list[dict]]) -> Path:
-    """Replace the rows of the chapters that were run; drop those of chapters that are no more."""
-    lines = []
-    for chapter in book.chapters:
-        kept = [row for row in written(book) if row["id"].split("/")[0] == chapter]
-        notebooks = book.notebooks_of(chapter)
-        if chapter in rows:
-            kept = [row for name in notebooks for row in rows[name]]
-        lines += [json.dumps(row, ensure_ascii=False) + "\n" for row in kept]
-    files.write(book.root / TABLE, "".join(lines))
-    return book.root / TABLE
+def _extended(rows: list[dict], records: list[dict], code: str) -> list[dict]:
+    """Put the numbers of a further seed behind those that the rows of a notebook have."""
+    today = datetime.now(UTC).date().isoformat()
+    longer = []
+    for number, record in enumerate(records):
+        row = rows[number] if rows else {"rivals": {}, "versions": versions()}
+        series = {name: [*row.get(name, []), record[name]] for name in SERIES}
+        rivals = {
+            name: [*row["rivals"].get(name, []), score] for name, score in record["rivals"].items()
+        }
+        made = dict.fromkeys([*row["versions"].split("; "), versions()])
+        origin = {"code": code, "date": today, "versions": "; ".join(made)}
+        longer.append({"id": record["id"], **series, "rivals": rivals, **origin})
+    return longer

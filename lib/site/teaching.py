@@ -2,7 +2,6 @@
 links to them.
 """
 
-from lib.site import problems
 from lib.site.book import Book
 
 END = """\
@@ -13,29 +12,25 @@ END = """\
 <p>More on this chapter: {links}</p></aside>"""
 
 
-def materials(book: Book, chapter: str) -> dict[str, str]:
-    """Return what was written for a chapter, as the site's files by name."""
-    found = {"Chapter": f"book/{chapter}.html"}
-    if f"{chapter}/evidence" in book.notebooks:
-        found["Evidence"] = f"book/{chapter}/evidence.html"
-    if chapter in book.beside("plan"):
-        found["Teaching plan"] = f"book/{chapter}/plan.html"
-    if chapter in book.beside("slides"):
-        found["Slides"] = f"slides/{chapter}.html"
-    if chapter in book.beside("lab"):
-        found["Lab"] = f"labs/{chapter}.ipynb"
-    if chapter in problems.sets(book):
-        found["Problem set"] = f"problems/{chapter}.ipynb"
-    return found
+# What a chapter may have: the text in its folder from which it comes, and its place on the site.
+MATERIALS = {
+    "Chapter": ("", "book/{}.html"),
+    "Evidence": ("evidence", "book/{}/evidence.html"),
+    "Teaching plan": ("plan", "book/{}/plan.html"),
+    "Slides": ("slides", "slides/{}.html"),
+    "Lab": ("lab", "labs/{}.ipynb"),
+    "Problem set": ("problems", "problems/{}.ipynb"),
+}
 
 
 def links(book: Book, chapter: str, here: str) -> str:
     """Write the links from a page of the site, HTML, to the other materials of a chapter."""
     up = "../" * here.count("/")
     written = []
-    for name, place in materials(book, chapter).items():
-        download = " download" if place.endswith(".ipynb") else ""
-        if place != f"{here}.html":
+    for name, (text, form) in MATERIALS.items():
+        place = form.format(chapter)
+        if place != f"{here}.html" and (not text or chapter in book.beside(text)):
+            download = " download" if place.endswith(".ipynb") else ""
             written.append(f'<a href="{up}{place}"{download}>{name}</a>')
     return " · ".join(written)
 

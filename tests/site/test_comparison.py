@@ -11,7 +11,7 @@ import pytest
 import small_book
 
 from lib.claims import Claim
-from lib.site import comparison, ledger
+from lib.site import comparison, ledger, lists
 from lib.site.book import Book
 
 ROOT = Path(__file__).parents[2]
@@ -32,38 +32,30 @@ SMALL = Claim(
 
 def output(claim, **changes):
     """Return the output of a claim as an executed notebook holds it."""
-    changed = Claim(**claim.__dict__ | changes)
-    data, metadata = changed._repr_mimebundle_()
-    return json.loads(
-        json.dumps({"output_type": "display_data", "data": data, "metadata": metadata})
-    )
+    data, metadata = Claim(**claim.__dict__ | changes)._repr_mimebundle_()
+    return json.loads(json.dumps({"data": data, "metadata": metadata}))
 
 
 def printed(text):
     return {"output_type": "stream", "name": "stdout", "text": text}
 
 
-def stored(claim):
-    """Return the output of a claim as nbformat writes it, with sorted names."""
-    return json.loads(json.dumps(output(claim), sort_keys=True))
-
-
 def compared(before, now, loose=None):
-    return comparison.differences("check()", [before], [now], loose or {})
+    """Compare an output as nbformat writes it, with sorted names, with a fresh one."""
+    committed = json.loads(json.dumps(before, sort_keys=True))
+    return comparison.differences("check()", [committed], [now], loose or {})
 
 
 @pytest.mark.parametrize(
     "claim, changes",
     [
-        (CLAIM, {}),
         (CLAIM, {"measured": 0.14001}),
         (CLAIM, {"printed": 0.3002, "rivals": {"none": 9.001, "chance": 0.5}}),
         (SMALL, {"measured": 3.4e-13}),
-        (SMALL, {"measured": 0.0}),
     ],
 )
 def test_what_differs_by_rounding_is_the_same(claim, changes):
-    assert compared(stored(claim), output(claim, **changes)) == []
+    assert compared(output(claim), output(claim, **changes)) == []
 
 
 @pytest.mark.parametrize(
@@ -75,13 +67,11 @@ def test_what_differs_by_rounding_is_the_same(claim, changes):
         (CLAIM, {"rivals": {"chance": 0.5}}, "claim one/rate is now"),
         (CLAIM, {"statement": "it shrinks"}, "claim one/rate is now"),
         (CLAIM, {"high": 0.25}, "claim one/rate is now 0.25, committed is 0.2"),
-        (CLAIM, {"rivals": {"none": float("inf"), "chance": 0.5}}, "claim one/rate is now"),
         (SMALL, {"measured": 5e-11}, "claim one/error is now 5e-11, committed is 1.2e-13"),
-        (SMALL, {"rivals": {"no term": 0.49}}, "claim one/error is now 0.49"),
     ],
 )
 def test_a_claim_that_differs_is_named_with_both_numbers(claim, changes, said):
-    (line,) = compared(stored(claim), output(claim, **changes))
+    (line,) = compared(output(claim), output(claim, **changes))
     assert line.startswith(said)
 
 
@@ -123,7 +113,7 @@ def test_a_printed_number_or_word_that_differs_is_named(before, now, said):
 
 def test_what_is_listed_is_compared_loosely_and_nothing_else():
     moved = output(CLAIM, measured=0.15)
-    loose = comparison.Tolerance(relative=0.1)
+    loose = {"relative": 0.1}
     assert compared(output(CLAIM), moved, {"one/rate": loose}) == []
     assert compared(output(CLAIM), moved, {"one/other": loose})
     assert compared(printed("  S = 0.14"), printed("  S = 0.15"), {"S =": loose}) == []
@@ -139,7 +129,7 @@ def test_an_output_of_another_kind_is_named():
 
 
 def test_the_list_is_short_and_names_what_there_is():
-    entries = comparison.loosely_compared(ROOT)
+    entries = lists.read(ROOT, "loosely_compared")
     known = [record["id"] for record in ledger.records(Book(ROOT))]
     texts = "".join(
         (ROOT / "book" / f"{name}.ipynb").read_text(encoding="utf-8")
@@ -160,10 +150,10 @@ def test_nbval_compares_every_cell(name):
 
 
 CELL = """\
-from lib import claims
+from lib import bounds, claims
 
 print(f"S = {0.14}")
-few = claims.at_most(1)
+few = bounds.at_most(1)
 claims.check("NAME/few", "few", source="p. 1", measured=0.14, expected=few, rivals={"two": 2})"""
 
 
@@ -179,23 +169,19 @@ def test_nbval_refuses_published_numbers_that_are_not_the_codes(tmp_path):
 
     assert python("lib", "run", "one").returncode == 0
     executed = (root / "book" / "one.ipynb").read_text(encoding="utf-8")
-    for name, changes in {
-        "measured": {'"measured": 0.14': '"measured": 0.41', "measured 0.14": "measured 0.41"},
-        "rival": {'"two": 2.0': '"two": 3.0', "rivals: two: 2": "rivals: two: 3"},
-        "text": {"S = 0.14": "S = 0.41"},
+    for name, tampered in {
+        "measured": executed.replace('"measured": 0.14', '"measured": 0.41').replace(
+            "measured 0.14", "measured 0.41"
+        ),
+        "rival": executed.replace('"two": 2.0', '"two": 3.0').replace(
+            "rivals: two: 2", "rivals: two: 3"
+        ),
+        "text": executed.replace("S = 0.14", "S = 0.41"),
     }.items():
-        tampered = executed
-        for before, after in changes.items():
-            assert before in tampered
-            tampered = tampered.replace(before, after)
         (root / "book" / f"{name}.ipynb").write_text(tampered, encoding="utf-8")
-    done = python("pytest", "-p", "no:cacheprovider", "--nbval", "--color=no", "book")
-    failed = [line.split("::")[0] for line in done.stdout.splitlines() if line.startswith("FAILED")]
-    assert failed == [
-        "FAILED book/measured.ipynb",
-        "FAILED book/rival.ipynb",
-        "FAILED book/text.ipynb",
-    ], done.stdout
-    assert "claim one/few is now 0.14, committed is 0.41" in done.stdout
-    assert "claim one/few is now 2.0, committed is 3.0" in done.stdout
-    assert "printed is now 0.14, committed is 0.41, in 'S = 0.41'" in done.stdout
+    said = python("pytest", "-p", "no:cacheprovider", "--nbval", "--color=no", "book").stdout
+    failed = re.findall(r"^FAILED book/(\w+)\.ipynb", said, re.MULTILINE)
+    assert failed == ["measured", "rival", "text"], said
+    assert "claim one/few is now 0.14, committed is 0.41" in said
+    assert "claim one/few is now 2.0, committed is 3.0" in said
+    assert "printed is now 0.14, committed is 0.41, in 'S = 0.41'" in said

@@ -38,12 +38,12 @@ def book(tmp_path, monkeypatch):
     monkeypatch.setattr(ledger, "records", lambda book: RECORDS)
     coverage.path(book, "paper").write_text(FILE)
     (tmp_path / "book" / "repositories.yml").write_text(REPOSITORIES)
-    settings = '{"function": "lib.measures.two_points"}'
+    settings = '{"function": "lib.measures.inverse_participation_ratio"}'
     known = {
         "seconds": 9000.0,
         "device": "a GPU",
         "settings": settings,
-        "code": code("lib.measures.two_points"),
+        "code": code("lib.measures.inverse_participation_ratio"),
     }
     run = xr.Dataset({"x": 1.0}, attrs=known)
     run.to_netcdf(tmp_path / "book" / "one" / "results" / "fields.nc")

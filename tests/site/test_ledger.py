@@ -5,11 +5,10 @@ import re
 from pathlib import Path
 
 import pytest
-import yaml
 
 from lib import claims
 from lib.__main__ import main
-from lib.site import ledger
+from lib.site import ledger, lists
 from lib.site.book import Book
 
 ROOT = Path(__file__).parents[2]
@@ -28,12 +27,10 @@ def report(tmp_path, monkeypatch, capsys):
         "root: book/index\nchapters:\n  - file: book/products.ipynb\n"
     )
 
-    def tampered(name, without=(), **changes):
+    def tampered(name, **changes):
         notebook = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
-        (record,) = (one for one in claims.collect(notebook) if one["id"] == name)
+        (record,) = (one for one in claims.collect(notebook) if one["id"] == f"products/{name}")
         record |= changes
-        for field in without:
-            del record[field]
         Path("book", "products.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
         return main(["report"]), capsys.readouterr().err
 
@@ -41,7 +38,7 @@ def report(tmp_path, monkeypatch, capsys):
 
 
 def test_a_notebook_as_it_is_committed_is_collected(report):
-    assert report("products/growth-quadratic") == (0, "")
+    assert report("growth-quadratic") == (0, "")
 
 
 @pytest.mark.parametrize(
@@ -54,11 +51,6 @@ def test_a_notebook_as_it_is_committed_is_collected(report):
         ),
         (
             "growth-quadratic",
-            {"measured": "nan"},
-            "growth-quadratic is 'not reproduced', not 'reproduced'",
-        ),
-        (
-            "growth-quadratic",
             {"high": 1e-5},
             "growth-quadratic is 'not reproduced', not 'reproduced'",
         ),
@@ -68,7 +60,6 @@ def test_a_notebook_as_it_is_committed_is_collected(report):
             "growth-quadratic: `printed` goes with the verdicts corrected and slip",
         ),
         ("growth-quadratic", {"why": None}, "growth-quadratic: why is of type NoneType"),
-        ("growth-quadratic", {"id": "Growth"}, "claim id 'Growth': want chapter/name"),
         ("deeper-is-faster", {"printed": 0.5}, "deeper-is-faster is 'reproduced', not 'corrected'"),
         (
             "matrix-power",
@@ -83,17 +74,9 @@ def test_a_notebook_as_it_is_committed_is_collected(report):
     ],
 )
 def test_a_changed_claim_is_refused_in_one_line(report, name, changes, said):
-    status, line = report(f"products/{name}", **changes)
+    status, line = report(name, **changes)
     assert status == 2 and line.count("\n") == 1
     assert line.startswith("lib report: ") and "products.ipynb: claim " in line and said in line
-
-
-def test_a_claim_that_lacks_a_field_is_refused(report):
-    status, line = report("products/growth-quadratic", without=["low"])
-    assert (
-        status == 2
-        and "claim products/growth-quadratic: missing a required argument: 'low'" in line
-    )
 
 
 SECTION = r"^## Bounds that were set or changed after looking\n([\s\S]*?)(?=^```|\Z)"
@@ -101,10 +84,8 @@ SECTION = r"^## Bounds that were set or changed after looking\n([\s\S]*?)(?=^```
 
 @pytest.mark.parametrize("chapter", BOOK.chapters)
 def test_bounds_set_after_looking_are_those_of_the_evidence_page(chapter):
-    lists = yaml.safe_load((ROOT / ledger.AFTER_LOOKING).read_text(encoding="utf-8")).get(
-        chapter, {}
-    )
-    changed, kept = (set(lists.get(name, [])) for name in ("changed", "kept"))
+    listed = lists.read(ROOT, "after_looking").get(chapter, {})
+    changed, kept = (set(listed.get(name, [])) for name in ("changed", "kept"))
     known = {
         record["id"].split("/")[1]
         for record in ledger.records(BOOK)

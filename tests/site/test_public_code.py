@@ -2,11 +2,8 @@
 
 import ast
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
-from docutils import nodes
-from docutils.utils import new_document
 
 from lib.site import coverage, execute, public_code
 from lib.site.book import Book
@@ -16,29 +13,18 @@ BOOK = Book(ROOT)
 NAMES = [one.repository for one in public_code.repositories(BOOK).values()]
 
 
-def page(*parts, name="book/products/evidence"):
-    """Make a page of the book of these parts, with its links."""
-    document = new_document("page")
-    document.settings.env = SimpleNamespace(docname=name)
-    document += parts
-    public_code.LinkMentions(document).run()
-    return document
-
-
 @pytest.mark.parametrize("mention", ["authors' code", "authors’ public notebook", "public code"])
-@pytest.mark.parametrize("name, up", [("book/products", ""), ("book/products/evidence", "../")])
-def test_a_mention_of_the_code_becomes_a_link(mention, name, up):
-    document = page(nodes.paragraph("", f"We follow the {mention} here."), name=name)
-    (link,) = document.findall(nodes.reference)
-    assert (link.astext(), link["refuri"]) == (mention, f"{up}where.html#where-code")
-    assert document.astext() == f"We follow the {mention} here."
+@pytest.mark.parametrize("page, up", [("book/products", ""), ("book/products/evidence", "../")])
+def test_a_mention_of_the_code_becomes_a_link(mention, page, up):
+    link = f'<a class="reference external" href="{up}where.html#where-code">{mention}</a>'
+    body = "<p>We follow the {} here.</p>"
+    assert public_code.linked(page, body.format(mention)) == body.format(link)
 
 
-def test_headings_and_links_keep_their_words():
-    words = "the authors' code"
-    reference = nodes.reference("", words, refuri="elsewhere")
-    document = page(nodes.section("", nodes.title("", words), nodes.paragraph("", "", reference)))
-    assert [link["refuri"] for link in document.findall(nodes.reference)] == ["elsewhere"]
+@pytest.mark.parametrize("tag", ["h2", "a", "code", "svg"])
+def test_headings_links_and_code_keep_their_words(tag):
+    body = f'<{tag} class="x"><b>the authors\' code</b></{tag}>'
+    assert public_code.linked("book/products", body) == body
 
 
 def sources(notebook):

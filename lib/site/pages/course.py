@@ -1,28 +1,17 @@
 """The course guide and the syllabus: weeks from `book/course.yml`, exercises from the chapters."""
 
-import yaml
+from functools import cache
 
 from lib.markdown import sentence, table
-from lib.site import teaching
+from lib.site import lists, teaching
 from lib.site.book import Book
 from lib.site.myst import Directive, exercises
 
 
+@cache
 def guide(book: Book) -> dict:
     """Read `book/course.yml`: the weeks, and what is said of each chapter; empty without one."""
-    path = book.folder / "course.yml"
-    empty = {"weeks": [], "chapters": {}}
-    return yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else empty
-
-
-def weeks(book: Book) -> list[dict]:
-    """Return the weeks, without chapters that the book does not have."""
-    found = []
-    for week in guide(book)["weeks"]:
-        names = [name for name in week["chapters"] if name in book.chapters]
-        if names:
-            found.append(week | {"chapters": names})
-    return found
+    return {"weeks": [], "chapters": {}} | lists.read(book.root, "course")
 
 
 def course(book: Book) -> dict[str, str]:
@@ -30,28 +19,25 @@ def course(book: Book) -> dict[str, str]:
     entries = guide(book)["chapters"]
     rows = []
     sections = []
-    for number, week in enumerate(weeks(book), start=1):
+    for number, week in enumerate(guide(book)["weeks"], start=1):
         names = week["chapters"]
         links = ", ".join(f"{{doc}}`{name}`" for name in names)
         rows.append([number, week["title"], links, sum(entries[name]["hours"] for name in names)])
         sections += [f"## Week {number}: {week['title']}", week["text"].strip()]
         for name in names:
-            alone = len(names) == 1
-            sections.append(f"Chapter: {{doc}}`{name}`." if alone else f"### {book.title(name)}")
-            sections += _chapter(book, name, entries[name])
+            sections += [f"Chapter: {{doc}}`{name}`.", *_chapter(book, name, entries[name])]
     overview = table(["week", "theme", "chapters", "hours"], rows)
     return {"count": str(len(rows)), "overview": overview, "weeks": "\n\n".join(sections)}
 
 
 def syllabus(book: Book) -> dict[str, str]:
     """Return a table of the weeks: their themes, what to read before, and what to teach with."""
-    entries = guide(book)["chapters"]
     rows = []
-    for number, week in enumerate(weeks(book), start=1):
+    for number, week in enumerate(guide(book)["weeks"], start=1):
         theme = f"**{week['title']}.** {week['text']}"
         for name in week["chapters"]:
             links = teaching.links(book, name, "book/syllabus")
-            rows.append([number, theme, links, entries[name]["reading"]])
+            rows.append([number, theme, links, guide(book)["chapters"][name]["reading"]])
     return {"weeks": table(["week", "theme", "materials", "to read"], rows)}
 
 

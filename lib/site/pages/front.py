@@ -2,11 +2,9 @@
 
 from collections import Counter
 
-import yaml
-
 from lib.claims import NEW, VERDICTS
 from lib.markdown import table
-from lib.site import documents, ledger
+from lib.site import documents, ledger, lists
 from lib.site.book import Book
 from lib.site.pages.course import guide
 from lib.site.pages.ledger import counts
@@ -28,11 +26,10 @@ def front(book: Book) -> dict[str, str]:
     ValueError
         If a finding's claim is in no chapter any more, or has not the number that it takes.
     """
-    entries = guide(book)["chapters"]
     cards = []
     for number, name in enumerate(book.chapters, 1):
         title = book.title(name).split(":")[0]
-        about = entries[name]["about"].strip() if name in entries else ""
+        about = guide(book)["chapters"].get(name, {"about": ""})["about"].strip()
         cards.append(CARD.format(number=number, title=title, name=name, about=about))
     return counts(book) | {
         "findings": findings(book),
@@ -56,23 +53,19 @@ def by_document(book: Book) -> str:
 
 def findings(book: Book) -> str:
     """Return the findings of `book/findings.yml`, each with its claim's number and a link."""
-    path = book.folder / "findings.yml"
-    found = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else []
     known = {record["id"]: record for record in ledger.records(book)}
     lines = []
-    for finding in found:
+    for finding in lists.read(book.root, "findings"):
         name = finding["claim"]
         if name not in known:
-            raise ValueError(
-                f"{path}: no chapter has the claim {name}; choose another finding or restore it"
-            )
+            remedy = "choose another finding or restore it"
+            raise ValueError(f"findings.yml: no chapter has the claim {name}; {remedy}")
         try:
             said = finding["text"].format(**ledger.numbers(known[name]))
         except (LookupError, ValueError) as problem:
-            raise ValueError(
-                f"{path}: the finding of {name} takes a number that its claim lacks: {problem}"
-            ) from problem
+            lacks = f"the finding of {name} takes a number that its claim lacks"
+            raise ValueError(f"findings.yml: {lacks}: {problem}") from problem
         verdict = known[name]["verdict"]
-        link = f"{{ref}}`{verdict.capitalize()} <{ledger.label(name)}>`"
-        lines.append(f"- {said} [{link}]{{.{verdict.replace(' ', '-')}}}")
+        link = ledger.link(verdict.capitalize(), name)
+        lines.append(f"- {said} {ledger.coloured(verdict, link)}")
     return "\n".join(lines)

@@ -6,7 +6,7 @@ from lib import claims
 from lib.claims import NEW, VERDICTS
 from lib.markdown import table
 from lib.site.book import Book
-from lib.site.ledger import after_looking, label, records
+from lib.site.ledger import after_looking, coloured, label, link, records
 from lib.site.names import former
 from lib.site.pages import margins
 
@@ -36,12 +36,12 @@ def _row(book: Book, record: dict) -> list[str]:
     seeds = [margins.summary(row) for row in margins.current(book) if row["id"] == id]
     number = book.chapters.index(chapter) + 1
     return [
-        f"{anchors}{{ref}}`{name} <{label(id)}>`",
+        anchors + link(name, id),
         statement,
         numbers,
         "".join(seeds),
         f"{number}. {book.title(chapter)}",
-        f"[{verdict}]{{.{verdict.replace(' ', '-')}}}",
+        coloured(verdict, verdict),
     ]
 
 

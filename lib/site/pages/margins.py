@@ -4,7 +4,6 @@
 
 import json
 from functools import cache
-from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -25,13 +24,8 @@ def margins(book: Book) -> dict[str, str]:
     rows = current(book)
     hanging = [row for row in rows if len(set(row["verdict"])) > 1 or passing(row)]
     origins = sorted({f"{row['date']}, {row['versions']}" for row in rows})
-    inside = []
-    for row in rows:
-        share = used(row)
-        if share is not None and row["verdict"][0] not in (NOT_REPRODUCED, NOT_DECIDED):
-            inside.append((share, row))
-    inside.sort(key=itemgetter(0), reverse=True)
-    closest = [row for _, row in inside[:CLOSEST]]
+    inside = [row for row in rows if not (np.isnan(used(row)) or _outside(row))]
+    closest = sorted(inside, key=used, reverse=True)[:CLOSEST]
     title = "## Verdicts that depend on the seed\n\n"
     return {
         "checked": _checked(rows, len(ledger.records(book)), len(rows) - len(hanging)),
@@ -48,14 +42,13 @@ def _checked(rows: list[dict], all_claims: int, firm: int) -> str:
     if not rows:
         return f"None of the {all_claims} claims has been run so with the current code yet."
     still = sum(len(set(row["measured"])) == 1 for row in rows)
-    counts = [len(row["measured"]) for row in rows]
-    seeds = " to ".join(map(str, sorted({min(counts), max(counts)})))
+    counts = sorted({len(row["measured"]) for row in rows})
+    seeds = " to ".join(map(str, dict.fromkeys([counts[0], counts[-1]])))
     return (
         f"{len(rows)} of the {all_claims} claims have been run with the current code, with "
-        f"{seeds} seeds each. For {firm} of them"
-        f" every seed gives the same verdict, and every rival fails with every seed. {still} "
-        "measure a number that no seed"
-        " changes: nothing in them is drawn, or they read a stored run."
+        f"{seeds} seeds each. For {firm} of them every seed gives the same verdict, and every "
+        f"rival fails with every seed. {still} measure a number that no seed changes: nothing in "
+        "them is drawn, or they read a stored run."
     )
 
 
@@ -67,17 +60,13 @@ def current(book: Book) -> list[dict]:
 
 
 def summary(row: dict) -> str:
-    """Say how firm a verdict is: the seeds, and the share
-    of the bound that the worst of them uses.
-    """
-    times = row["verdict"].count(row["verdict"][0])
-    seeds = len(row["verdict"])
-    share = used(row)
-    if times < seeds:
-        return f"{times} of {seeds}"
-    if share is None or len(set(row["measured"])) == 1:
-        return f"{seeds}"
-    return f"{seeds}; {_share_text(share)}"
+    """Say how firm a verdict is: the seeds, and the share of the bound that the worst uses."""
+    verdicts = row["verdict"]
+    times = verdicts.count(verdicts[0])
+    if times < len(verdicts):
+        return f"{times} of {len(verdicts)}"
+    moves = not np.isnan(used(row)) and len(set(row["measured"])) > 1
+    return f"{times}; {_share_text(row)}" if moves else f"{times}"
 
 
 def _chapter(book: Book, chapter: str, rows: list[dict]) -> str:
@@ -91,64 +80,55 @@ def _chapter(book: Book, chapter: str, rows: list[dict]) -> str:
     return "\n\n".join(parts)
 
 
-def written(book: Book) -> list[dict]:
-    """Read the table as it is written: numbers that JSON does not know are texts."""
+def table(book: Book) -> list[dict]:
+    """Read the table: a row for each claim, with the numbers and the verdict of every seed.
+
+    Numbers that JSON does not know are texts, which `float` reads.
+    """
     path = book.root / TABLE
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     return list(map(json.loads, lines))
 
 
-def table(book: Book) -> list[dict]:
-    """Read the table: a row for each claim, with the numbers and the verdict of every seed."""
-    rows = written(book)
-    for row in rows:
-        rivals = row["rivals"]
-        for name in ("measured", "low", "high"):
-            row[name] = list(map(float, row[name]))
-        row["rivals"] = {name: list(map(float, rivals[name])) for name in rivals}
-    return rows
-
-
-def used(row: dict) -> float | None:
-    """Return the share of its bound that the worst seed uses, or, if
-    it lies outside, the nearest; None without a scale.
+def used(row: dict) -> float:
+    """Return the share of its bound that the worst seed uses, or, if it lies outside, the nearest;
+    NaN without a scale.
     """
-    shares = []
-    for bound, value in zip(_bounds(row), row["measured"], strict=True):
-        share = bound.share(value)
-        if share is None:
-            return None
-        shares.append(share)
-    return min(shares) if row["verdict"][0] in (NOT_REPRODUCED, NOT_DECIDED) else max(shares)
+    shares = _numbers(list(map(Bound.share, _bounds(row), _numbers(row["measured"]))))
+    return shares.min() if _outside(row) else shares.max()
+
+
+def _outside(row: dict) -> bool:
+    return row["verdict"][0] in (NOT_REPRODUCED, NOT_DECIDED)
+
+
+def _numbers(texts: list) -> np.ndarray:
+    return np.array(texts, dtype=float)
 
 
 def _bounds(row: dict) -> list[Bound]:
-    return list(map(Bound, row["low"], row["high"]))
+    return list(map(Bound, _numbers(row["low"]), _numbers(row["high"])))
 
 
-def deviations(row: dict) -> float | None:
-    """Return the mean distance to the nearer edge of the bound in
-    standard deviations; None where nothing moves.
+def deviations(row: dict) -> float:
+    """Return the mean distance to the nearer edge of the bound in standard deviations; infinity
+    where nothing moves.
     """
-    edges = [
-        np.subtract(row["measured"], row[edge])
-        for edge in ("low", "high")
-        if np.all(np.isfinite(row[edge]))
-    ]
-    away = [
-        abs(gaps.mean()) / gaps.std()
-        for gaps in edges
-        if np.all(np.isfinite(gaps)) and np.ptp(gaps)
-    ]
-    return float(min(away)) if away else None
+    gaps = _numbers([row["low"], row["high"]]) - _numbers(row["measured"])
+    gaps = gaps[np.isfinite(gaps).all(axis=1)]
+    gaps = gaps[np.ptp(gaps, axis=1) > 0]
+    away = abs(gaps.mean(axis=1)) / gaps.std(axis=1)
+    return away.min(initial=np.inf)
 
 
 def passing(row: dict) -> dict[str, int]:
     """Return the rivals that lie in the bound, each with the number of seeds that let it pass."""
-    times = {
-        name: sum(map(Bound.holds, _bounds(row), scores)) for name, scores in row["rivals"].items()
-    }
-    return {name: seeds for name, seeds in times.items() if seeds}
+    bounds = _bounds(row)
+    found = {}
+    for name, scores in row["rivals"].items():
+        if times := sum(map(Bound.holds, bounds, _numbers(scores))):
+            found[name] = times
+    return found
 
 
 def _shown(rows: list[dict], name: str = "{1}") -> str:
@@ -158,36 +138,35 @@ def _shown(rows: list[dict], name: str = "{1}") -> str:
 
 
 def _row(row: dict, name: str) -> list[str]:
-    verdict = row["verdict"][0]
-    numbers = np.array(row["measured"])
-    times = row["verdict"].count(verdict)
-    seeds = len(row["verdict"])
-    said = [verdict if times == seeds else f"{verdict} with {times} of {seeds}"]
+    verdicts = row["verdict"]
+    numbers = _numbers(row["measured"])
+    times = verdicts.count(verdicts[0])
+    seeds = len(verdicts)
+    said = [verdicts[0] if times == seeds else f"{verdicts[0]} with {times} of {seeds}"]
     for rival, passed in passing(row).items():
         said.append(f"“{rival}” passes with {passed} of {seeds}")
     bounds = _bounds(row)
     texts = list(dict.fromkeys(map(str, bounds)))
     shown = texts[0] if len(texts) == 1 else f"{texts[0]} … {texts[-1]}"  # it may be drawn, too
     return [
-        f"{{ref}}`{name} <{ledger.label(row['id'])}>`",
+        ledger.link(name, row["id"]),
         "; ".join(said),
         shown.replace("at most", "≤").replace("at least", "≥"),
-        bounds[0].shown(numbers.min()),
-        bounds[0].shown(np.median(numbers)),
-        bounds[0].shown(numbers.max()),
-        _share_text(used(row)),
+        *map(bounds[0].shown, (numbers.min(), np.median(numbers), numbers.max())),
+        _share_text(row),
         _deviations_text(deviations(row)),
     ]
 
 
-def _share_text(share: float | None) -> str:
-    if share is None:
+def _share_text(row: dict) -> str:
+    share = used(row)
+    if np.isnan(share):
         return "–"
     return f"{share:.0%}" if share < 100 else f"{share:.0e}"
 
 
-def _deviations_text(away: float | None) -> str:
-    if away is None:
+def _deviations_text(away: float) -> str:
+    if not np.isfinite(away):
         return "–"
     if away >= 1000:
         return f"{away:.0e}"

@@ -7,7 +7,7 @@ from collections import Counter
 from lib import markdown
 from lib.runs import freshness
 from lib.runs.run import MOMENTS, TOLERANCE, stored
-from lib.site import comparison, numbers
+from lib.site import comparison, lists, numbers
 from lib.site.book import Book
 from lib.site.pages.tables import read
 
@@ -38,7 +38,7 @@ def tested(book: Book) -> dict[str, str]:
 def _compared(book: Book) -> dict[str, str]:
     """Return the common tolerances, and the list of what is compared loosely."""
     rows = []
-    for entry in comparison.loosely_compared(book.root):
+    for entry in lists.read(book.root, "loosely_compared"):
         kind = "relative" if "relative" in entry else "absolute"
         rows.append([f"`{entry['what']}`", f"{entry[kind]:g}, {kind}", entry["reason"]])
     return {
