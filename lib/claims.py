@@ -55,37 +55,6 @@ class StillMoving(AssertionError):
     """A run was stopped before the quantity of a claim had settled."""
 
 
-@dataclass(frozen=True, repr=False)
-class Claim:
-    """One row of the ledger: what `check` was given, with the
-    ends of the bound and the verdict that was found.
-    """
-
-    id: str
-    statement: str
-    source: str
-    measured: float
-    low: float
-    high: float
-    verdict: str
-    rivals: Mapping[str, float] = field(default_factory=dict)
-    printed: float | None = None
-    why: str = ""
-
-    def __repr__(self) -> str:
-        record = asdict(self)
-        parts = [
-            sentence(self.statement),
-            f"measured {measured_text(record)}, expected {bound_text(record)}",
-        ]
-        parts += [f"rivals: {sentence(rivals_text(record))}"] if self.rivals else []
-        parts += [sentence(words) for words in (self.source, self.why) if words]
-        return f"{_MARK[self.verdict]} {self.verdict} | " + " | ".join(parts)
-
-    def _repr_mimebundle_(self, **_: Any) -> tuple[dict, dict]:
-        return {"text/plain": repr(self)}, {"claim": _spelled(asdict(self))}
-
-
 def _spelled(value: Any) -> Any:
     """Spell numbers that JSON does not know."""
     if isinstance(value, dict):
@@ -117,46 +86,69 @@ def _rivals(name: str, value: Mapping[str, float]) -> dict[str, float]:
     }
 
 
-@takes(
-    id=_name,
-    statement=words,
-    source=words,
-    measured=real,
-    low=limit,
-    high=limit,
-    verdict=words,
-    rivals=_rivals,
-    printed=optional(real),
-    why=instance(str),
-)
-def _claim(
-    id: str,
-    statement: str,
-    source: str,
-    measured: float,
-    low: float,
-    high: float,
-    verdict: str,
-    rivals: Mapping[str, float],
-    printed: float | None,
-    why: str,
-) -> Claim:
-    """Return a claim whose fields are whole, of the right kind, and
-    go with each other; its numbers are not judged yet.
+FIELDS = {
+    "id": _name,
+    "statement": words,
+    "source": words,
+    "measured": real,
+    "low": limit,
+    "high": limit,
+    "verdict": words,
+    "rivals": _rivals,
+    "printed": optional(real),
+    "why": instance(str),
+}
+
+
+@dataclass(frozen=True, repr=False)
+class Claim:
+    """One row of the ledger: what `check` was given, with the
+    ends of the bound and the verdict that was found.
     """
-    Bound(low, high)
-    if verdict not in VERDICTS:
-        raise ValueError(f"claim {id}: verdict {verdict!r} is none of {', '.join(VERDICTS)}")
-    if (verdict in _OUTSIDE) != bool(why):
-        raise ValueError(
-            f"claim {id}: `why` goes with the verdicts {' and '.join(_OUTSIDE)}, and only with them"
-        )
-    if (verdict in _MENDED) != (printed is not None):
-        raise ValueError(
-            f"claim {id}: `printed` goes with the verdicts {' and '.join(_MENDED)}, and only "
-            "with them"
-        )
-    return Claim(id, statement, source, measured, low, high, verdict, rivals, printed, why)
+
+    id: str
+    statement: str
+    source: str
+    measured: float
+    low: float
+    high: float
+    verdict: str
+    rivals: Mapping[str, float] = field(default_factory=dict)
+    printed: float | None = None
+    why: str = ""
+
+    def __post_init__(self) -> None:
+        for name, check in FIELDS.items():
+            object.__setattr__(self, name, check(name, getattr(self, name)))
+        Bound(self.low, self.high)  # refuses what is no interval
+        if self.verdict not in VERDICTS:
+            raise ValueError(
+                f"claim {self.id}: verdict {self.verdict!r} is none of {', '.join(VERDICTS)}"
+            )
+
+    def __repr__(self) -> str:
+        record = asdict(self)
+        parts = [
+            sentence(self.statement),
+            f"measured {measured_text(record)}, expected {bound_text(record)}",
+        ]
+        parts += [f"rivals: {sentence(rivals_text(record))}"] if self.rivals else []
+        parts += [sentence(words) for words in (self.source, self.why) if words]
+        return f"{_MARK[self.verdict]} {self.verdict} | " + " | ".join(parts)
+
+    def _repr_mimebundle_(self, **_: Any) -> tuple[dict, dict]:
+        return {"text/plain": repr(self)}, {"claim": _spelled(asdict(self))}
+
+
+def _refuse(claim: Claim) -> None:
+    """Raise a ValueError where `why` or `printed` does not go with the declared verdict."""
+    given = {"why": bool(claim.why), "printed": claim.printed is not None}
+    for name, verdicts in (("why", _OUTSIDE), ("printed", _MENDED)):
+        if given[name] != (claim.verdict in verdicts):
+            raise ValueError(
+                f"claim {claim.id}: `{name}` goes with the verdicts {' and '.join(verdicts)}, and "
+                "only with them"
+            )
 
 
 def verdict_of(claim: Claim) -> str:
@@ -210,7 +202,8 @@ def judged(record: dict) -> Claim:
         If a field is missing or of the wrong kind, or if the numbers contradict the verdict.
     """
     try:
-        claim = _claim(**_read(record))
+        claim = Claim(**_read(record))
+        _refuse(claim)
         judge(claim)
     except (ClaimChanged, RivalPasses) as problem:
         raise ValueError(str(problem)) from problem
@@ -263,18 +256,9 @@ def check(
     RivalPasses
         If a rival lies in the bound.
     """
-    claim = _claim(
-        id=id,
-        statement=statement,
-        source=source,
-        measured=measured,
-        low=expected.low,
-        high=expected.high,
-        verdict=verdict,
-        rivals=rivals or {},
-        printed=printed,
-        why=why,
-    )
+    ends = (expected.low, expected.high)
+    claim = Claim(id, statement, source, measured, *ends, verdict, rivals or {}, printed, why)
+    _refuse(claim)
     shown = replace(claim, verdict=verdict_of(claim))
     _checked[id] = shown
     from IPython.display import display

@@ -121,7 +121,7 @@ def test_a_function_that_is_no_more_is_refused(code):
 def test_an_experiment_of_the_book_reaches_training_networks_and_data():
     found = fingerprint.reach("book.two_point.experiments.dynamics")
     wanted = {
-        "book.two_point.experiments.Setting",
+        "book.two_point.settings.Setting",
         "book.two_point.toys.two_points",
         "lib.networks.dense.Dense",
         "lib.training.loop.train",
