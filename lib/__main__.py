@@ -62,8 +62,24 @@ def parser() -> argparse.ArgumentParser:
     )
     commands = top.add_subparsers(dest="command", required=True)
 
+    chapters = argparse.ArgumentParser(add_help=False)
+    chapters.add_argument(
+        "chapters",
+        nargs="*",
+        metavar="CHAPTER",
+        help="a chapter's name, as in _toc.yml (default: all)",
+    )
+    device = argparse.ArgumentParser(add_help=False)
+    device.add_argument(
+        "--device",
+        choices=("auto", "cpu", "cuda"),
+        default="auto",
+        help="auto uses a GPU if there is one",
+    )
+
     run = commands.add_parser(
         "run",
+        parents=[chapters, device],
         help="execute chapters with papermill",
         description="Execute chapters with papermill: the lesson book/NAME.md and the evidence "
         "page book/NAME/evidence.md. By"
@@ -76,24 +92,12 @@ def parser() -> argparse.ArgumentParser:
         " with the committed one, and the exit status is 1 if a verdict has changed.",
         epilog="example: python -m lib run single_neuron --profile paper --device cuda --budget 2h",
     )
-    run.add_argument(
-        "chapters",
-        nargs="*",
-        metavar="CHAPTER",
-        help="a chapter's name, as in _toc.yml (default: all)",
-    )
     run.add_argument("--lesson", action="store_true", help="leave the evidence pages out")
     run.add_argument(
         "--profile",
         choices=("quick", "paper"),
         default="quick",
         help="quick: small; paper: compute every run",
-    )
-    run.add_argument(
-        "--device",
-        choices=("auto", "cpu", "cuda"),
-        default="auto",
-        help="auto uses a GPU if there is one",
     )
     run.add_argument(
         "--seed",
@@ -167,13 +171,18 @@ def parser() -> argparse.ArgumentParser:
         epilog="example: python -m lib report --notebooks executed",
     )
     which = report.add_mutually_exclusive_group()
-    elsewhere = "read executed notebooks from DIR, and check no text"
-    which.add_argument("--notebooks", type=Path, metavar="DIR", help=elsewhere)
-    propose = (
-        "first propose lines there for decimals that have none, or none that holds, and "
-        "print them: judge them"
+    which.add_argument(
+        "--notebooks",
+        type=Path,
+        metavar="DIR",
+        help="read executed notebooks from DIR, and check no text",
     )
-    which.add_argument("--numbers", action="store_true", help=propose)
+    which.add_argument(
+        "--numbers",
+        action="store_true",
+        help="first propose lines there for decimals that have none, or none that holds, and "
+        "print them: judge them",
+    )
     report.add_argument(
         "--freeze",
         action="store_true",
@@ -183,6 +192,7 @@ def parser() -> argparse.ArgumentParser:
 
     store = commands.add_parser(
         "store",
+        parents=[device],
         help="precompute what is too heavy for a laptop, into book/NAME/results/",
         description="Precompute the experiments that are too heavy for a laptop and keep their "
         "results in book/NAME/results/."
@@ -198,12 +208,6 @@ def parser() -> argparse.ArgumentParser:
         nargs="*",
         metavar="EXPERIMENT",
         help="chapter or chapter/experiment (default: all)",
-    )
-    store.add_argument(
-        "--device",
-        choices=("auto", "cpu", "cuda"),
-        default="auto",
-        help="auto uses a GPU if there is one",
     )
     store.add_argument(
         "--workers", type=integer, metavar="N", help="compute on N processes (default: in this one)"
@@ -249,18 +253,13 @@ def parser() -> argparse.ArgumentParser:
 
     seeds = commands.add_parser(
         "seeds",
+        parents=[chapters],
         help="check every claim with many seeds",
         description="Run chapters with the seeds 0, 1, ..., with the quick profile, and keep "
         "what each claim measured in"
         " book/quality/seeds.jsonl. Seeds that the table has are kept until something that the "
         "claims depend on changes.",
         epilog="example: python -m lib seeds synthesis --count 20",
-    )
-    seeds.add_argument(
-        "chapters",
-        nargs="*",
-        metavar="CHAPTER",
-        help="a chapter's name, as in _toc.yml (default: all)",
     )
     seeds.add_argument(
         "--count", type=integer, default=20, metavar="N", help="how many seeds (default: 20)"
@@ -286,14 +285,8 @@ def run_chapters(options: argparse.Namespace) -> int:
     from lib.site import execute, paper
 
     settings = execute.Settings(options.profile, options.device, options.seed)
-    given = (
-        Book(Path.cwd()),
-        options.chapters,
-        settings,
-        options.jobs,
-        options.output,
-        options.lesson,
-    )
+    book = Book(Path.cwd())
+    given = (book, options.chapters, settings, options.jobs, options.output, options.lesson)
     rows = []
     if options.profile == "paper":
         finished, rows = paper.run(*given, options.budget)
@@ -322,15 +315,12 @@ def print_site(options: argparse.Namespace) -> None:
         for path in pdf.slides(options.site, Path("_build/slides")):
             print(path)
     else:
-        print(
-            f"{pdf.write(Book(Path.cwd()), options.site, options.output)} pages in {options.output}"
-        )
+        pages = pdf.write(Book(Path.cwd()), options.site, options.output)
+        print(f"{pages} pages in {options.output}")
 
 
 def write_course(options: argparse.Namespace) -> None:
-    """Write the labs and problem sets, without solutions and with them, and the
-    quizzes' answers.
-    """
+    """Write the labs and problem sets, without solutions and with them; and quizzes' answers."""
     from lib.site import handouts, shown
     from lib.site.myst import References
 
@@ -377,16 +367,11 @@ def store_runs(options: argparse.Namespace) -> None:
     from lib.runs.precompute import plan, precompute, refuse_batch
     from lib.runs.workers import ComputationFailed
 
-    listed = chapters.listed()
-    names, known = options.experiments, {run.name: run for run in listed}
-    chosen = [run for run in listed if not names or {run.name, run.name.split("/")[0]} & set(names)]
-    chosen.sort(key=lambda run: not run.first)
-    unknown = sorted(set(names) - set(known) - {name.split("/")[0] for name in known})
-    if unknown:
-        raise ValueError(f"no such experiment: {', '.join(unknown)}; there are {', '.join(known)}")
+    chosen = chapters.chosen(options.experiments)
     refuse_options(options)
     refuse_batch(chosen, options.batch)
-    device, failed = resolve_device(options.device), []
+    device = resolve_device(options.device)
+    failed = []
     if options.plan:
         print(plan(chosen, device))
         return
@@ -397,18 +382,13 @@ def store_runs(options: argparse.Namespace) -> None:
         for run in chosen:
             try:
                 if options.again:
-                    print(
-                        again(run, device, pool=pool, cases=options.cases, replace=options.replace),
-                        flush=True,
-                    )
-                    continue
-                precompute(run, device, pool=pool, batch=options.batch, part=options.case_range)
-                print(run.path, flush=True)
-            except (
-                ComputationFailed,
-                OutdatedResult,
-            ) as problem:  # the others may be computed all the same
-                failed.append(str(problem))
+                    said = again(run, device, pool, options.cases, options.replace)
+                else:
+                    precompute(run, device, pool, options.batch, options.case_range)
+                    said = run.path
+                print(said, flush=True)
+            except (ComputationFailed, OutdatedResult) as problem:
+                failed.append(str(problem))  # the others may be computed all the same
     if failed:
         raise ComputationFailed("\n".join(failed))
 
@@ -424,29 +404,23 @@ def refuse_options(options: argparse.Namespace) -> None:
 
 
 def carry_out(options: argparse.Namespace) -> int:
-    """Run one command; return the exit status: 1 if something failed
-    on the way, 2 for a mistake, each said in a line.
-    """
+    """Run one command; return its status: 1 after a failure, 2 for a mistake, said in a line."""
     from lib.data import DataUnavailable
     from lib.runs import OutdatedResult
     from lib.runs.workers import ComputationFailed
 
     try:
         return options.call(options) or 0
-    except ValueError as problem:
-        status, said = 2, str(problem)
-    except (ComputationFailed, OutdatedResult, DataUnavailable) as problem:
-        status, said = 1, str(problem)
+    except (ValueError, ComputationFailed, OutdatedResult, DataUnavailable) as problem:
+        wrong, said = isinstance(problem, ValueError), str(problem)
     except OSError as problem:
         if problem.errno not in DISK:
             raise
         place = f"{problem.filename}: " if problem.filename else ""
-        status, said = (
-            1,
-            f"{place}{problem.strerror}; fix that and start again: what was finished is kept",
-        )
+        wrong = False
+        said = f"{place}{problem.strerror}; fix that and start again: what was finished is kept"
     print(f"lib {options.command}: {said}", file=sys.stderr)
-    return status
+    return 2 if wrong else 1
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -455,9 +429,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     options = parser().parse_args(arguments)
     assert isinstance(sys.stdout, TextIOWrapper)
-    sys.stdout.reconfigure(
-        errors="backslashreplace"
-    )  # a Greek letter must not stop what was to be said
+    sys.stdout.reconfigure(errors="backslashreplace")  # a Greek letter must not stop a line
     try:
         status = carry_out(options)
         sys.stdout.flush()

@@ -308,9 +308,9 @@ def test_store_begins_with_what_decides_most(listed, capsys):
         assert main(["store", *names, "--device", "cpu"]) == 0
         assert [names_by_file[line] for line in capsys.readouterr().out.split()] == made
     assert main(["store", "unknown", "a/none"]) == 2
-    assert (
-        capsys.readouterr().err
-        == "lib store: no such experiment: a/none, unknown; there are a/x, a/y, b/x\n"
+    assert capsys.readouterr().err == (
+        "lib store: no such experiment: a/none, unknown; there are a/x, a/y, b/x; "
+        "a chapter lists its runs in book/NAME/runs.py, as RUNS\n"
     )
 
 

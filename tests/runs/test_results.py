@@ -197,7 +197,11 @@ def test_what_is_missing_or_unknown_says_what_to_do(listed):
     listed(small.plane())
     precompute(small.plane())
     assert small.same(runs.load("topic/plane"), load(small.plane()))
-    with pytest.raises(ValueError, match=r"^no run is called 'topic/none'; there are topic/plane$"):
+    with pytest.raises(
+        ValueError,
+        match=r"^no run is called 'topic/none'; there are topic/plane; a chapter lists its runs in "
+        r"book/NAME/runs.py, as RUNS$",
+    ):
         runs.load("topic/none")
 
 
