@@ -112,18 +112,19 @@ def echo(device, **arguments):
     return xr.Dataset({f"{name}_": ((), value) for name, value in arguments.items()})
 
 
-def rests(seed, device, seconds):
-    """Return the seed after some seconds."""
-    time.sleep(seconds)
-    return xr.Dataset({"value": ((), float(seed))})
-
-
 def plane(function=wave, values=GRID, source=None, batch=1, **fixed):
     return Run("topic/plane", function, grid(**values), fixed, source or {}, batch)
 
 
 def calls(log):
     return sorted(path.name.rsplit("-", 1)[0] for path in Path(log).iterdir())
+
+
+def wait_for(condition, seconds=300):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)
 
 
 def case_files(root):

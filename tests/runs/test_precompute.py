@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -207,24 +206,17 @@ def start(tmp_path):
         process.communicate()
 
 
-def wait_for(condition, seconds=300):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)
-
-
 @pytest.mark.slow
 def test_killed_twice_nothing_is_lost(tmp_path, start):
     here, there = tmp_path / "killed", tmp_path / "whole"
     both = start(here, "--workers", "2")
-    wait_for(lambda: len(small.case_files(here)) >= 2)
+    small.wait_for(lambda: len(small.case_files(here)) >= 2)
     os.killpg(both.pid, signal.SIGKILL)  # the power
     both.wait()
     assert not (here / "book").exists()
     first = {path: path.stat().st_mtime_ns for path in small.case_files(here)}
     last = start(here, "--workers", "1")
-    wait_for(lambda: len(small.case_files(here)) > len(first))
+    small.wait_for(lambda: len(small.case_files(here)) > len(first))
     for one in psutil.Process(last.pid).children(recursive=True):
         if "spawn_main" in " ".join(one.cmdline()):
             one.kill()  # the worker
@@ -239,7 +231,7 @@ def test_killed_twice_nothing_is_lost(tmp_path, start):
 @pytest.mark.slow
 def test_ctrl_c_is_one_line_and_writes_what_is_finished(tmp_path, start):
     process = start(tmp_path, "--workers", "2")
-    wait_for(lambda: len(small.case_files(tmp_path)) >= 2)
+    small.wait_for(lambda: len(small.case_files(tmp_path)) >= 2)
     os.killpg(process.pid, signal.SIGINT)
     assert (
         process.communicate(timeout=300)[1] == "lib store: interrupted; finished cases are kept\n"

@@ -116,11 +116,6 @@ def test_it_grows_by_values_seeds_and_names(root, log):
     assert len(small.calls(log)) == len({*small.calls(log)}) == 16
     precompute(whole := Run("topic/whole", small.wave, larger.cases, {"log": str(log)}))
     assert small.same(load(larger), load(whole))
-    with pytest.raises(
-        OutdatedResult,
-        match=r"topic/plane has no longer, tau 0.05, 0.3: put them back, or delete the file$",
-    ):
-        precompute(small.plane(values=small.GRID | {"tau": [0.1, 0.2]}, log=str(log)))
 
 
 def test_a_part_is_readable_and_makes_no_number_up():
@@ -181,14 +176,12 @@ def test_a_result_survives_the_move_of_its_function(tmp_path, monkeypatch):
     assert freshness.of_file(moved.path).state == freshness.CURRENT
 
 
-@pytest.mark.parametrize("seeds", [[0], [0, 2], [5, 6]])
-def test_a_result_over_another_grid_is_refused(seeds):
+def test_a_result_over_another_grid_is_refused():
     precompute(small.plane())
-    with pytest.raises(
-        OutdatedResult,
-        match=r"has cases that topic/plane has no longer, seed .*: put them back, or delete",
-    ):
-        load(small.plane(values=small.GRID | {"seed": seeds}))
+    said = r"has cases that topic/plane has no longer, seed 1: put them back, or delete the file$"
+    for read in (load, precompute):
+        with pytest.raises(OutdatedResult, match=said):
+            read(small.plane(values=small.GRID | {"seed": [0, 2]}))
 
 
 def test_what_is_missing_or_unknown_says_what_to_do(listed):
