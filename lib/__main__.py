@@ -8,11 +8,12 @@ import argparse
 import errno
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
+from typing import Any
 
 from lib.site.book import Book
 
@@ -77,19 +78,16 @@ def parser() -> argparse.ArgumentParser:
         help="auto uses a GPU if there is one",
     )
 
-    run = commands.add_parser(
+    def command(name: str, call: Callable, help: str, **more: Any) -> argparse.ArgumentParser:
+        made = commands.add_parser(name, help=help, description=call.__doc__, **more)
+        made.set_defaults(call=call)
+        return made
+
+    run = command(
         "run",
+        run_chapters,
+        "execute chapters with papermill",
         parents=[chapters, device],
-        help="execute chapters with papermill",
-        description="Execute chapters with papermill: the lesson book/NAME.md and the evidence "
-        "page book/NAME/evidence.md. By"
-        " default NAME.ipynb is replaced once the whole notebook has succeeded; if it fails, "
-        "the last good notebook is kept, and"
-        " the exit status is 1. With --profile paper no stored result is read: each run that a "
-        "page loads is computed,"
-        " resumable, under _build/runs/; the notebooks go to _build/paper/ and book/ stays as "
-        "it is; a table compares each claim"
-        " with the committed one, and the exit status is 1 if a verdict has changed.",
         epilog="example: python -m lib run single_neuron --profile paper --device cuda --budget 2h",
     )
     run.add_argument("--lesson", action="store_true", help="leave the evidence pages out")
@@ -123,17 +121,13 @@ def parser() -> argparse.ArgumentParser:
         metavar="TIME",
         help="with the paper profile: compute runs no longer than this",
     )
-    run.set_defaults(call=run_chapters)
 
-    build = commands.add_parser(
-        "build", help="build the site from the executed notebooks; every warning is an error"
-    )
+    build = command("build", build_site, "build the site from the executed notebooks")
     build.add_argument(
         "--output", type=Path, metavar="DIR", help="build under DIR/_build (default: _build)"
     )
-    build.set_defaults(call=build_site)
 
-    pdf = commands.add_parser("pdf", help="print the built site to one PDF; needs Chromium")
+    pdf = command("pdf", print_site, "print the built site to one PDF; needs Chromium")
     pdf.add_argument(
         "--site", type=Path, metavar="DIR", default=Path("_build/html"), help="default: _build/html"
     )
@@ -149,25 +143,13 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="print the slides instead, each deck into _build/slides/NAME.pdf",
     )
-    pdf.set_defaults(call=print_site)
 
-    course = commands.add_parser(
-        "course",
-        help="write the labs and problem sets as notebooks",
-        description="Write the labs and problem sets into _build/course/, and again with their "
-        "solutions, and with the answers to"
-        " the quizzes, into _build/solutions/. A problem set has nbgrader's cells: the first "
-        "folder holds its"
-        " release version, the second its source version. Equations have the numbers of the "
-        "built site: build it first.",
-    )
-    course.set_defaults(call=write_course)
+    command("course", write_course, "write the labs and problem sets as notebooks")
 
-    report = commands.add_parser(
+    report = command(
         "report",
-        help="collect the claims into _build/claims.json, and check the decimals of the text",
-        description="Collect the claims of the executed notebooks into _build/claims.json, and see"
-        " that each decimal of the text comes from where book/quality/numbers/ says.",
+        report_claims,
+        "collect the claims into _build/claims.json, and check the decimals of the text",
         epilog="example: python -m lib report --notebooks executed",
     )
     which = report.add_mutually_exclusive_group()
@@ -188,17 +170,12 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="list the claims' names in book/names.txt, for a release",
     )
-    report.set_defaults(call=report_claims)
 
-    store = commands.add_parser(
+    store = command(
         "store",
+        store_runs,
+        "precompute what is too heavy for a laptop, into book/NAME/results/",
         parents=[device],
-        help="precompute what is too heavy for a laptop, into book/NAME/results/",
-        description="Precompute the experiments that are too heavy for a laptop and keep their "
-        "results in book/NAME/results/."
-        " Finished cases are not computed again, and an interrupted run resumes. With --again, "
-        "stored cases are computed anew"
-        " with today's code and compared with the result.",
         epilog="example: python -m lib store --plan; python -m lib store piecewise_linear "
         "--budget 2h --workers 2;"
         " python -m lib store --again localization/pulses --cases 1",
@@ -249,16 +226,12 @@ def parser() -> argparse.ArgumentParser:
         help="compute every n-th missing case, as job i of n that share this folder; a later "
         "`store` joins the results",
     )
-    store.set_defaults(call=store_runs)
 
-    seeds = commands.add_parser(
+    seeds = command(
         "seeds",
+        run_seeds,
+        "check every claim with many seeds",
         parents=[chapters],
-        help="check every claim with many seeds",
-        description="Run chapters with the seeds 0, 1, ..., with the quick profile, and keep "
-        "what each claim measured in"
-        " book/quality/seeds.jsonl. Seeds that the table has are kept until something that the "
-        "claims depend on changes.",
         epilog="example: python -m lib seeds synthesis --count 20",
     )
     seeds.add_argument(
@@ -267,7 +240,6 @@ def parser() -> argparse.ArgumentParser:
     seeds.add_argument(
         "--jobs", type=integer, metavar="N", help="runs at once (default: set by cores and memory)"
     )
-    seeds.set_defaults(call=run_seeds)
     return top
 
 
@@ -281,7 +253,13 @@ def summary(finished: Sequence) -> str:
 
 
 def run_chapters(options: argparse.Namespace) -> int:
-    """Execute chapters, say how each went, and at the paper profile compare their claims."""
+    """Execute chapters with papermill: the lesson book/NAME.md and the evidence page
+    book/NAME/evidence.md. By default NAME.ipynb is replaced once the whole notebook has succeeded;
+    if it fails, the last good notebook is kept, and the exit status is 1. With --profile paper no
+    stored result is read: each run that a page loads is computed, resumable, under _build/runs/;
+    the notebooks go to _build/paper/ and book/ stays as it is; a table compares each claim with the
+    committed one, and the exit status is 1 if a verdict has changed.
+    """
     from lib.site import execute, paper
 
     settings = execute.Settings(options.profile, options.device, options.seed)
@@ -301,14 +279,14 @@ def run_chapters(options: argparse.Namespace) -> int:
 
 
 def build_site(options: argparse.Namespace) -> None:
-    """Build the site."""
+    """Build the site from the executed notebooks; every warning is an error."""
     from lib.site import build
 
     build.build(Book(Path.cwd()), options.output)
 
 
 def print_site(options: argparse.Namespace) -> None:
-    """Print the site, or its slides."""
+    """Print the built site to one PDF, or its slides; needs Chromium."""
     from lib.site import pdf
 
     if options.slides:
@@ -320,7 +298,11 @@ def print_site(options: argparse.Namespace) -> None:
 
 
 def write_course(options: argparse.Namespace) -> None:
-    """Write the labs and problem sets, without solutions and with them; and quizzes' answers."""
+    """Write the labs and problem sets into _build/course/, and again with their solutions, and with
+    the answers to the quizzes, into _build/solutions/. A problem set has nbgrader's cells: the
+    first folder holds its release version, the second its source version. Equations have the
+    numbers of the built site: build it first.
+    """
     from lib.site import handouts, shown
     from lib.site.myst import References
 
@@ -332,7 +314,9 @@ def write_course(options: argparse.Namespace) -> None:
 
 
 def report_claims(options: argparse.Namespace) -> None:
-    """Collect the claims, and check the decimals of the text."""
+    """Collect the claims of the executed notebooks into _build/claims.json, and see that each
+    decimal of the text comes from where book/quality/numbers/ says.
+    """
     from lib.site import ledger, names, numbers
 
     elsewhere = options.notebooks
@@ -351,14 +335,20 @@ def report_claims(options: argparse.Namespace) -> None:
 
 
 def run_seeds(options: argparse.Namespace) -> None:
-    """Check claims with many seeds."""
+    """Run chapters with the seeds 0, 1, ..., with the quick profile, and keep what each claim
+    measured in book/quality/seeds.jsonl. Seeds that the table has are kept until something that the
+    claims depend on changes.
+    """
     from lib.site import seeds
 
     print(seeds.run(Book(Path.cwd()), options.chapters, options.count, options.jobs))
 
 
 def store_runs(options: argparse.Namespace) -> None:
-    """Precompute the runs that are named, by chapter or in full; no names means all."""
+    """Precompute the experiments that are too heavy for a laptop and keep their results in
+    book/NAME/results/. Finished cases are not computed again, and an interrupted run resumes. With
+    --again, stored cases are computed anew with today's code and compared with the result.
+    """
     from lib.processes import processes
     from lib.progress import limit
     from lib.provenance import resolve_device
