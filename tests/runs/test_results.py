@@ -1,19 +1,15 @@
 """Results: laid out over coordinates, grown, refused when outdated or spoilt."""
 
 import shutil
-from importlib import import_module
-from io import BytesIO
-from pathlib import Path
 
 import numpy as np
 import pytest
 import small_runs as small
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.io import netcdf_file
 
 from lib import runs
-from lib.runs import OutdatedResult, Run, arguments, count, describe, freshness, grid, load, named
+from lib.runs import OutdatedResult, Run, arguments, count, describe, grid, load, named
 from lib.runs.again import compare, recompute
 from lib.runs.precompute import Progress, precompute
 
@@ -155,25 +151,6 @@ def test_other_arguments_are_refused_and_computed_anew(log):
         load(other).height.sel(tau=0.3, delta=2.0, seed=0).values[0]
         != load(other).height.sel(tau=0.3, delta=1.0, seed=0).values[0]
     )
-
-
-def test_a_result_survives_the_move_of_its_function(tmp_path, monkeypatch):
-    precompute(small.plane())
-    before = load(small.plane())
-    (tmp_path / "elsewhere_runs.py").write_text(
-        Path(small.__file__).read_text(encoding="utf-8"), encoding="utf-8"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    moved = small.plane(import_module("elsewhere_runs").wave)
-    with pytest.raises(OutdatedResult, match="computed with other arguments"):
-        load(moved)
-    content = BytesIO(moved.path.read_bytes())
-    with netcdf_file(content, "a") as found:
-        found.settings = found.settings.replace(b"small_runs.wave", b"elsewhere_runs.wave")
-        found.flush()
-        moved.path.write_bytes(content.getvalue())
-    assert small.same(before, load(moved).assign_attrs(settings=before.settings))
-    assert freshness.of_file(moved.path).state == freshness.CURRENT
 
 
 def test_a_result_over_another_grid_is_refused():
