@@ -60,7 +60,7 @@ def precompute(
 
 def refuse_batch(runs: Sequence[Run], batch: int | None) -> None:
     """Raise a ValueError if a run takes one case in a call, but a batch of several is wanted."""
-    if single := [run.name for run in runs if run.batch == 1 and batch is not None and batch > 1]:
+    if single := [run.name for run in runs if run.batch == 1 and (batch or 1) > 1]:
         raise ValueError(
             f"--batch {batch}: {', '.join(single)} take one case in a call; name others, or "
             "leave --batch out"

@@ -228,18 +228,11 @@ class Runner:
                 for change, source in found.items()
             }
         runs = self.reach(session.items, {id(change.original().__code__) for change in changes})
-        todo = [
-            (
-                change,
-                source,
-                [
-                    (seconds, item)
-                    for seconds, item, called in runs
-                    if id(change.original().__code__) in called
-                ],
-            )
-            for change, source in changes.items()
-        ]
+        todo = []
+        for change, source in changes.items():
+            code = id(change.original().__code__)
+            tests = [(seconds, item) for seconds, item, called in runs if code in called]
+            todo.append((change, source, tests))
         print(f"{len(todo)} mutants to try", flush=True)
         found = sorted(self.results(todo), key=lambda line: modules.index(line["module"]))
         for module, count in Counter(line["module"] for line in found).items():
