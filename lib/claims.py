@@ -268,19 +268,20 @@ def check(
         judge(claim)
 
 
-@takes(share=number, stretch=number, times=optional(numbers))
-def settled(
-    curve: ArrayLike, *, share: float, stretch: float = 0.2, times: ArrayLike | None = None
-) -> NDArray:
+STRETCH = 0.2  # the end of a run, in which its curves should have settled
+
+
+@takes(share=number, times=optional(numbers))
+def settled(curve: ArrayLike, *, share: float, times: ArrayLike | None = None) -> NDArray:
     """Return the last value of a recorded curve, and refuse one that still moves.
 
-    The curve still moves if over the last `stretch` of the run it covers more than `share` of what
-    it covers in the whole run.
+    The curve still moves if over the last fifth of the run it covers more than `share` of what it
+    covers in the whole run.
 
     Parameters
     ----------
     curve : shape (T, ...), the quantity along the run, for one member or for many
-    share, stretch : in (0, 1)
+    share : in (0, 1)
     times : shape (T,), ascending; by default the records are equally far apart
 
     Returns
@@ -295,9 +296,8 @@ def settled(
     >>> settled([0, 5, 9, 10, 10, 10], share=0.01)
     array(10.)
     """
-    for name, value in (("share", share), ("stretch", stretch)):
-        if not 0 < value < 1:
-            raise ValueError(f"{name} is {value}: want a number between 0 and 1")
+    if not 0 < share < 1:
+        raise ValueError(f"share is {share}: want a number between 0 and 1")
     values = numbers("curve", curve)
     if values.ndim == 0 or len(values) < 3:
         raise ValueError(f"curve has shape {values.shape}: want at least three records (T, ...)")
@@ -307,12 +307,12 @@ def settled(
             f"curve and times {moments.shape}: want times that ascend, one for each of the "
             f"{len(values)} records"
         )
-    late = moments >= moments[-1] - stretch * (moments[-1] - moments[0])
+    late = moments >= moments[-1] - STRETCH * (moments[-1] - moments[0])
     late[-2] = True  # one record does not move
     moved = np.ptp(values[late], axis=0) / np.maximum(np.ptp(values, axis=0), np.finfo(float).tiny)
     if insist and np.any(moved > share):
         raise StillMoving(
-            f"over the last {stretch:.0%} of the run the curve covers {moved.max():.1%} of its "
+            f"over the last {STRETCH:.0%} of the run the curve covers {moved.max():.1%} of its "
             f"whole way, more than {share:.1%}: "
             "let the run go on, or claim something about its course"
         )
