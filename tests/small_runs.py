@@ -112,6 +112,12 @@ def echo(device, **arguments):
     return xr.Dataset({f"{name}_": ((), value) for name, value in arguments.items()})
 
 
+def rests(seed, device, seconds):
+    """Return the seed after some seconds."""
+    time.sleep(seconds)
+    return xr.Dataset({"value": ((), float(seed))})
+
+
 def plane(function=wave, values=GRID, source=None, batch=1, **fixed):
     return Run("topic/plane", function, grid(**values), fixed, source or {}, batch)
 
