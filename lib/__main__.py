@@ -8,11 +8,12 @@ import argparse
 import errno
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
+from typing import Any
 
 from lib.site.book import Book
 
@@ -62,25 +63,32 @@ def parser() -> argparse.ArgumentParser:
     )
     commands = top.add_subparsers(dest="command", required=True)
 
-    run = commands.add_parser(
-        "run",
-        help="execute chapters with papermill",
-        description="Execute chapters with papermill: the lesson book/NAME.md and the evidence "
-        "page book/NAME/evidence.md. By"
-        " default NAME.ipynb is replaced once the whole notebook has succeeded; if it fails, "
-        "the last good notebook is kept, and"
-        " the exit status is 1. With --profile paper no stored result is read: each run that a "
-        "page loads is computed,"
-        " resumable, under _build/runs/; the notebooks go to _build/paper/ and book/ stays as "
-        "it is; a table compares each claim"
-        " with the committed one, and the exit status is 1 if a verdict has changed.",
-        epilog="example: python -m lib run single_neuron --profile paper --device cuda --budget 2h",
-    )
-    run.add_argument(
+    chapters = argparse.ArgumentParser(add_help=False)
+    chapters.add_argument(
         "chapters",
         nargs="*",
         metavar="CHAPTER",
         help="a chapter's name, as in _toc.yml (default: all)",
+    )
+    device = argparse.ArgumentParser(add_help=False)
+    device.add_argument(
+        "--device",
+        choices=("auto", "cpu", "cuda"),
+        default="auto",
+        help="auto uses a GPU if there is one",
+    )
+
+    def command(name: str, call: Callable, help: str, **more: Any) -> argparse.ArgumentParser:
+        made = commands.add_parser(name, help=help, description=call.__doc__, **more)
+        made.set_defaults(call=call)
+        return made
+
+    run = command(
+        "run",
+        run_chapters,
+        "execute chapters with papermill",
+        parents=[chapters, device],
+        epilog="example: python -m lib run single_neuron --profile paper --device cuda --budget 2h",
     )
     run.add_argument("--lesson", action="store_true", help="leave the evidence pages out")
     run.add_argument(
@@ -88,12 +96,6 @@ def parser() -> argparse.ArgumentParser:
         choices=("quick", "paper"),
         default="quick",
         help="quick: small; paper: compute every run",
-    )
-    run.add_argument(
-        "--device",
-        choices=("auto", "cpu", "cuda"),
-        default="auto",
-        help="auto uses a GPU if there is one",
     )
     run.add_argument(
         "--seed",
@@ -119,17 +121,13 @@ def parser() -> argparse.ArgumentParser:
         metavar="TIME",
         help="with the paper profile: compute runs no longer than this",
     )
-    run.set_defaults(call=run_chapters)
 
-    build = commands.add_parser(
-        "build", help="build the site from the executed notebooks; every warning is an error"
-    )
+    build = command("build", build_site, "build the site from the executed notebooks")
     build.add_argument(
         "--output", type=Path, metavar="DIR", help="build under DIR/_build (default: _build)"
     )
-    build.set_defaults(call=build_site)
 
-    pdf = commands.add_parser("pdf", help="print the built site to one PDF; needs Chromium")
+    pdf = command("pdf", print_site, "print the built site to one PDF; needs Chromium")
     pdf.add_argument(
         "--site", type=Path, metavar="DIR", default=Path("_build/html"), help="default: _build/html"
     )
@@ -145,50 +143,39 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="print the slides instead, each deck into _build/slides/NAME.pdf",
     )
-    pdf.set_defaults(call=print_site)
 
-    course = commands.add_parser(
-        "course",
-        help="write the labs and problem sets as notebooks",
-        description="Write the labs and problem sets into _build/course/, and again with their "
-        "solutions, and with the answers to"
-        " the quizzes, into _build/solutions/. A problem set has nbgrader's cells: the first "
-        "folder holds its"
-        " release version, the second its source version. Equations have the numbers of the "
-        "built site: build it first.",
-    )
-    course.set_defaults(call=write_course)
+    command("course", write_course, "write the labs and problem sets as notebooks")
 
-    report = commands.add_parser(
+    report = command(
         "report",
-        help="collect the claims into _build/claims.json, and check the decimals of the text",
-        description="Collect the claims of the executed notebooks into _build/claims.json, and see"
-        " that each decimal of the text comes from where book/quality/numbers/ says.",
+        report_claims,
+        "collect the claims into _build/claims.json, and check the decimals of the text",
         epilog="example: python -m lib report --notebooks executed",
     )
     which = report.add_mutually_exclusive_group()
-    elsewhere = "read executed notebooks from DIR, and check no text"
-    which.add_argument("--notebooks", type=Path, metavar="DIR", help=elsewhere)
-    propose = (
-        "first propose lines there for decimals that have none, or none that holds, and "
-        "print them: judge them"
+    which.add_argument(
+        "--notebooks",
+        type=Path,
+        metavar="DIR",
+        help="read executed notebooks from DIR, and check no text",
     )
-    which.add_argument("--numbers", action="store_true", help=propose)
+    which.add_argument(
+        "--numbers",
+        action="store_true",
+        help="first propose lines there for decimals that have none, or none that holds, and "
+        "print them: judge them",
+    )
     report.add_argument(
         "--freeze",
         action="store_true",
         help="list the claims' names in book/names.txt, for a release",
     )
-    report.set_defaults(call=report_claims)
 
-    store = commands.add_parser(
+    store = command(
         "store",
-        help="precompute what is too heavy for a laptop, into book/NAME/results/",
-        description="Precompute the experiments that are too heavy for a laptop and keep their "
-        "results in book/NAME/results/."
-        " Finished cases are not computed again, and an interrupted run resumes. With --again, "
-        "stored cases are computed anew"
-        " with today's code and compared with the result.",
+        store_runs,
+        "precompute what is too heavy for a laptop, into book/NAME/results/",
+        parents=[device],
         epilog="example: python -m lib store --plan; python -m lib store piecewise_linear "
         "--budget 2h --workers 2;"
         " python -m lib store --again localization/pulses --cases 1",
@@ -198,12 +185,6 @@ def parser() -> argparse.ArgumentParser:
         nargs="*",
         metavar="EXPERIMENT",
         help="chapter or chapter/experiment (default: all)",
-    )
-    store.add_argument(
-        "--device",
-        choices=("auto", "cpu", "cuda"),
-        default="auto",
-        help="auto uses a GPU if there is one",
     )
     store.add_argument(
         "--workers", type=integer, metavar="N", help="compute on N processes (default: in this one)"
@@ -245,22 +226,13 @@ def parser() -> argparse.ArgumentParser:
         help="compute every n-th missing case, as job i of n that share this folder; a later "
         "`store` joins the results",
     )
-    store.set_defaults(call=store_runs)
 
-    seeds = commands.add_parser(
+    seeds = command(
         "seeds",
-        help="check every claim with many seeds",
-        description="Run chapters with the seeds 0, 1, ..., with the quick profile, and keep "
-        "what each claim measured in"
-        " book/quality/seeds.jsonl. Seeds that the table has are kept until something that the "
-        "claims depend on changes.",
+        run_seeds,
+        "check every claim with many seeds",
+        parents=[chapters],
         epilog="example: python -m lib seeds synthesis --count 20",
-    )
-    seeds.add_argument(
-        "chapters",
-        nargs="*",
-        metavar="CHAPTER",
-        help="a chapter's name, as in _toc.yml (default: all)",
     )
     seeds.add_argument(
         "--count", type=integer, default=20, metavar="N", help="how many seeds (default: 20)"
@@ -268,7 +240,6 @@ def parser() -> argparse.ArgumentParser:
     seeds.add_argument(
         "--jobs", type=integer, metavar="N", help="runs at once (default: set by cores and memory)"
     )
-    seeds.set_defaults(call=run_seeds)
     return top
 
 
@@ -282,18 +253,18 @@ def summary(finished: Sequence) -> str:
 
 
 def run_chapters(options: argparse.Namespace) -> int:
-    """Execute chapters, say how each went, and at the paper profile compare their claims."""
+    """Execute chapters with papermill: the lesson book/NAME.md and the evidence page
+    book/NAME/evidence.md. By default NAME.ipynb is replaced once the whole notebook has succeeded;
+    if it fails, the last good notebook is kept, and the exit status is 1. With --profile paper no
+    stored result is read: each run that a page loads is computed, resumable, under _build/runs/;
+    the notebooks go to _build/paper/ and book/ stays as it is; a table compares each claim with the
+    committed one, and the exit status is 1 if a verdict has changed.
+    """
     from lib.site import execute, paper
 
     settings = execute.Settings(options.profile, options.device, options.seed)
-    given = (
-        Book(Path.cwd()),
-        options.chapters,
-        settings,
-        options.jobs,
-        options.output,
-        options.lesson,
-    )
+    book = Book(Path.cwd())
+    given = (book, options.chapters, settings, options.jobs, options.output, options.lesson)
     rows = []
     if options.profile == "paper":
         finished, rows = paper.run(*given, options.budget)
@@ -308,28 +279,29 @@ def run_chapters(options: argparse.Namespace) -> int:
 
 
 def build_site(options: argparse.Namespace) -> None:
-    """Build the site."""
+    """Build the site from the executed notebooks; every warning is an error."""
     from lib.site import build
 
     build.build(Book(Path.cwd()), options.output)
 
 
 def print_site(options: argparse.Namespace) -> None:
-    """Print the site, or its slides."""
+    """Print the built site to one PDF, or its slides; needs Chromium."""
     from lib.site import pdf
 
     if options.slides:
         for path in pdf.slides(options.site, Path("_build/slides")):
             print(path)
     else:
-        print(
-            f"{pdf.write(Book(Path.cwd()), options.site, options.output)} pages in {options.output}"
-        )
+        pages = pdf.write(Book(Path.cwd()), options.site, options.output)
+        print(f"{pages} pages in {options.output}")
 
 
 def write_course(options: argparse.Namespace) -> None:
-    """Write the labs and problem sets, without solutions and with them, and the
-    quizzes' answers.
+    """Write the labs and problem sets into _build/course/, and again with their solutions, and with
+    the answers to the quizzes, into _build/solutions/. A problem set has nbgrader's cells: the
+    first folder holds its release version, the second its source version. Equations have the
+    numbers of the built site: build it first.
     """
     from lib.site import handouts, shown
     from lib.site.myst import References
@@ -342,7 +314,9 @@ def write_course(options: argparse.Namespace) -> None:
 
 
 def report_claims(options: argparse.Namespace) -> None:
-    """Collect the claims, and check the decimals of the text."""
+    """Collect the claims of the executed notebooks into _build/claims.json, and see that each
+    decimal of the text comes from where book/quality/numbers/ says.
+    """
     from lib.site import ledger, names, numbers
 
     elsewhere = options.notebooks
@@ -361,14 +335,20 @@ def report_claims(options: argparse.Namespace) -> None:
 
 
 def run_seeds(options: argparse.Namespace) -> None:
-    """Check claims with many seeds."""
+    """Run chapters with the seeds 0, 1, ..., with the quick profile, and keep what each claim
+    measured in book/quality/seeds.jsonl. Seeds that the table has are kept until something that the
+    claims depend on changes.
+    """
     from lib.site import seeds
 
     print(seeds.run(Book(Path.cwd()), options.chapters, options.count, options.jobs))
 
 
 def store_runs(options: argparse.Namespace) -> None:
-    """Precompute the runs that are named, by chapter or in full; no names means all."""
+    """Precompute the experiments that are too heavy for a laptop and keep their results in
+    book/NAME/results/. Finished cases are not computed again, and an interrupted run resumes. With
+    --again, stored cases are computed anew with today's code and compared with the result.
+    """
     from lib.processes import processes
     from lib.progress import limit
     from lib.provenance import resolve_device
@@ -377,16 +357,11 @@ def store_runs(options: argparse.Namespace) -> None:
     from lib.runs.precompute import plan, precompute, refuse_batch
     from lib.runs.workers import ComputationFailed
 
-    listed = chapters.listed()
-    names, known = options.experiments, {run.name: run for run in listed}
-    chosen = [run for run in listed if not names or {run.name, run.name.split("/")[0]} & set(names)]
-    chosen.sort(key=lambda run: not run.first)
-    unknown = sorted(set(names) - set(known) - {name.split("/")[0] for name in known})
-    if unknown:
-        raise ValueError(f"no such experiment: {', '.join(unknown)}; there are {', '.join(known)}")
+    chosen = chapters.chosen(options.experiments)
     refuse_options(options)
     refuse_batch(chosen, options.batch)
-    device, failed = resolve_device(options.device), []
+    device = resolve_device(options.device)
+    failed = []
     if options.plan:
         print(plan(chosen, device))
         return
@@ -397,18 +372,13 @@ def store_runs(options: argparse.Namespace) -> None:
         for run in chosen:
             try:
                 if options.again:
-                    print(
-                        again(run, device, pool=pool, cases=options.cases, replace=options.replace),
-                        flush=True,
-                    )
-                    continue
-                precompute(run, device, pool=pool, batch=options.batch, part=options.case_range)
-                print(run.path, flush=True)
-            except (
-                ComputationFailed,
-                OutdatedResult,
-            ) as problem:  # the others may be computed all the same
-                failed.append(str(problem))
+                    said = again(run, device, pool, options.cases, options.replace)
+                else:
+                    precompute(run, device, pool, options.batch, options.case_range)
+                    said = run.path
+                print(said, flush=True)
+            except (ComputationFailed, OutdatedResult) as problem:
+                failed.append(str(problem))  # the others may be computed all the same
     if failed:
         raise ComputationFailed("\n".join(failed))
 
@@ -424,29 +394,23 @@ def refuse_options(options: argparse.Namespace) -> None:
 
 
 def carry_out(options: argparse.Namespace) -> int:
-    """Run one command; return the exit status: 1 if something failed
-    on the way, 2 for a mistake, each said in a line.
-    """
+    """Run one command; return its status: 1 after a failure, 2 for a mistake, said in a line."""
     from lib.data import DataUnavailable
     from lib.runs import OutdatedResult
     from lib.runs.workers import ComputationFailed
 
     try:
         return options.call(options) or 0
-    except ValueError as problem:
-        status, said = 2, str(problem)
-    except (ComputationFailed, OutdatedResult, DataUnavailable) as problem:
-        status, said = 1, str(problem)
+    except (ValueError, ComputationFailed, OutdatedResult, DataUnavailable) as problem:
+        wrong, said = isinstance(problem, ValueError), str(problem)
     except OSError as problem:
         if problem.errno not in DISK:
             raise
         place = f"{problem.filename}: " if problem.filename else ""
-        status, said = (
-            1,
-            f"{place}{problem.strerror}; fix that and start again: what was finished is kept",
-        )
+        wrong = False
+        said = f"{place}{problem.strerror}; fix that and start again: what was finished is kept"
     print(f"lib {options.command}: {said}", file=sys.stderr)
-    return status
+    return 2 if wrong else 1
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -455,9 +419,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     options = parser().parse_args(arguments)
     assert isinstance(sys.stdout, TextIOWrapper)
-    sys.stdout.reconfigure(
-        errors="backslashreplace"
-    )  # a Greek letter must not stop what was to be said
+    sys.stdout.reconfigure(errors="backslashreplace")  # a Greek letter must not stop a line
     try:
         status = carry_out(options)
         sys.stdout.flush()

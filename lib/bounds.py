@@ -79,13 +79,11 @@ class Bound:
         )
 
 
-@takes(low=limit)
 def at_least(low: float) -> Bound:
     """Expect a number of at least `low`."""
     return Bound(low, np.inf)
 
 
-@takes(high=limit)
 def at_most(high: float) -> Bound:
     """Expect a number of at most `high`."""
     return Bound(-np.inf, high)

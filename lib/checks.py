@@ -80,14 +80,6 @@ def non_negative(name: str, value: float) -> float:
     return float(non_negatives(name, value, ndim=0))
 
 
-def slope(name: str, value: float) -> float:
-    """Return the slope of a nonlinearity below zero, at least 0 and less than 1."""
-    found = number(name, value)
-    if not 0 <= found < 1:
-        raise ValueError(f"{name} is {found:g}: want a slope in [0, 1)")
-    return found
-
-
 def whole(name: str, value: int, least: int = 1, most: float = np.inf) -> int:
     """Return a whole number from `least` to `most` as an integer; 3.0 is one, too."""
     wanted = (

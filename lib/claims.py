@@ -55,37 +55,6 @@ class StillMoving(AssertionError):
     """A run was stopped before the quantity of a claim had settled."""
 
 
-@dataclass(frozen=True, repr=False)
-class Claim:
-    """One row of the ledger: what `check` was given, with the
-    ends of the bound and the verdict that was found.
-    """
-
-    id: str
-    statement: str
-    source: str
-    measured: float
-    low: float
-    high: float
-    verdict: str
-    rivals: Mapping[str, float] = field(default_factory=dict)
-    printed: float | None = None
-    why: str = ""
-
-    def __repr__(self) -> str:
-        record = asdict(self)
-        parts = [
-            sentence(self.statement),
-            f"measured {measured_text(record)}, expected {bound_text(record)}",
-        ]
-        parts += [f"rivals: {sentence(rivals_text(record))}"] if self.rivals else []
-        parts += [sentence(words) for words in (self.source, self.why) if words]
-        return f"{_MARK[self.verdict]} {self.verdict} | " + " | ".join(parts)
-
-    def _repr_mimebundle_(self, **_: Any) -> tuple[dict, dict]:
-        return {"text/plain": repr(self)}, {"claim": _spelled(asdict(self))}
-
-
 def _spelled(value: Any) -> Any:
     """Spell numbers that JSON does not know."""
     if isinstance(value, dict):
@@ -117,46 +86,69 @@ def _rivals(name: str, value: Mapping[str, float]) -> dict[str, float]:
     }
 
 
-@takes(
-    id=_name,
-    statement=words,
-    source=words,
-    measured=real,
-    low=limit,
-    high=limit,
-    verdict=words,
-    rivals=_rivals,
-    printed=optional(real),
-    why=instance(str),
-)
-def _claim(
-    id: str,
-    statement: str,
-    source: str,
-    measured: float,
-    low: float,
-    high: float,
-    verdict: str,
-    rivals: Mapping[str, float],
-    printed: float | None,
-    why: str,
-) -> Claim:
-    """Return a claim whose fields are whole, of the right kind, and
-    go with each other; its numbers are not judged yet.
+FIELDS = {
+    "id": _name,
+    "statement": words,
+    "source": words,
+    "measured": real,
+    "low": limit,
+    "high": limit,
+    "verdict": words,
+    "rivals": _rivals,
+    "printed": optional(real),
+    "why": instance(str),
+}
+
+
+@dataclass(frozen=True, repr=False)
+class Claim:
+    """One row of the ledger: what `check` was given, with the
+    ends of the bound and the verdict that was found.
     """
-    Bound(low, high)
-    if verdict not in VERDICTS:
-        raise ValueError(f"claim {id}: verdict {verdict!r} is none of {', '.join(VERDICTS)}")
-    if (verdict in _OUTSIDE) != bool(why):
-        raise ValueError(
-            f"claim {id}: `why` goes with the verdicts {' and '.join(_OUTSIDE)}, and only with them"
-        )
-    if (verdict in _MENDED) != (printed is not None):
-        raise ValueError(
-            f"claim {id}: `printed` goes with the verdicts {' and '.join(_MENDED)}, and only "
-            "with them"
-        )
-    return Claim(id, statement, source, measured, low, high, verdict, rivals, printed, why)
+
+    id: str
+    statement: str
+    source: str
+    measured: float
+    low: float
+    high: float
+    verdict: str
+    rivals: Mapping[str, float] = field(default_factory=dict)
+    printed: float | None = None
+    why: str = ""
+
+    def __post_init__(self) -> None:
+        for name, check in FIELDS.items():
+            object.__setattr__(self, name, check(name, getattr(self, name)))
+        Bound(self.low, self.high)  # refuses what is no interval
+        if self.verdict not in VERDICTS:
+            raise ValueError(
+                f"claim {self.id}: verdict {self.verdict!r} is none of {', '.join(VERDICTS)}"
+            )
+
+    def __repr__(self) -> str:
+        record = asdict(self)
+        parts = [
+            sentence(self.statement),
+            f"measured {measured_text(record)}, expected {bound_text(record)}",
+        ]
+        parts += [f"rivals: {sentence(rivals_text(record))}"] if self.rivals else []
+        parts += [sentence(words) for words in (self.source, self.why) if words]
+        return f"{_MARK[self.verdict]} {self.verdict} | " + " | ".join(parts)
+
+    def _repr_mimebundle_(self, **_: Any) -> tuple[dict, dict]:
+        return {"text/plain": repr(self)}, {"claim": _spelled(asdict(self))}
+
+
+def _refuse(claim: Claim) -> None:
+    """Raise a ValueError where `why` or `printed` does not go with the declared verdict."""
+    given = {"why": bool(claim.why), "printed": claim.printed is not None}
+    for name, verdicts in (("why", _OUTSIDE), ("printed", _MENDED)):
+        if given[name] != (claim.verdict in verdicts):
+            raise ValueError(
+                f"claim {claim.id}: `{name}` goes with the verdicts {' and '.join(verdicts)}, and "
+                "only with them"
+            )
 
 
 def verdict_of(claim: Claim) -> str:
@@ -210,7 +202,8 @@ def judged(record: dict) -> Claim:
         If a field is missing or of the wrong kind, or if the numbers contradict the verdict.
     """
     try:
-        claim = _claim(**_read(record))
+        claim = Claim(**_read(record))
+        _refuse(claim)
         judge(claim)
     except (ClaimChanged, RivalPasses) as problem:
         raise ValueError(str(problem)) from problem
@@ -263,18 +256,9 @@ def check(
     RivalPasses
         If a rival lies in the bound.
     """
-    claim = _claim(
-        id=id,
-        statement=statement,
-        source=source,
-        measured=measured,
-        low=expected.low,
-        high=expected.high,
-        verdict=verdict,
-        rivals=rivals or {},
-        printed=printed,
-        why=why,
-    )
+    ends = (expected.low, expected.high)
+    claim = Claim(id, statement, source, measured, *ends, verdict, rivals or {}, printed, why)
+    _refuse(claim)
     shown = replace(claim, verdict=verdict_of(claim))
     _checked[id] = shown
     from IPython.display import display
@@ -284,19 +268,20 @@ def check(
         judge(claim)
 
 
-@takes(share=number, stretch=number, times=optional(numbers))
-def settled(
-    curve: ArrayLike, *, share: float, stretch: float = 0.2, times: ArrayLike | None = None
-) -> NDArray:
+STRETCH = 0.2  # the end of a run, in which its curves should have settled
+
+
+@takes(share=number, times=optional(numbers))
+def settled(curve: ArrayLike, *, share: float, times: ArrayLike | None = None) -> NDArray:
     """Return the last value of a recorded curve, and refuse one that still moves.
 
-    The curve still moves if over the last `stretch` of the run it covers more than `share` of what
-    it covers in the whole run.
+    The curve still moves if over the last fifth of the run it covers more than `share` of what it
+    covers in the whole run.
 
     Parameters
     ----------
     curve : shape (T, ...), the quantity along the run, for one member or for many
-    share, stretch : in (0, 1)
+    share : in (0, 1)
     times : shape (T,), ascending; by default the records are equally far apart
 
     Returns
@@ -311,9 +296,8 @@ def settled(
     >>> settled([0, 5, 9, 10, 10, 10], share=0.01)
     array(10.)
     """
-    for name, value in (("share", share), ("stretch", stretch)):
-        if not 0 < value < 1:
-            raise ValueError(f"{name} is {value}: want a number between 0 and 1")
+    if not 0 < share < 1:
+        raise ValueError(f"share is {share}: want a number between 0 and 1")
     values = numbers("curve", curve)
     if values.ndim == 0 or len(values) < 3:
         raise ValueError(f"curve has shape {values.shape}: want at least three records (T, ...)")
@@ -323,12 +307,12 @@ def settled(
             f"curve and times {moments.shape}: want times that ascend, one for each of the "
             f"{len(values)} records"
         )
-    late = moments >= moments[-1] - stretch * (moments[-1] - moments[0])
+    late = moments >= moments[-1] - STRETCH * (moments[-1] - moments[0])
     late[-2] = True  # one record does not move
     moved = np.ptp(values[late], axis=0) / np.maximum(np.ptp(values, axis=0), np.finfo(float).tiny)
     if insist and np.any(moved > share):
         raise StillMoving(
-            f"over the last {stretch:.0%} of the run the curve covers {moved.max():.1%} of its "
+            f"over the last {STRETCH:.0%} of the run the curve covers {moved.max():.1%} of its "
             f"whole way, more than {share:.1%}: "
             "let the run go on, or claim something about its course"
         )

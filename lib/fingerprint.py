@@ -105,19 +105,13 @@ def _aside(node: ast.stmt) -> set[str]:
     """Name what a definition imports itself, and its
     annotations: the methods of an argument may be called.
     """
-    parts = list(ast.walk(node))
-    found = {
-        alias.asname or alias.name
-        for part in parts
-        if isinstance(part, ast.ImportFrom)
-        for alias in part.names
-    }
-    for annotation in [
-        part.annotation for part in parts if isinstance(part, ast.arg | ast.AnnAssign)
-    ]:
-        found |= {
-            part.id for part in ast.walk(annotation or ast.Pass()) if isinstance(part, ast.Name)
-        }
+    found = set()
+    for part in ast.walk(node):
+        if isinstance(part, ast.ImportFrom):
+            found |= {alias.asname or alias.name for alias in part.names}
+        elif isinstance(part, ast.arg | ast.AnnAssign) and part.annotation:
+            names = ast.walk(part.annotation)
+            found |= {name.id for name in names if isinstance(name, ast.Name)}
     return found
 
 
@@ -227,13 +221,6 @@ class _Bare(ast.NodeTransformer):
     def __init__(self, imported: dict[str, str]) -> None:
         self.imported = imported
 
-    def generic_visit(self, node: ast.AST) -> ast.AST:
-        """Leave out a docstring."""
-        documented = isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef)
-        if documented and ast.get_docstring(node) is not None:
-            node.body[0] = ast.Pass()
-        return super().generic_visit(node)
-
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         """Leave out a decorator that checks, and what is returned."""
         node.decorator_list = [one for one in node.decorator_list if not self._checks(one)]
@@ -256,8 +243,9 @@ class _Bare(ast.NodeTransformer):
     visit_ImportFrom = visit_Assert = visit_Import
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
-        """Leave out a call that only checks."""
-        return ast.Pass() if self._checks(node.value) else self.generic_visit(node)
+        """Leave out a docstring, and a call that only checks."""
+        aside = isinstance(node.value, ast.Constant) or self._checks(node.value)
+        return ast.Pass() if aside else self.generic_visit(node)
 
     def visit_If(self, node: ast.If) -> ast.AST:
         """Leave out a condition that does nothing but refuse."""

@@ -2,21 +2,17 @@
 
 import re
 import unicodedata
+from collections import ChainMap
 from collections.abc import Iterable, Sequence
 
 FORMULA = re.compile(r"\$(.+?)\$")
 
-# Formulas in plain text, for places where nothing can be typeset.
+# Formulas in plain text, for places where nothing can be
+# typeset; docutils knows the symbols that are not here.
 SYMBOLS = {
-    "top": "ᵀ", "dagger": "†", "infty": "∞", "sum": "∑", "prod": "∏", "int": "∫", "partial": "∂",
-    "nabla": "∇", "times": "×", "cdot": "·", "cdots": "…", "dots": "…", "ldots": "…", "le": "≤",
-    "leq": "≤", "ge": "≥", "geq": "≥", "ne": "≠", "neq": "≠", "ll": "≪", "gg": "≫", "approx": "≈",
-    "sim": "~", "simeq": "≃", "equiv": "≡", "propto": "∝", "pm": "±", "mp": "∓", "in": "∈",
-    "longrightarrow": "→", "parallel": "∥", "to": "→", "rightarrow": "→", "mapsto": "↦",
-    "Rightarrow": "⇒", "odot": "⊙", "otimes": "⊗", "oplus": "⊕", "perp": "⊥", "langle": "⟨",
-    "rangle": "⟩", "lVert": "‖", "rVert": "‖", "Vert": "‖", "|": "‖", "lvert": "|", "rvert": "|",
-    "mid": "|", "ell": "ℓ", "star": "*", "ast": "*", "circ": "∘", "varepsilon": "ε", "varphi": "φ",
-    "vartheta": "θ", "sqrt": "√", "%": "%", "&": "&", "_": "_", "#": "#", "$": "$",
+    "top": "ᵀ", "sum": "∑", "int": "∫", "cdot": "·", "cdots": "…", "dots": "…", "sim": "~",
+    "longrightarrow": "→", "perp": "⊥", "lVert": "‖", "rVert": "‖", "lvert": "|", "rvert": "|",
+    "mid": "|", "star": "*", "sqrt": "√", "epsilon": "ε", "phi": "φ",
 }  # fmt: skip
 SPACES = {"left", "right", "middle", "big", "Big", "bigl", "bigr", "Bigl", "Bigr"}
 SPACES |= {"quad", "qquad", "displaystyle", "limits", "nonumber"}
@@ -129,12 +125,10 @@ def _raised(text: str) -> str:
 
 def _symbol(name: str) -> str:
     """Write what TeX calls by a name."""
-    if name in SYMBOLS:
-        return SYMBOLS[name]
+    from docutils.utils.math import tex2unichar as tex
+
     if name in SPACES:
         return " "
-    size = "CAPITAL" if name[0].isupper() else "SMALL"
-    try:
-        return unicodedata.lookup(f"GREEK {size} LETTER {name.upper().replace('LAMBDA', 'LAMDA')}")
-    except KeyError:
-        return f" {name} "
+    tables = (tex.mathalpha, tex.mathord, tex.mathbin, tex.mathrel, tex.mathop)
+    fences = (tex.mathopen, tex.mathclose, tex.mathfence)
+    return ChainMap(SYMBOLS, *tables, *fences).get(name, f" {name} ")

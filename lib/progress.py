@@ -29,9 +29,9 @@ def bar(total: int, name: str, unit: str, *, initial: int = 0, show: bool = True
     """Return what shows how far something is: a context with
     `update(count)`; `initial` of `total` were done before.
     """
-    log = not sys.stderr.isatty() and not type(sys.stderr).__module__.startswith("ipykernel")
-    form = LOG if log else {}
-    hidden = not show or not (log or sys.stderr.isatty())
+    notebook = type(sys.stderr).__module__.startswith("ipykernel")
+    form = {} if notebook or sys.stderr.isatty() else LOG
+    hidden = notebook or not show
     return tqdm(total=total, initial=initial, desc=name, unit=f" {unit}", disable=hidden, **form)
 
 

@@ -87,9 +87,9 @@ def blas() -> str:
     """Name the libraries that compute matrix products here, and the
     kind of processor that each takes this one for.
     """
-    libraries = [one for one in threadpool_info() if "architecture" in one]
-    return ", ".join(
-        sorted(
-            {f"{one['internal_api']} {one['version']} ({one['architecture']})" for one in libraries}
-        )
-    )
+    names = {
+        f"{one['internal_api']} {one['version']} ({one['architecture']})"
+        for one in threadpool_info()
+        if "architecture" in one
+    }
+    return ", ".join(sorted(names))

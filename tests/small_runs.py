@@ -126,6 +126,13 @@ def calls(log):
     return sorted(path.name.rsplit("-", 1)[0] for path in Path(log).iterdir())
 
 
+def wait_for(condition, seconds=300):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)
+
+
 def case_files(root):
     return sorted((root / "_build/runs").rglob("*.nc"))
 

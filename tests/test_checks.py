@@ -33,7 +33,6 @@ REFUSALS = [
     (checks.positive, 0, "must be positive, not 0"),
     (checks.positive, 1e-101, "must be at least 1e-100"),
     (checks.non_negative, -1, "must not be negative"),
-    (checks.slope, 1, r"want a slope in \[0, 1\)"),
     (checks.whole, 1.5, "want a positive integer"),
     (partial(checks.whole, least=0, most=3), 4, "at least 0 and at most 3"),
     (checks.seed, -1, "at least 0"),

@@ -38,19 +38,18 @@ def deeper(steps): return steps ** 2
 """
 
 
+def forget():
+    for function in vars(fingerprint).values():
+        if hasattr(function, "cache_clear"):
+            function.cache_clear()
+
+
 @pytest.fixture
 def code(tmp_path, monkeypatch):
     """Hash the experiment in a library of two modules."""
 
     def code(module=MODULE, other=OTHER, name="lib.here.experiment", **more):
-        for function in (
-            fingerprint.code,
-            fingerprint.read,
-            fingerprint._definition,
-            fingerprint._path,
-            fingerprint._find,
-        ):
-            function.cache_clear()
+        forget()
         for file, text in {"here": module, "other": other, **more}.items():
             (tmp_path / "lib" / f"{file}.py").write_text(textwrap.dedent(text))
         return fingerprint.code(name)
@@ -60,14 +59,7 @@ def code(tmp_path, monkeypatch):
     monkeypatch.setattr(fingerprint, "HOME", tmp_path)
     yield code
     monkeypatch.undo()
-    for function in (
-        fingerprint.code,
-        fingerprint.read,
-        fingerprint._definition,
-        fingerprint._path,
-        fingerprint._find,
-    ):
-        function.cache_clear()
+    forget()
 
 
 @pytest.mark.parametrize(
@@ -121,7 +113,7 @@ def test_a_function_that_is_no_more_is_refused(code):
 def test_an_experiment_of_the_book_reaches_training_networks_and_data():
     found = fingerprint.reach("book.two_point.experiments.dynamics")
     wanted = {
-        "book.two_point.experiments.Setting",
+        "book.two_point.settings.Setting",
         "book.two_point.toys.two_points",
         "lib.networks.dense.Dense",
         "lib.training.loop.train",

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from book.piecewise_linear.regions import ANY_SIZE, TIED, _check_chain
+from book.piecewise_linear.regions import ANY_SIZE, TIED, _check_chain, slope
 from lib.checks import (
     arrays,
     binary,
@@ -22,7 +22,6 @@ from lib.checks import (
     positive,
     shaped,
     size,
-    slope,
     takes,
     vector,
 )

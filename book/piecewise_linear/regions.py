@@ -14,12 +14,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lib.checks import arrays, matrix, optional, shaped, slope, takes, vector
+from lib.checks import arrays, matrix, number, optional, shaped, takes, vector
 
 TIED = 1e-9  # radians, or a share of a segment: two that are closer count as one
 
 
 ANY_SIZE = partial(matrix, largest=np.inf)  # for neurons of which only the directions matter
+
+
+def slope(name: str, value: float) -> float:
+    """Return the slope of a nonlinearity below zero, at least 0 and less than 1."""
+    found = number(name, value)
+    if not 0 <= found < 1:
+        raise ValueError(f"{name} is {found:g}: want a slope in [0, 1)")
+    return found
 
 
 @takes(w=ANY_SIZE)

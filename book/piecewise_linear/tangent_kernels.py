@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lib.checks import matrices, shaped, slope, takes, vectors
+from book.piecewise_linear.regions import slope
+from lib.checks import matrices, shaped, takes, vectors
 from lib.kernels.tangent import as_given, kernel_distance
 
 if TYPE_CHECKING:

@@ -16,14 +16,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from book.piecewise_linear.regions import TIED, _circle, _sectors, _unit
+from book.piecewise_linear.regions import TIED, _circle, _sectors, _unit, slope
 from lib.checks import (
     broadcastable,
     matrix,
     numbers,
     positive,
     shaped,
-    slope,
     takes,
     vector,
     vectors,

@@ -51,7 +51,6 @@ class Difference(NamedTuple):
 def again(
     run: Run,
     device: str,
-    *,
     pool: Executor | None = None,
     cases: int | None = None,
     replace: bool = False,
@@ -87,15 +86,16 @@ def again(
         raise OutdatedResult(
             "\n".join([*lines, "  not the stored numbers: --replace takes the new ones"])
         )
-    numbers = [one.relative for one in differences if one.what == "number"]
-    moments = [one.relative for one in differences if one.what == "moment"]
+    largest = {"number": 0.0, "moment": 0.0}
+    for one in differences:
+        largest[one.what] = max(largest[one.what], one.relative)
     check = {
         "code": code(run.function),
         "cases": [run.cases.label(case) for case in found.case.values],
         "of": before.sizes["case"],
         "seconds": progress.seconds / found.sizes["case"],
-        "difference": max(numbers, default=0.0),
-        "moments": max(moments, default=0.0),
+        "difference": largest["number"],
+        "moments": largest["moment"],
         "chaotic": [one.variable for one in differences if one.what == "moment"],
         "device": progress.device,
         "blas": blas(),
@@ -123,10 +123,8 @@ def recompute(
     before = numbered(run, stored)
     chosen = before.case.values.tolist()
     if cases is not None and cases < len(chosen):
-        chosen = [
-            chosen[place]
-            for place in dict.fromkeys(np.linspace(0, len(chosen) - 1, cases).round().astype(int))
-        ]
+        places = np.linspace(0, len(chosen) - 1, cases).round().astype(int)
+        chosen = before.case.values[places].tolist()
     progress = Progress(run, device, stored=False, folder=folder)
     progress.compute(progress.collect(chosen), pool)
     return before, progress

@@ -1,11 +1,13 @@
 """The runs of the chapters: each lists its own in `book/NAME/runs.py`, as `RUNS`."""
 
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
 from lib.runs.run import Run
 
 FOLDER = Path(__file__).parents[2] / "book"
+WHERE = "a chapter lists its runs in book/NAME/runs.py, as RUNS"
 
 
 def listed() -> list[Run]:
@@ -29,9 +31,24 @@ def runs_of(chapter: str) -> list[Run]:
     return runs
 
 
+def chosen(names: Sequence[str]) -> list[Run]:
+    """Return the runs of these names, or chapters, or all: those first
+    that say so; a ValueError says what is not there.
+    """
+    runs = listed()
+    unknown = sorted({*names} - {one for run in runs for one in (run.name, run.chapter)})
+    if unknown:
+        raise ValueError(
+            f"no such experiment: {', '.join(unknown)}; there are "
+            f"{', '.join(run.name for run in runs)}; {WHERE}"
+        )
+    found = [run for run in runs if not names or {run.name, run.chapter} & {*names}]
+    return sorted(found, key=lambda run: not run.first)
+
+
 def find(name: str) -> Run:
     """Return the run of this name; a ValueError says which there are."""
     runs = {run.name: run for run in runs_of(name.split("/")[0]) or listed()}
     if name not in runs:
-        raise ValueError(f"no run is called {name!r}; there are {', '.join(runs)}")
+        raise ValueError(f"no run is called {name!r}; there are {', '.join(runs)}; {WHERE}")
     return runs[name]

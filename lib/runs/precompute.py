@@ -28,7 +28,6 @@ ORIGIN = ("device", "versions", "code")  # of a case
 def precompute(
     run: Run,
     device: str = "cpu",
-    *,
     pool: Executor | None = None,
     batch: int | None = None,
     part: tuple[int, int] | None = None,
@@ -49,7 +48,6 @@ def precompute(
         If the function raised or returned something unfit for some cases; the others are computed
         first.
     """
-    refuse_batch([run], batch)
     progress = Progress(run, device)
     known = len(progress.parts)
     todo = progress.collect(progress.missing[part[0] - 1 :: part[1]] if part else progress.missing)
@@ -62,7 +60,7 @@ def precompute(
 
 def refuse_batch(runs: Sequence[Run], batch: int | None) -> None:
     """Raise a ValueError if a run takes one case in a call, but a batch of several is wanted."""
-    if single := [run.name for run in runs if run.batch == 1 and batch is not None and batch > 1]:
+    if single := [run.name for run in runs if run.batch == 1 and (batch or 1) > 1]:
         raise ValueError(
             f"--batch {batch}: {', '.join(single)} take one case in a call; name others, or "
             "leave --batch out"
@@ -76,9 +74,8 @@ class Progress:
 
     def __init__(self, run: Run, device: str, stored: bool = True, folder: str = "runs") -> None:
         self.run, self.kind, self.device, self.folder = run, device, device_name(device), folder
-        self.parts: list[
-            xr.Dataset
-        ] = []  # each along `case`; what some cases lack is NaN in the result
+        # each along `case`; what some cases lack is NaN in the result
+        self.parts: list[xr.Dataset] = []
         self.dimensions: dict[str, set[str]] = {}  # of each variable
         self.done = 0
         self.seconds = 0.0
@@ -178,17 +175,12 @@ class Progress:
                 f"the function returned {found.sizes.get('member', 1)} members for {len(call)} "
                 "cases"
             )
-        names = self.run.cases.coordinates  # a dimension of length one may have the name, too
+        names = list(self.run.cases.coordinates)  # dimensions of length one may have them, too
         for i, case in enumerate(call):
-            result = (
-                found.isel(member=i).drop_vars("member", errors="ignore")
-                if "member" in found.dims
-                else found
-            )
-            if own := [name for name in names if name in result.variables or name in result.dims]:
-                result = result.squeeze([name for name in own if name in result.dims]).drop_vars(
-                    own, errors="ignore"
-                )
+            result = found.isel(member=i, missing_dims="ignore")
+            result = result.drop_vars("member", errors="ignore")
+            result = result.squeeze([name for name in names if name in result.dims])
+            result = result.drop_vars(names, errors="ignore")
             result.attrs["seconds"] = found.attrs["seconds"] / len(call)
             try:
                 data = bytes(result.to_netcdf(engine="scipy"))
@@ -218,22 +210,12 @@ class Progress:
     def row(self) -> tuple[str, ...]:
         """Say how far the run is, as a row of `plan`."""
         total, each = len(self.run.cases), self.seconds_each()
-        left = (
-            ""
-            if self.done == total
-            else "?"
-            if each is None
-            else duration((total - self.done) * each)
-        )
-        state = (
-            "other arguments"
-            if self.outdated
-            else "done"
-            if self.done == total
-            else "part"
-            if self.done
-            else "missing"
-        )
+        left = "" if self.done == total else "?"
+        if left and each is not None:
+            left = duration((total - self.done) * each)
+        state = "done" if self.done == total else "part" if self.done else "missing"
+        if self.outdated:
+            state = "other arguments"
         done = f"{self.done:,} of {total:,} cases"
         return (
             self.run.name,

@@ -135,6 +135,11 @@ class Run:
             )
 
     @property
+    def chapter(self) -> str:
+        """The chapter that it belongs to."""
+        return self.name.split("/")[0]
+
+    @property
     def path(self) -> Path:
         """Where the result is kept."""
         return result_file(ROOT / "book", self.name)
@@ -182,19 +187,13 @@ class Run:
 
     def scale(self, done: int) -> str:
         """Write our numbers over those of the source, when so many cases are finished."""
-        said, defaults = (
-            [],
-            {
-                name: one.default
-                for name, one in inspect.signature(self.function).parameters.items()
-            },
-        )
+        said = []
+        parameters = inspect.signature(self.function).parameters.items()
+        fixed = {**{name: one.default for name, one in parameters}, **self.fixed}
         for name, source in self.source.items():
-            found = (
-                [{**defaults, **self.fixed, **case}[name] for case in self.cases.arguments]
-                if name != "networks"
-                else [done]
-            )
+            found = [done]
+            if name != "networks":
+                found = [{**fixed, **case}[name] for case in self.cases.arguments]
             numbers = [len(value) if isinstance(value, Sequence) else value for value in found]
             ends = dict.fromkeys((min(numbers), max(numbers)))
             shares = "–".join(f"{float(f'{100 * value / source:.3g}'):,g}" for value in ends)

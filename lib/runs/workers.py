@@ -40,22 +40,19 @@ def compute(
     """
     if pool is None:
         with one_thread():  # here for all tasks, since it takes milliseconds
-            yield from (
-                (number, _call(function, arguments)) for number, arguments in enumerate(tasks)
-            )
+            for number, arguments in enumerate(tasks):
+                yield number, _call(function, arguments)
         return
-    numbers = submit(
-        pool, _task, {number: (function, arguments) for number, arguments in enumerate(tasks)}
-    )
+    calls = {number: (function, arguments) for number, arguments in enumerate(tasks)}
+    numbers = submit(pool, _task, calls)
     died = False
     for future in as_completed(list(numbers)):
         number = numbers.pop(future)
-        if isinstance(future.exception(), BrokenProcessPool):
+        found = future.exception() or future.result()
+        if isinstance(found, BrokenProcessPool):
             died = True
-        elif (problem := future.exception()) is not None:
-            yield number, problem
         else:
-            yield number, future.result()
+            yield number, found
     if died:
         raise ComputationFailed(DIED)
 

@@ -205,6 +205,7 @@ EYE, ONES = np.eye(2), np.ones(2)
             "mu is 0 and delta not negative: then w = 0, which has no direction",
         ),
         (lambda: theory.aligned_directions(EYE, 0 * ONES), "at least one point with both"),
+        (lambda: theory.aligned_directions(EYE, ONES, 1), r"gamma is 1: want a slope in \[0, 1\)"),
     ],
 )
 def test_bad_input_gets_one_clear_error(call, message):

@@ -2,7 +2,6 @@
 replaced, and outdated where the code has changed.
 """
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +14,6 @@ from lib.runs import OutdatedResult, Run, grid, load
 from lib.runs import freshness as fresh
 from lib.runs.again import again, compare
 from lib.runs.precompute import precompute
-from lib.runs.results import attach
 
 
 @pytest.fixture
@@ -83,15 +81,6 @@ def test_code_that_changes_makes_a_verified_result_outdated(older, monkeypatch):
     again(run := older(), "cpu", cases=1)
     monkeypatch.setattr(fresh, "code", lambda name: "of tomorrow")
     assert state(run) == fresh.OUTDATED
-
-
-def test_a_check_is_kept_beside_its_numbers(older):
-    run = older()
-    before = xr.load_dataset(run.path)
-    attach(run, {"more": "σ" * 100})
-    after = xr.load_dataset(run.path)
-    assert json.loads(after.attrs["verified"])["more"] == "σ" * 100
-    xr.testing.assert_identical(before.drop_attrs(deep=False), after.drop_attrs(deep=False))
 
 
 def test_numbers_that_change_after_their_check_make_a_result_outdated(older):

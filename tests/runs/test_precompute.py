@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,7 +15,6 @@ import numpy as np
 import psutil
 import pytest
 import small_runs as small
-import torch
 from threadpoolctl import threadpool_limits
 
 from book.piecewise_linear.experiments import distances
@@ -71,16 +69,6 @@ def test_a_gpu_s_batches_do_not_matter(root, size, log):
     for name in ("height", "number", "high"):
         np.testing.assert_array_equal(found[name], whole[name])
     assert len(small.case_files(root)) == 24 and len(small.calls(log)) == 12
-
-
-def test_a_run_computes_with_one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    try:
-        precompute(run := Run("topic/threads", small.threads, grid(seed=[0])))
-        assert load(run).threads.values.tolist() == [1] and torch.get_num_threads() == 2
-    finally:
-        torch.set_num_threads(before)
 
 
 def test_an_experiment_is_called_as_by_hand():
@@ -207,24 +195,17 @@ def start(tmp_path):
         process.communicate()
 
 
-def wait_for(condition, seconds=300):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)
-
-
 @pytest.mark.slow
 def test_killed_twice_nothing_is_lost(tmp_path, start):
     here, there = tmp_path / "killed", tmp_path / "whole"
     both = start(here, "--workers", "2")
-    wait_for(lambda: len(small.case_files(here)) >= 2)
+    small.wait_for(lambda: len(small.case_files(here)) >= 2)
     os.killpg(both.pid, signal.SIGKILL)  # the power
     both.wait()
     assert not (here / "book").exists()
     first = {path: path.stat().st_mtime_ns for path in small.case_files(here)}
     last = start(here, "--workers", "1")
-    wait_for(lambda: len(small.case_files(here)) > len(first))
+    small.wait_for(lambda: len(small.case_files(here)) > len(first))
     for one in psutil.Process(last.pid).children(recursive=True):
         if "spawn_main" in " ".join(one.cmdline()):
             one.kill()  # the worker
@@ -239,7 +220,7 @@ def test_killed_twice_nothing_is_lost(tmp_path, start):
 @pytest.mark.slow
 def test_ctrl_c_is_one_line_and_writes_what_is_finished(tmp_path, start):
     process = start(tmp_path, "--workers", "2")
-    wait_for(lambda: len(small.case_files(tmp_path)) >= 2)
+    small.wait_for(lambda: len(small.case_files(tmp_path)) >= 2)
     os.killpg(process.pid, signal.SIGINT)
     assert (
         process.communicate(timeout=300)[1] == "lib store: interrupted; finished cases are kept\n"
@@ -266,12 +247,9 @@ def test_the_plan_says_what_is_there_and_how_large(root, log, monkeypatch):
     assert first.endswith("networks 0 / 48 (0 %); steps 3 / 6 (50 %)")
     assert second.endswith("size 2–4,000 / 3 (66.7–133,000 %)")
     precompute(run, part=(1, 2))
-    assert (
-        "part" in plan([run])
-        and "6 of 12 cases" in plan([run])
-        and "networks 6 / 48 (12.5 %)" in plan([run])
-    )
-    assert "?" not in plan([run])
+    said = plan([run])
+    assert "?" not in said
+    assert all(part in said for part in ("part", "6 of 12 cases", "networks 6 / 48 (12.5 %)"))
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr("lib.runs.precompute.device_name", lambda device: "another")
         assert "part" in plan([run]) and "?" in plan([run])  # what a case takes there is not known
@@ -308,9 +286,9 @@ def test_store_begins_with_what_decides_most(listed, capsys):
         assert main(["store", *names, "--device", "cpu"]) == 0
         assert [names_by_file[line] for line in capsys.readouterr().out.split()] == made
     assert main(["store", "unknown", "a/none"]) == 2
-    assert (
-        capsys.readouterr().err
-        == "lib store: no such experiment: a/none, unknown; there are a/x, a/y, b/x\n"
+    assert capsys.readouterr().err == (
+        "lib store: no such experiment: a/none, unknown; there are a/x, a/y, b/x; "
+        "a chapter lists its runs in book/NAME/runs.py, as RUNS\n"
     )
 
 

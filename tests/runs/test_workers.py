@@ -4,6 +4,7 @@ that dies loses what it computes and nothing else.
 
 import pytest
 import small_runs as small
+import torch
 
 from book.piecewise_linear.experiments import distances
 from lib.processes import processes
@@ -18,16 +19,25 @@ def test_processes_compute_what_one_process_does(root):
         {"steps": 50, "record": [0, 50]},
     )
     here, there = (Run(name, distances, cases, fixed, batch=3) for name in ("a/here", "a/there"))
-    threads = Run("topic/threads", small.threads, grid(seed=[0]))
     precompute(here)
     with processes(2) as pool:
         precompute(there, pool=pool)
-        precompute(threads, pool=pool)
     assert (
         small.same(small.read(here.path), small.read(there.path))
-        and len(small.case_files(root)) == 13
+        and len(small.case_files(root)) == 12
     )
-    assert load(threads).threads.values.tolist() == [1]
+
+
+def test_a_run_computes_with_one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    here, there = (Run(name, small.threads, grid(seed=[0])) for name in ("a/here", "a/there"))
+    precompute(here)
+    assert torch.get_num_threads() == 2
+    torch.set_num_threads(before)
+    with processes(1) as pool:
+        precompute(there, pool=pool)
+    assert load(here).threads.values.tolist() == load(there).threads.values.tolist() == [1]
 
 
 def test_a_process_that_dies_leaves_what_is_finished(tmp_path):

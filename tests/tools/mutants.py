@@ -40,14 +40,35 @@ from lib import files
 from lib.site.pages import tables
 
 ROOT = Path(__file__).parents[2]
-THEORY = sorted(
-    path.relative_to(ROOT).as_posix() for path in (ROOT / "lib/theory").glob("[!_]*.py")
+PLACES = (
+    "lib/theory/[!_]*.py",
+    "lib/kernels/[!_]*.py",
+    "lib/measures.py",
+    "book/*/theory.py",
+    "book/*/measures.py",
+    "book/localization/tiling.py",
+    "book/piecewise_linear/*regions.py",
+    "book/piecewise_linear/tangent_kernels.py",
+    "book/practice/arithmetic.py",
+    "book/practice/random_hierarchy.py",
+    "book/two_point/toys.py",
 )
+FOUND = [path.relative_to(ROOT) for place in PLACES for path in sorted(ROOT.glob(place))]
+# by its name, under that of the chapter: there is a `theory.py` in each
 MODULES = {
-    Path(path).stem: path
-    for path in [*THEORY, "lib/kernels/tangent.py", "lib/kernels/layers.py", "lib/measures.py"]
+    ".".join(path.with_suffix("").parts[-2 if path.parts[0] == "book" else -1 :]): path.as_posix()
+    for path in FOUND
 }
 TESTS = ["tests/theory", "tests/test_kernels.py", "tests/test_measures.py", "tests/test_checks.py"]
+TESTS += [  # those of a chapter's formulas, and those that belong to no one module
+    path.relative_to(ROOT).as_posix()
+    for path in sorted(ROOT.glob("tests/*/test_*.py"))
+    if (ROOT / "book" / path.parent.name).is_dir()
+    and (
+        f"{path.parent.name}.{path.stem.removeprefix('test_')}" in MODULES
+        or not (ROOT / "book" / path.parent.name / path.name.removeprefix("test_")).exists()
+    )
+]
 BUDGET = 30  # mutants in each module
 PATIENCE, TIMES = (
     5,
@@ -207,18 +228,11 @@ class Runner:
                 for change, source in found.items()
             }
         runs = self.reach(session.items, {id(change.original().__code__) for change in changes})
-        todo = [
-            (
-                change,
-                source,
-                [
-                    (seconds, item)
-                    for seconds, item, called in runs
-                    if id(change.original().__code__) in called
-                ],
-            )
-            for change, source in changes.items()
-        ]
+        todo = []
+        for change, source in changes.items():
+            code = id(change.original().__code__)
+            tests = [(seconds, item) for seconds, item, called in runs if code in called]
+            todo.append((change, source, tests))
         print(f"{len(todo)} mutants to try", flush=True)
         found = sorted(self.results(todo), key=lambda line: modules.index(line["module"]))
         for module, count in Counter(line["module"] for line in found).items():
