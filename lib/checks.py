@@ -25,9 +25,8 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-LARGEST = (
-    1e100  # in size: formulas square and cube what they are given, and a float ends at 1.8e308
-)
+# in size: formulas square and cube what they are given, and a float ends at 1.8e308
+LARGEST = 1e100
 
 Check = Callable[[str, Any], Any]
 Function = TypeVar("Function", bound=Callable)

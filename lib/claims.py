@@ -38,9 +38,8 @@ _INSIDE, _MENDED, _OUTSIDE = (
     (NOT_REPRODUCED, NOT_DECIDED),
 )  # where the numbers lie
 
-insist: bool = (
-    True  # whether a contradiction stops the chapter; a sweep over seeds records it instead
-)
+# whether a contradiction stops the chapter; a sweep over seeds records it instead
+insist: bool = True
 
 
 class ClaimChanged(AssertionError):

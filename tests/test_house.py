@@ -48,8 +48,7 @@ def test_few_modules_lie_outside_the_folders():
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_module_says_what_it_holds_and_is_short(path):
     assert ast.get_docstring(ast.parse(MODULES[path]))
-    most = 450 if path.is_relative_to(ROOT / "lib") else 480
-    assert len(MODULES[path].splitlines()) <= most
+    assert len(MODULES[path].splitlines()) <= 480
 
 
 def test_something_calls_each_function_of_the_library():

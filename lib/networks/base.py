@@ -114,9 +114,8 @@ class Network:
     outputs: int
     # how many there are, if an input is made of tokens 0, 1, … instead of numbers
     tokens: int | None = None
-    broadcasts: ClassVar[bool] = (
-        False  # whether a call takes parameters and inputs of many members at once
-    )
+    # whether a call takes parameters and inputs of many members at once
+    broadcasts: ClassVar[bool] = False
     # whether a call can note the layers that the inputs pass, in a list `passed`
     by_layer: ClassVar[bool] = False
 

@@ -43,9 +43,8 @@ class Case:
     read: int  # the fewest numbers that a step must read, beyond what a core may keep to itself
     updated: int  # and that it must read and write
     apart: int = 1  # how many members run one after the other, each with its share of these numbers
-    comparable: bool = (
-        True  # whether all draw the same random numbers, so that they come to the same
-    )
+    # whether all draw the same random numbers, so that they come to the same
+    comparable: bool = True
     jax: Callable | None = (
         # makes what takes steps with all members, of the
         # module `jaxed`, imported only if JAX is there
