@@ -207,7 +207,7 @@ def judged(record: dict) -> Claim:
     except (ClaimChanged, RivalPasses) as problem:
         raise ValueError(str(problem)) from problem
     except (TypeError, ValueError) as problem:
-        said = str(problem)
+        said = str(problem).removeprefix("Claim.__init__() ")
         raise ValueError(
             said if said.startswith("claim ") else f"claim {record.get('id')}: {said}"
         ) from problem
