@@ -8,29 +8,15 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch_models import (
+    assert_same_layers,
+    assert_trains_alone_or_together,
+    assert_variance_of_fan_in,
+)
 
 from book.practice.resnet import SmallResNet
-from lib.training import cross_entropy, train
 
 NETWORK = SmallResNet(channels=3, kernel=5, point=(2, 8, 8), outputs=4)
-
-
-def drawn(members=2):
-    """Draw float64 parameters, biases and gains, too: where they are zero they hide mistakes."""
-    parameters = NETWORK.initialize(1, members, dtype=torch.float64)
-    rng = torch.Generator().manual_seed(0)
-    return {
-        n: v if v.ndim > 2 else 0.3 * torch.randn(v.shape, generator=rng, dtype=v.dtype)
-        for n, v in parameters.items()
-    }
-
-
-def member(parameters, m):
-    return {name: value[m] for name, value in parameters.items()}
-
-
-def images(count=5):
-    return torch.from_numpy(np.random.default_rng(0).normal(size=(count, *NETWORK.point)))
 
 
 class Block(nn.Module):
@@ -76,22 +62,11 @@ def model(parameters):
 
 
 def test_the_network_is_layer_by_layer_that_of_torch():
-    parameters, x = drawn(), images()
-    for m in range(2):
-        outputs, hidden = NETWORK(member(parameters, m), x)
-        expected, seen = model(member(parameters, m))(x)
-        torch.testing.assert_close([outputs, *hidden], [expected, *seen])
-        assert len(hidden) == NETWORK.depth
-        torch.testing.assert_close(NETWORK(member(parameters, m), x, (2, 0))[1], [seen[2], seen[0]])
+    assert_same_layers(NETWORK, model)
 
 
 def test_the_network_trains_alone_or_together():
-    x, labels = images(12).float(), torch.arange(12) % 4
-    options = dict(learning_rate=0.02, steps=8, batch_size=6, loss=cross_entropy, record=[0, 8])
-    both = train(NETWORK, NETWORK.initialize(0, 2), x, labels, **options)
-    alone = train(NETWORK, NETWORK.initialize(0, 1), x, labels, **options)
-    assert np.all(both.loss[:, 1] < both.loss[:, 0])
-    np.testing.assert_allclose(both.loss[0], alone.loss[0], rtol=1e-5)
+    assert_trains_alone_or_together(NETWORK)
 
 
 @pytest.mark.parametrize(
@@ -114,10 +89,4 @@ def test_sizes_of_the_source():
 
 
 def test_filters_have_the_variance_of_their_fan_in():
-    for name, value in SmallResNet().initialize(3, 1).items():
-        if value.ndim == 2:
-            assert not name.startswith("weight") and not value.any()
-        else:
-            fan_in = np.prod(value.shape[2:])
-            spread = 5 * np.sqrt(2 / value.numel())
-            np.testing.assert_allclose(value.var().item() * fan_in, 1 / 3, rtol=spread)
+    assert_variance_of_fan_in(SmallResNet(), 1 / 3)
