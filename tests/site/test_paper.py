@@ -147,6 +147,19 @@ def test_a_run_whose_first_case_fails_leaves_the_others(tmp_path, monkeypatch, c
     assert "one/bad, seed=1" in capsys.readouterr().out
 
 
+def test_a_case_longer_than_the_budget_waits_for_the_others(tmp_path, monkeypatch):
+    monkeypatch.setattr(run, "ROOT", tmp_path)
+    slow, fast = (
+        Run(f"one/{name}", small_runs.rests, grid(seed=range(3)), {"seconds": seconds})
+        for name, seconds in (("slow", 30.0), ("fast", 0.0))
+    )
+    precompute(Run(slow.name, slow.function, slow.cases, {"seconds": 0.0}))
+    found = xr.load_dataset(slow.path).assign_attrs(seconds=90.0)
+    found.to_netcdf(slow.path, engine="scipy")
+    monkeypatch.setattr(chapters, "listed", lambda: [slow, fast])
+    assert paper.compute([slow.name, fast.name], "cpu", 1, 2.0) == {"one/slow": "0 of 3 cases"}
+
+
 def test_a_verdict_that_changes_comes_first_and_ends_with_1(book, capsys):
     root = book()
     for name in ("one", "two"):
