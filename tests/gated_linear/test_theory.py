@@ -5,7 +5,7 @@ sampling, recursion, quadrature and an ODE solver.
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from references import seeds
 from scipy.integrate import quad, solve_ivp
@@ -234,7 +234,8 @@ def test_redundant_gates_keep_their_difference(seed, n):
     k = modes.T @ (2 * own @ w[0] - b1)  # Eq. 112 as printed, started at w₁(0)
     decay = np.exp(-np.outer(times, strengths) / (2 * tau)) * k
     printed = np.linalg.solve(own, (b1 + decay @ modes.T).T).T / 2
-    # At one moment the two may meet, in one dimension.
+    # In one dimension the two may meet at one moment, and for small k they hardly part.
+    assume(n > 1 or np.abs(k).max() > 0.1)
     assert np.linalg.norm(printed - ode[:, 0]) > 1e-4 * np.linalg.norm(delta)
 
 
