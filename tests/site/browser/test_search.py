@@ -10,7 +10,7 @@ FOUND = ".pagefind-ui__result-link"
 ASKED = {
     "silent alignment": r"where.html#.*balanced",
     "grokking": r"practice.html#grokking",
-    "hyperbolic entropy": r"linear_networks.html#linear_networks-mirror",
+    "hyperbolic entropy": r"linear_networks/evidence.html#linear_networks-mirror",
     "Theorem 6": r"linear_networks.html#when-is-a-network-lazy",
     "Eq. 7": r"two_point.html#",
     "Figure 1(b)": r"where.html#.*figure-1-b",
