@@ -32,11 +32,10 @@ VERDICTS = REPRODUCED, CORRECTED, SLIP, NOT_REPRODUCED, NOT_DECIDED, NEW = (
     "new",  # beyond the source: our own statement, verified
 )
 _MARK = dict(zip(VERDICTS, "✓✎✎✗?✚", strict=True))
-_INSIDE, _MENDED, _OUTSIDE = (
-    (REPRODUCED, NEW),
-    (CORRECTED, SLIP),
-    (NOT_REPRODUCED, NOT_DECIDED),
-)  # where the numbers lie
+# where the numbers lie
+_INSIDE = (REPRODUCED, NEW)
+_MENDED = (CORRECTED, SLIP)
+_OUTSIDE = (NOT_REPRODUCED, NOT_DECIDED)
 
 # whether a contradiction stops the chapter; a sweep over seeds records it instead
 insist: bool = True

@@ -31,11 +31,8 @@ MARKS = {
 MARKS |= {f"wide{name}": MARKS[name] for name in ("hat", "tilde")}
 MARKED = r"\\(" + "|".join(MARKS) + r")(?![A-Za-z])\s*"
 ONE = r"(\\[A-Za-z]+|\w|\{[^{}]*\})"  # what a fraction takes
-OPEN, CLOSE, END = (
-    "\ue000",
-    "\ue001",
-    "\ue002",
-)  # braces that are to be seen, and the end of a command
+# braces that are to be seen, and the end of a command
+OPEN, CLOSE, END = "\ue000", "\ue001", "\ue002"
 RAISED = str.maketrans("0123456789+-n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ")
 
 

@@ -1,6 +1,9 @@
 """What a run is: its cases, what its results depend on, its scale."""
 
+import re
+import sys
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,7 +11,7 @@ import small_runs as small
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.runs import Run, grid, listed, named
+from lib.runs import Run, chapters, grid, listed, named
 
 
 @dataclass(frozen=True)
@@ -86,3 +89,22 @@ def test_every_run_has_a_scale_beside_its_source_s(run):
 def test_runs_have_names_of_their_own():
     names = [run.name for run in listed()]
     assert len({*names}) == len(names)
+
+
+@pytest.mark.parametrize(
+    "runs, message",
+    [
+        ({}, "book/one/runs.py lists no runs: give it a list RUNS"),
+        (
+            {"RUNS": [Run("two/rests", small.rests, grid(seed=[0]))]},
+            "book/one/runs.py: the run 'two/rests' must begin with 'one' and a slash",
+        ),
+    ],
+)
+def test_runs_that_a_chapter_does_not_own_are_refused(runs, message, tmp_path, monkeypatch):
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "runs.py").touch()
+    monkeypatch.setattr(chapters, "FOLDER", tmp_path)
+    monkeypatch.setitem(sys.modules, "book.one.runs", SimpleNamespace(**runs))
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        listed()

@@ -70,10 +70,8 @@ TESTS += [  # those of a chapter's formulas, and those that belong to no one mod
     )
 ]
 BUDGET = 30  # mutants in each module
-PATIENCE, TIMES = (
-    5,
-    10,
-)  # seconds of the processor for a test, and this many times what it takes without a mutant
+PATIENCE = 5  # seconds of the processor for a test, and
+TIMES = 10  # this many times what it takes without a mutant
 CORES = len(os.sched_getaffinity(0))
 MEMORY = 2**34  # bytes that a mutant may ask for
 CAUGHT = 77  # how a fork says so; 1 would be an error of ours
