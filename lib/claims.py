@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from lib import markdown
 from lib.bounds import Bound
 from lib.checks import instance, limit, number, numbers, optional, real, takes, words
-from lib.markdown import escape, sentence
+from lib.markdown import escape, people, sentence
 
 VERDICTS = REPRODUCED, CORRECTED, SLIP, NOT_REPRODUCED, NOT_DECIDED, NEW = (
     "reproduced",  # the source's statement holds
@@ -36,6 +36,9 @@ _MARK = dict(zip(VERDICTS, "✓✎✎✗?✚", strict=True))
 _INSIDE = (REPRODUCED, NEW)
 _MENDED = (CORRECTED, SLIP)
 _OUTSIDE = (NOT_REPRODUCED, NOT_DECIDED)
+
+ROUNDING = 1e-6  # a bound up to here is for what rounding and solvers leave
+EPSILON = 1e-15  # no number is more exact
 
 # whether a contradiction stops the chapter; a sweep over seeds records it instead
 insist: bool = True
@@ -87,6 +90,7 @@ def _rivals(name: str, value: Mapping[str, float]) -> dict[str, float]:
 FIELDS = {
     "id": _name,
     "statement": words,
+    "measure": words,
     "source": words,
     "measured": real,
     "low": limit,
@@ -106,6 +110,7 @@ class Claim:
 
     id: str
     statement: str
+    measure: str
     source: str
     measured: float
     low: float
@@ -126,10 +131,7 @@ class Claim:
 
     def __repr__(self) -> str:
         record = asdict(self)
-        parts = [
-            sentence(self.statement),
-            f"measured {measured_text(record)}, expected {bound_text(record)}",
-        ]
+        parts = [sentence(self.statement), sentence(numbers_text(record))]
         parts += [f"rivals: {sentence(rivals_text(record))}"] if self.rivals else []
         parts += [sentence(words) for words in (self.source, self.why) if words]
         return f"{_MARK[self.verdict]} {self.verdict} | " + " | ".join(parts)
@@ -218,6 +220,7 @@ def check(
     id: str,
     statement: str,
     *,
+    measure: str,
     source: str,
     measured: float,
     expected: Bound,
@@ -237,8 +240,10 @@ def check(
     Parameters
     ----------
     id : "chapter/name", lower case with hyphens, unique in the book
-    statement, source : what is claimed, in our words, and its place in the document; in all texts
-        formulas stand between dollars
+    statement : what is claimed: one sentence, with its conditions, that a reader would repeat; in
+        all texts formulas stand between dollars
+    measure : what is measured, and on what
+    source : its place in the document
     measured : a finite or infinite real number
     expected : the bound, chosen before looking (`at_least`, `at_most`, `near`)
     rivals : what the best of the wrong alternatives score, by the same code as `measured`
@@ -255,7 +260,8 @@ def check(
         If a rival lies in the bound.
     """
     ends = (expected.low, expected.high)
-    claim = Claim(id, statement, source, measured, *ends, verdict, rivals or {}, printed, why)
+    numbers = (measured, *ends, verdict, rivals or {}, printed)
+    claim = Claim(id, statement, measure, source, *numbers, why)
     _refuse(claim)
     shown = replace(claim, verdict=verdict_of(claim))
     _checked[id] = shown
@@ -342,7 +348,7 @@ def cells(record: dict) -> list[str]:
     return [
         record["id"].split("/")[1],
         statement,
-        measured_text(record),
+        f"{escape(record['measure'])}: {measured_text(record)}",
         bound_text(record),
         rivals,
         record["verdict"],
@@ -356,23 +362,47 @@ def bound(record: dict) -> Bound:
 
 def bound_text(record: dict) -> str:
     """Write the bound of a record."""
-    return str(bound(record))
+    return people(str(bound(record)))
 
 
 def measured_text(record: dict) -> str:
     """Write what a record measured, and beside it what the printed statement leads to."""
-    text = bound(record).shown(float(record["measured"]))
-    return (
-        text
-        if record["printed"] is None
-        else f"{text} (as printed: {bound(record).shown(float(record['printed']))})"
-    )
+    text = _rounded(record) or number_text(record, record["measured"])
+    if record["printed"] is None:
+        return text
+    return f"{text} (as printed: {number_text(record, record['printed'])})"
+
+
+def number_text(record: dict, value: float) -> str:
+    """Write a number with the digits that tell it from the bound of a record."""
+    return people(bound(record).shown(float(value)))
+
+
+def _rounded(record: dict) -> str:
+    """Write what rounding has left as a power of ten; nothing for other numbers.
+
+    >>> print(_rounded({"low": "-inf", "high": 1e-7, "measured": 3e-11, "measure": "relative"}))
+    agrees to 1 in 10¹⁰
+    """
+    expected = bound(record)
+    measured = float(record["measured"])
+    if expected.low > -math.inf or not 0 <= measured <= expected.high <= ROUNDING:
+        return ""
+    power = math.floor(-math.log10(max(measured, EPSILON)))
+    if "relative" in record["measure"]:
+        return f"agrees to 1 in {people(f'1e{power}')}"
+    return f"below {people(f'1e-{power}')}"
+
+
+def numbers_text(record: dict) -> str:
+    """Write what was measured, the number, and the bound of a record."""
+    return f"{record['measure']}: {measured_text(record)}, expected {bound_text(record)}"
 
 
 def rivals_text(record: dict) -> str:
     """Write the rivals of a record, which fail, with their numbers."""
     return "; ".join(
-        f"{name}: {bound(record).shown(float(score))}" for name, score in record["rivals"].items()
+        f"{name}: {number_text(record, score)}" for name, score in record["rivals"].items()
     )
 
 

@@ -6,6 +6,7 @@ from collections import ChainMap
 from collections.abc import Iterable, Sequence
 
 FORMULA = re.compile(r"\$(.+?)\$")
+SCIENTIFIC = re.compile(r"(\d[\d.]*)e([-+]?\d+)")
 
 # Formulas in plain text, for places where nothing can be
 # typeset; docutils knows the symbols that are not here.
@@ -104,6 +105,20 @@ def sentence(text: str) -> str:
     'for δ ≥ 0 the angle is π/2'
     """
     return FORMULA.sub(lambda match: plain(match[1]), text)
+
+
+def people(text: str) -> str:
+    """Write the numbers of a text with a true minus and with powers of ten.
+
+    >>> people("-3.3e-05, at most 1e-09"), people("2.5e+07 ± 0.1")
+    ('−3.3 × 10⁻⁵, at most 10⁻⁹', '2.5 × 10⁷ ± 0.1')
+    """
+    return SCIENTIFIC.sub(_scientific, text).replace("-", "−").replace("inf", "∞")
+
+
+def _scientific(match: re.Match) -> str:
+    power = f"10{str(int(match[2])).translate(RAISED)}"
+    return power if match[1] == "1" else f"{match[1]} × {power}"
 
 
 def _group(text: str) -> str:

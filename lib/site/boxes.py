@@ -17,7 +17,7 @@ from lib.markdown import FORMULA, sentence
 from lib.site import ledger, names
 from lib.site.book import book_of
 
-DETAILS = 2  # the place of what is folded in a claim's box
+DETAILS = 3  # the place of what is folded in a claim's box
 FOLD = '<details class="claim-fold"><summary>details</summary>'
 
 
@@ -36,23 +36,22 @@ class ClaimRenderer:
 
 
 def box(record: dict) -> nodes.container:
-    """Lay out a claim: verdict, statement and number in a line; its anchor is CHAPTER-NAME."""
+    """Lay out a claim: verdict and statement, then what was measured; its anchor is CHAPTER-NAME."""
     verdict = record["verdict"]
     name = ledger.label(record["id"])
     whole = nodes.container(ids=[name], classes=["claim", "claim-" + verdict.replace(" ", "-")])
     whole["claim"] = sentence(record["statement"])
-    bound = claims.bound_text(record).replace("at most", "≤").replace("at least", "≥")
-    number = f"measured {claims.measured_text(record)}, expected {bound}"
     line = nodes.paragraph(classes=["claim-line"])
     line += [nodes.strong(text=verdict.capitalize()), nodes.Text(" ")]
     said = typeset(record["statement"])
-    line += [nodes.inline("", "", *said, classes=["claim-statement"]), nodes.Text(" ")]
-    line += [nodes.inline(text=number, classes=["claim-number"]), nodes.Text(" ")]
+    line += nodes.inline("", "", *said, classes=["claim-statement"])
+    numbers = claims.numbers_text(record).replace("at most", "≤").replace("at least", "≥")
+    measure = nodes.paragraph("", "", *typeset(numbers), classes=["claim-number"])
     rivals = f"Rivals that fail: {claims.rivals_text(record)}" if record["rivals"] else ""
     folded = nodes.container(classes=["claim-details"])
     for words in filter(None, (record["why"], rivals, record["source"])):
         folded += nodes.paragraph("", "", *typeset(words))
-    whole += [line, _html(FOLD), folded, _html("</details>")]
+    whole += [line, measure, _html(FOLD), folded, _html("</details>")]
     return whole
 
 
@@ -88,8 +87,7 @@ def register(app: Sphinx, doctree: nodes.document) -> None:
         name = label.replace("-", "/", 1)
         claim["ids"] += map(ledger.label, names.former(book, name))
         if name in ledger.after_looking(book):
-            number = claim[0][-2]
-            number += nodes.Text(" (bound set after looking)")
+            claim[1] += nodes.Text(" (bound set after looking)")
 
 
 class FoldCode(SphinxPostTransform):

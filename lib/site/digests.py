@@ -1,7 +1,7 @@
 """A name for all that the claims of a notebook depend on: its cells, what of ours they reach, the
 stored results they read.
 
-Words do not count: text around the cells, statements of claims, labels and captions, comments and
+Words do not count: text around the cells, what claims say, labels and captions, comments and
 docstrings.
 """
 
@@ -18,7 +18,7 @@ from lib.runs.run import stored
 from lib.site import execute
 from lib.site.book import Book
 
-WORDS = ("source", "why")  # of `claims.check`, beside the statement
+WORDS = ("measure", "source", "why")  # of `claims.check`, beside the statement
 
 
 @cache
@@ -43,7 +43,7 @@ class _Wordless(ast.NodeTransformer):
         return ast.Constant("") if isinstance(node.value, str) and " " in node.value else node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Leave out a claim's statement, source and reason."""
+        """Leave out what a claim says."""
         if ast.unparse(node.func) == "claims.check":
             del node.args[1:2]
             node.keywords = [word for word in node.keywords if word.arg not in WORDS]

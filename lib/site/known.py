@@ -49,7 +49,7 @@ def _of_output(output: dict, page: str) -> Iterator[Known]:
         for value in (claim["measured"], claim["printed"], *claim["rivals"].values()):
             if value is not None:
                 yield Known(float(value), source, page)
-        said = NUMBER.findall(f"{claim['statement']} {claim['why']}")
+        said = NUMBER.findall(f"{claim['statement']} {claim['measure']} {claim['why']}")
         for value in (claim["low"], claim["high"], *said):
             yield Known(float(value), source, page, exact=True)
         return

@@ -154,7 +154,7 @@ from lib import bounds, claims
 
 print(f"S = {0.14}")
 few = bounds.at_most(1)
-claims.check("NAME/few", "few", source="p. 1", measured=0.14, expected=few, rivals={"two": 2})"""
+claims.check("NAME/few", "few", measure="a number", source="p. 1", measured=0.14, expected=few, rivals={"two": 2})"""
 
 
 def test_nbval_refuses_published_numbers_that_are_not_the_codes(tmp_path):

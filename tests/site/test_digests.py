@@ -17,7 +17,7 @@ from lib.measures import inverse_participation_ratio as ratio
 
 label = "a word or two"
 few = at_most(1)
-claims.check("one/few", "it is small", source="p. 1", measured=ratio([1.0, seed]), expected=few, rivals={"two less": 3})"""
+claims.check("one/few", "it is small", measure="a number", source="p. 1", measured=ratio([1.0, seed]), expected=few, rivals={"two less": 3})"""
 
 
 @pytest.fixture

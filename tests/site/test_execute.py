@@ -25,7 +25,7 @@ CELLS = (
     """\
 from lib import bounds, claims
 
-claims.check("NAME/sum", "one and one is two", source="p. 1", measured=1 + 1, expected=bounds.near(2, 0.1))""",
+claims.check("NAME/sum", "one and one is two", measure="a number", source="p. 1", measured=1 + 1, expected=bounds.near(2, 0.1))""",
     """\
 print(profile, device, seed)
 __import__("atexit").register(print, "a kernel's last words", file=__import__("sys").__stderr__);""",

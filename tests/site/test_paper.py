@@ -31,10 +31,10 @@ here = runs.at(profile, device)""",
     """\
 count = here.choose(quick=2, paper=5)
 few = bounds.near(4, 3)
-claims.check("NAME/live", "some are counted", source="p. 1", measured=count, expected=few)""",
+claims.check("NAME/live", "some are counted", measure="a number", source="p. 1", measured=count, expected=few)""",
     """\
 kept = runs.load("one/rests")
-claims.check("NAME/most", "none is large", source="p. 2", measured=float(kept.value.max()), expected=bounds.at_most(6))""",
+claims.check("NAME/most", "none is large", measure="a number", source="p. 2", measured=float(kept.value.max()), expected=bounds.at_most(6))""",
     "print(kept.value.values.tolist(), here.device)",
 )
 

@@ -15,15 +15,15 @@ CELLS = (
 from lib import bounds, claims
 
 few = bounds.at_most(1)
-claims.check("NAME/seed", "seeds are small", source="p. 1", measured=seed, expected=few, rivals={"two less": 3 - seed})
+claims.check("NAME/seed", "seeds are small", measure="a number", source="p. 1", measured=seed, expected=few, rivals={"two less": 3 - seed})
 curve = [0, 3, 3, 3, 3, 3 + seed]
 end = claims.settled(curve, share=0.1)
-claims.check("NAME/end", "it settles", source="ours", measured=end, expected=bounds.near(3, 0.1), verdict="new")""",
+claims.check("NAME/end", "it settles", measure="a number", source="ours", measured=end, expected=bounds.near(3, 0.1), verdict="new")""",
     """\
 from lib import bounds
 
 opened, two = 1, bounds.near(2, 0.1)  # a name that the run's own code once had
-claims.check("NAME/sum", "one and one is two", source="p. 1", measured=1 + 1, expected=two, printed=seed, verdict="corrected")""",
+claims.check("NAME/sum", "one and one is two", measure="a number", source="p. 1", measured=1 + 1, expected=two, printed=seed, verdict="corrected")""",
 )
 
 
