@@ -155,7 +155,7 @@ def verdict_of(claim: Claim) -> str:
     """Return the verdict that a claim's numbers give: the
     declared one if they leave it to choose from.
 
-    >>> verdict_of(Claim("a/b", "it grows", "Eq. 7", 77, -np.inf, 0.001, "reproduced"))
+    >>> verdict_of(Claim("a/b", "it grows", "share", "Eq. 7", 77, -np.inf, 0.001, "reproduced"))
     'not reproduced'
     """
     expected = Bound(claim.low, claim.high)

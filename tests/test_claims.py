@@ -19,6 +19,7 @@ MEASURED = 0.987654321
 GOOD = {
     "id": "products/rate",
     "statement": "it grows",
+    "measure": "share of ten",
     "source": "Eq. 7",
     "measured": MEASURED,
     "expected": at_least(0.95),
@@ -172,7 +173,7 @@ def test_formulas_are_plain_in_the_line_only(shown):
     } | NOT_DECIDED
     check(statement=r"$\delta \ge 0$ it_is", **texts | {"why": r"needs $10^{6}$ steps"})
     assert repr(shown[0]) == (
-        "? not decided | δ ≥ 0 it_is | measured nan, expected at least 0.95 | rivals: ‖w‖ "
+        "? not decided | δ ≥ 0 it_is | share of ten: nan, expected at least 0.95 | rivals: ‖w‖ "
         "alone: 0.5 | §2, τ → 0"
         " | needs 10⁶ steps"
     )
@@ -193,6 +194,7 @@ def test_collect_reads_the_exact_records_back(shown):
     assert first == {
         "id": "products/rate",
         "statement": "it grows",
+        "measure": "share of ten",
         "source": "Eq. 7",
         "measured": 0.96875,
         "low": 0.95,
@@ -218,11 +220,11 @@ def test_a_table_lists_the_claims_of_the_session(shown):
     escaped = r"\|w\| \< \*2\* in \<script>alert(1)\</script> \& \`code\`"
     assert (
         first
-        == rf"| rate | {escaped} *(p. 3 \| p. 4)* | 0.988 | at least 0.95 | a \| b: 0.5 | reproduced |"
+        == rf"| rate | {escaped} *(p. 3 \| p. 4)* | share of ten: 0.988 | at least 0.95 | a \| b: 0.5 | reproduced |"
     )
     assert (
         second
-        == "| other | it grows *(Eq. 7)* | 0.988 (as printed: 0.5) | at least 0.95 |  | corrected |"
+        == "| other | it grows *(Eq. 7)* | share of ten: 0.988 (as printed: 0.5) | at least 0.95 |  | corrected |"
     )
 
 

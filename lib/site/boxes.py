@@ -36,7 +36,7 @@ class ClaimRenderer:
 
 
 def box(record: dict) -> nodes.container:
-    """Lay out a claim: verdict and statement, then what was measured; its anchor is CHAPTER-NAME."""
+    """Lay out a claim, first what it says, then its numbers; its anchor is CHAPTER-NAME."""
     verdict = record["verdict"]
     name = ledger.label(record["id"])
     whole = nodes.container(ids=[name], classes=["claim", "claim-" + verdict.replace(" ", "-")])

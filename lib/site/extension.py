@@ -20,6 +20,7 @@ from lib.site import (
     boxes,
     citing,
     coverage,
+    findings,
     formulas,
     handouts,
     pages,
@@ -126,6 +127,7 @@ def setup(app: Sphinx) -> dict:
         app.add_js_file(f"{script}.js", loading_method="defer")
     app.add_directive("moving-figure", MovingFigure)
     app.add_directive("coverage", coverage.Coverage)
+    app.add_directive("findings", findings.Findings)
     app.add_post_transform(boxes.FoldCode)
     visitors = (formulas.visit_math, None), (formulas.visit_math_block, None)
     app.add_html_math_renderer("mathml", *visitors)

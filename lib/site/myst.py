@@ -18,6 +18,7 @@ from pybtex.database import parse_file
 from pybtex.richtext import Text
 
 from lib.site.book import Book
+from lib.site.findings import written
 from lib.site.shown import Part, part
 
 MARKDOWN = MarkdownIt("commonmark").enable("table")
@@ -25,6 +26,7 @@ MARKDOWN.use(dollarmath_plugin).use(colon_fence_plugin).use(myst_block_plugin)
 DIRECTIVE = re.compile(r"\{([\w:-]+)\} *(.*)")
 OPTION = re.compile(r":([\w-]+): *(.*)")
 ROLE = re.compile(r"\{(\w+(?::\w+)?)\}`([^`<]+?)(?:\s*<([^`>]+)>)?`")
+COLOURED = re.compile(r"\[(\{ref\}`[^`]+`)\]\{\.[\w-]+\}")  # the verdict behind a finding
 SECTION = re.compile(r"^\((\S+)\)=\n+#+ (.+)$", re.MULTILINE)
 
 
@@ -95,7 +97,8 @@ class References:
             if (written := self._block(token)) is not None:
                 assert token.map is not None  # blocks have lines
                 lines[slice(*token.map)] = written.split("\n")
-        return ROLE.sub(self._role, "\n".join(lines)).strip()
+        text = COLOURED.sub(r"\1", "\n".join(lines))
+        return ROLE.sub(self._role, text).strip()
 
     def _block(self, token: Token) -> str | None:
         if token.type in ("myst_target", "myst_line_comment"):
@@ -115,6 +118,8 @@ class References:
                 opening = f"**{found.argument}**\n\n"
             case "prf:proof":
                 opening = "*Proof.* "
+            case "findings":
+                return self.write(written(self.book, found.body.split("\n")))
             case "coverage":
                 opening = "*The coverage table is on the site.*"
             case "container" | "solution-end":

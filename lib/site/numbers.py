@@ -188,7 +188,7 @@ def chapters(book: Book) -> Iterator[Chapter]:
         yield _chapter(book, name, pages, pool)
     if described:
         names = [page.removeprefix("book/") for page in book.pages if not book.chapter_of(page)]
-        pages = [*(f"{name}.md" for name in names), "findings.yml"]
+        pages = [f"{name}.md" for name in names]
         yield _chapter(book, "front", pages, everything)
 
 

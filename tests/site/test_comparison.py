@@ -16,11 +16,21 @@ from lib.site.book import Book
 
 ROOT = Path(__file__).parents[2]
 CLAIM = Claim(
-    "one/rate", "it grows", "Eq. 7", 0.14, 0.1, 0.2, "corrected", {"none": 9.0, "chance": 0.5}, 0.3
+    "one/rate",
+    "it grows",
+    "share",
+    "Eq. 7",
+    0.14,
+    0.1,
+    0.2,
+    "corrected",
+    {"none": 9.0, "chance": 0.5},
+    0.3,
 )
 SMALL = Claim(
     "one/error",
     "it is exact",
+    "largest error",
     "Eq. 8",
     1.2e-13,
     float("-inf"),
@@ -171,7 +181,7 @@ def test_nbval_refuses_published_numbers_that_are_not_the_codes(tmp_path):
     executed = (root / "book" / "one.ipynb").read_text(encoding="utf-8")
     for name, tampered in {
         "measured": executed.replace('"measured": 0.14', '"measured": 0.41').replace(
-            "measured 0.14", "measured 0.41"
+            "a number: 0.14", "a number: 0.41"
         ),
         "rival": executed.replace('"two": 2.0', '"two": 3.0').replace(
             "rivals: two: 2", "rivals: two: 3"

@@ -32,6 +32,7 @@ Ten times smaller means $\\ln(10)/2\\approx1.15$ later, says Section 3.3.
 CLAIM = {
     "id": "one/share",
     "statement": "the share is large",
+    "measure": "mean of ten",
     "source": "ours",
     "verdict": "new",
     "why": "",

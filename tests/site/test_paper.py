@@ -107,7 +107,9 @@ def test_quick_reads_what_is_stored_and_paper_computes_all(book, capsys):
 def test_a_claim_nobody_can_decide_has_no_incomplete_run():
     def notebook(measured, why):
         verdict = claims.NOT_DECIDED
-        claim = claims.Claim("one/open", "it is small", "p. 1", measured, -1, 1, verdict, why=why)
+        claim = claims.Claim(
+            "one/open", "it is small", "share", "p. 1", measured, -1, 1, verdict, why=why
+        )
         return {"cells": [{"outputs": [{"metadata": claim._repr_mimebundle_()[1]}]}]}
 
     (row,) = paper.compare(notebook(2.5, "a rival has 3.5"), notebook(2.4, "a rival has 3.6"))

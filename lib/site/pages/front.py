@@ -1,10 +1,10 @@
-"""What the front page takes: counts and findings from the claims, and a card for each chapter."""
+"""What the front page takes: counts of the claims, and a card for each chapter."""
 
 from collections import Counter
 
 from lib.claims import NEW, VERDICTS
 from lib.markdown import table
-from lib.site import documents, ledger, lists
+from lib.site import documents, ledger
 from lib.site.book import Book
 from lib.site.pages.course import guide
 from lib.site.pages.ledger import counts
@@ -19,20 +19,13 @@ CARD = """\
 
 
 def front(book: Book) -> dict[str, str]:
-    """Return the counts, the findings, and a card of sphinx-design for each chapter.
-
-    Raises
-    ------
-    ValueError
-        If a finding's claim is in no chapter any more, or has not the number that it takes.
-    """
+    """Return the counts, and a card of sphinx-design for each chapter."""
     cards = []
     for number, name in enumerate(book.chapters, 1):
         title = book.title(name).split(":")[0]
         about = guide(book)["chapters"].get(name, {"about": ""})["about"].strip()
         cards.append(CARD.format(number=number, title=title, name=name, about=about))
     return counts(book) | {
-        "findings": findings(book),
         "cards": GRID.format("\n\n".join(cards)),
         "by_document": by_document(book),
         "looked": str(len(ledger.after_looking(book))),
@@ -49,23 +42,3 @@ def by_document(book: Book) -> str:
         numbers = [count[name, verdict] for verdict in verdicts]
         rows.append([name, kind, sum(numbers), *numbers])
     return table(["document", "kind", "statements", *verdicts], rows)
-
-
-def findings(book: Book) -> str:
-    """Return the findings of `book/findings.yml`, each with its claim's number and a link."""
-    known = {record["id"]: record for record in ledger.records(book)}
-    lines = []
-    for finding in lists.read(book.root, "findings"):
-        name = finding["claim"]
-        if name not in known:
-            remedy = "choose another finding or restore it"
-            raise ValueError(f"findings.yml: no chapter has the claim {name}; {remedy}")
-        try:
-            said = finding["text"].format(**ledger.numbers(known[name]))
-        except (LookupError, ValueError) as problem:
-            lacks = f"the finding of {name} takes a number that its claim lacks"
-            raise ValueError(f"findings.yml: {lacks}: {problem}") from problem
-        verdict = known[name]["verdict"]
-        link = ledger.link(verdict.capitalize(), name)
-        lines.append(f"- {said} {ledger.coloured(verdict, link)}")
-    return "\n".join(lines)

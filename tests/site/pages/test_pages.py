@@ -50,7 +50,8 @@ COURSE = {
 
 
 def record(name, verdict, **more):
-    facts = {"id": name, "statement": "a | b", "source": "Eq. 1", "measured": 0.98765, "low": 0.9}
+    facts = {"id": name, "statement": "a | b", "measure": "share", "source": "Eq. 1"}
+    facts |= {"measured": 0.98765, "low": 0.9}
     facts |= {"chapter": name.split("/")[0], "verdict": verdict, "high": "inf"}
     return facts | {"rivals": {}, "printed": None, "why": ""} | more
 
@@ -94,15 +95,15 @@ def test_the_ledger_counts_and_links(root):
     )
     text = words["claims"]
     assert (
-        "{ref}`right <one-right>` | a \\| b *(Eq. 1)* | 0.988, expected at least 0.9. Rivals: chance: 0.5; none: -inf |  | "
+        "{ref}`right <one-right>` | a \\| b *(Eq. 1)* | share: 0.988, expected at least 0.9. Rivals: chance: 0.5; none: -inf |  | "
         "1. Chapter one | [reproduced]{.reproduced} |"
     ) in text
     assert (
-        "{ref}`wrong <one-wrong>` | a \\| b *(Eq. 1)* | 0.988 (as printed: 0.123), expected at least 0.9 |"
+        "{ref}`wrong <one-wrong>` | a \\| b *(Eq. 1)* | share: 0.988 (as printed: 0.123), expected at least 0.9 |"
         in text
     )
     assert (
-        "| a \\| b. Not reproduced: it fell *(Eq. 1)* | 0.988, expected at least 0.9 |  | "
+        "| a \\| b. Not reproduced: it fell *(Eq. 1)* | share: 0.988, expected at least 0.9 |  | "
         "2. Chapter two | [not reproduced]{.not-reproduced} |"
     ) in text
 
@@ -166,7 +167,7 @@ def test_a_version_in_preparation_says_so_and_has_no_year(root):
 
 def test_the_front_page_gets_numbers_and_cards(root):
     words = front.front(Book(root))
-    assert (words["documents"], words["findings"]) == ("6", "")
+    assert words["documents"] == "6"
     assert (
         "::::{grid-item-card} 2. Chapter two\n:link: two\n:link-type: doc\nAbout two.\n::::"
         in words["cards"]
@@ -202,29 +203,3 @@ def test_a_name_that_is_gone_leads_to_its_successor(root):
     (root / "book" / "names.txt").write_text("one/typing one/typo\n")
     spans = [f'<span id="what_replicates-one-{name}"></span>' for name in ("typo", "typing")]
     assert "".join(spans) in ledger.what_replicates(Book(root))["claims"]
-
-
-def findings(root, name, text):
-    (root / "book" / "findings.yml").write_text(yaml.safe_dump([{"claim": name, "text": text}]))
-    return front.findings(Book(root))
-
-
-def test_a_finding_takes_its_numbers_from_the_claim(root):
-    words = findings(root, "one/wrong", "From {printed:.0%} to {measured:.2f}.")
-    assert words == "- From 12% to 0.99. [{ref}`Corrected <one-wrong>`]{.corrected}"
-
-
-@pytest.mark.parametrize(
-    "name, text, said",
-    [
-        ("one/gone", "It is {measured}.", r"findings\.yml: no chapter has the claim one/gone"),
-        (
-            "one/right",
-            "It is {printed}.",
-            r"findings\.yml: the finding of one/right takes a number .* 'printed'",
-        ),
-    ],
-)
-def test_a_finding_without_its_claim_ends_the_build(root, name, text, said):
-    with pytest.raises(ValueError, match=said):
-        findings(root, name, text)
