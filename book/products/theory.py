@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma, expit, hyp2f1, logsumexp
 
-from lib import checks
 from lib.checks import (
     arrays,
     ascending,
@@ -340,18 +339,3 @@ def max_learning_rate(target: ArrayLike, degree: ArrayLike) -> NDArray:
     """
     with np.errstate(divide="ignore"):
         return held("the learning rate", 2 / approach_rate(target, degree))
-
-
-@takes(exponents=checks.nonzero)
-def effective_depth(exponents: ArrayLike) -> tuple[float, float]:
-    r"""Return d and γ such that a balanced monomial obeys
-    :math:`\dot p = \gamma\,d\,(s-p)\,p^{2-2/d}`.
-
-    Balanced means :math:`w_i^2/k_i` equal; then :math:`d = \sum_i k_i` and
-    :math:`\gamma = (\prod_i k_i^{k_i})^{1/d}`.
-
-    Source: "Nonlinearities", which argues up to factors and leaves γ out.
-    """
-    k = _exponents(exponents, exponents)
-    depth = k.sum()
-    return float(depth), float(np.exp(np.sum(k * np.log(k)) / depth))

@@ -103,19 +103,6 @@ def test_max_learning_rate_is_two_over_the_curvature(target, d):
     np.testing.assert_allclose(curvatures[:-1], 0, atol=1e-9 * curvatures[-1])
 
 
-@given(seed=seeds, n=st.integers(1, 4))
-def test_effective_depth_gives_the_rate_of_a_balanced_monomial(seed, n):
-    rng = np.random.default_rng(seed)
-    k, target, u = rng.integers(1, 4, size=n), rng.uniform(0.5, 2), rng.uniform(0.3, 0.9)
-    weights = np.sqrt(k) * u
-    depth, constant = theory.effective_depth(k)
-    p = np.prod(weights**k)
-    rate = np.sum(-loss_gradient(weights, target, k) * k * p / weights)
-    np.testing.assert_allclose(
-        rate, constant * depth * (target - p) * p ** (2 - 2 / depth), rtol=1e-9
-    )
-
-
 def course(weights, target, exponents, times):
     """Integrate the flow of autograd's gradient with another solver."""
 
@@ -151,7 +138,8 @@ def test_any_start_is_one_quadrature(seed, d, target):
 )
 def test_balanced_weights_of_any_size_have_the_closed_form(seed, d, start, share, target):
     k = np.random.default_rng(seed).integers(1, 4, size=d)
-    depth, clock = theory.effective_depth(k)
+    depth = k.sum()
+    clock = np.prod(k**k) ** (1 / depth)
     s, start, end = 10**target, 10 ** (target + start), 10 ** (target + start * (1 - share) - 1e-9)
     balanced = np.sqrt(k) * (start / np.prod(k ** (k / 2))) ** (1 / depth)
     expected = theory.time_to_reach(end, s, depth, start) / clock
