@@ -78,11 +78,8 @@ audit:  ## ask whether a pinned package has a known vulnerability; needs the net
 	grep -h == requirements.txt lab.txt > _build/audit/pins.txt
 	_build/audit/bin/pip-audit --strict --no-deps --disable-pip --requirement _build/audit/pins.txt
 
-serve: setup  ## read the book at http://localhost:8000
-	@test -f _build/html/index.html || { echo "make book comes first"; exit 2; }
-	@$(BIN)/python -c "import socket; socket.create_server(('127.0.0.1', $(PORT)))" 2>/dev/null || \
-	  { echo "port $(PORT) is taken: make serve PORT=8001"; exit 2; }
-	$(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html $(PORT)
+serve: setup  ## read the book at http://localhost:8000, and run its code there
+	@$(BIN)/python -m lib serve --port $(PORT)
 
 clean:
 	rm -rf _build $(VENV)
