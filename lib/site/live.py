@@ -71,8 +71,8 @@ class Page(Local, StaticFileHandler):
         """Read a file, a page with its additions."""
         content = Path(abspath).read_bytes()
         if abspath.endswith(".html"):
-            style = (HERE / "live.css").read_bytes()
-            added = b'<style>%b</style><script src="/live/live.js" defer></script></head>' % style
+            style, script = ((HERE / name).read_bytes() for name in ("live.css", "live.js"))
+            added = b'<style>%b</style><script type="module">%b</script></head>' % (style, script)
             content = content.replace(b"</head>", added, 1)
         yield content[start:end]
 
@@ -80,10 +80,6 @@ class Page(Local, StaticFileHandler):
         """Count the additions, too."""
         assert self.absolute_path is not None
         return sum(map(len, self.get_content(self.absolute_path)))
-
-
-class Script(Local, StaticFileHandler):
-    """The script of the buttons."""
 
 
 class Python:
@@ -205,7 +201,7 @@ class Live(Local, WebSocketHandler):
             self.tasks.add(task := asyncio.ensure_future(self.run(**asked)))
             task.add_done_callback(self.tasks.discard)
         elif asked["ask"] == "restart":
-            IOLoop.current().add_callback(self.end)
+            self.end()
         elif self.python:
             IOLoop.current().add_callback(self.python.kernel.interrupt_kernel)
 
@@ -225,26 +221,36 @@ class Live(Local, WebSocketHandler):
                 if not self.python:
                     say(status="starting Python")
                     self.python = Python(self.cells)
-                    self.settings["open"].add(self)
+                    self.settings["pages"].add(self)
                     await self.python.start(self.settings["root"])
                 await self.python.run(texts.index(plain(text)), source, say)
             except (ChildProcessError, RuntimeError) as problem:
-                self.python = None
                 say(done=str(problem))
+                python, self.python = self.python, None
+                if python:
+                    await python.end()
 
-    async def end(self) -> None:
-        """End what runs, and the kernel."""
-        python, self.python = self.python, None
-        for task in (tasks := list(self.tasks)):
+    def end(self) -> None:
+        """End what runs, and the kernel; what is asked for from now on gets another."""
+        tasks, python = self.tasks, self.python
+        self.tasks, self.python, self.turn = set(), None, asyncio.Lock()
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        if python:
-            await python.end()
-        self.settings["open"].discard(self)
+        self.settings["pages"].discard(self)
+        ends = self.settings["ends"]
+        ends.add(end := asyncio.ensure_future(finish(list(tasks), python)))
+        end.add_done_callback(ends.discard)
 
     def on_close(self) -> None:
         """End the kernel with the page."""
-        IOLoop.current().add_callback(self.end)
+        self.end()
+
+
+async def finish(tasks: list[asyncio.Task], python: Python | None) -> None:
+    """Wait for tasks that were cancelled, then end their kernel."""
+    await asyncio.gather(*tasks, return_exceptions=True)
+    if python:
+        await python.end()
 
 
 def plain(source: str) -> str:
@@ -270,17 +276,18 @@ async def serving(root: Path, site: Path, port: int) -> AsyncGenerator[str]:
     port = sockets[0].getsockname()[1]
     key = token_urlsafe()
     pages: set[Live] = set()
+    ends: set[asyncio.Future] = set()
     application = Application(
         [
-            (r"/live/kernel/(.+)", Live),
-            (r"/live/(live\.js)", Script, {"path": HERE}),
+            (r"/live/(.+)", Live),
             (r"/(.*)", Page, {"path": site, "default_filename": "index.html"}),
         ],
         hosts=(f"localhost:{port}", f"127.0.0.1:{port}"),
         cookie=f"live-{port}",
         key=key,
         root=root,
-        open=pages,
+        pages=pages,
+        ends=ends,
         log_function=lambda handler: None,
     )
     server = HTTPServer(application)
@@ -289,7 +296,9 @@ async def serving(root: Path, site: Path, port: int) -> AsyncGenerator[str]:
         yield f"http://localhost:{port}/?key={key}"
     finally:
         server.stop()
-        await asyncio.gather(*(page.end() for page in pages))
+        for page in list(pages):
+            page.end()
+        await asyncio.gather(*ends)
 
 
 def serve(root: Path, site: Path, port: int) -> None:

@@ -21,7 +21,7 @@ from lib.site import live
 from lib.site.jupyter_kernel import HOME
 
 PAGE = "<html><head><title>One</title></head><body>One</body></html>"
-CELLS = ["base = 20", "print(base + 1)", "while True: pass", "import os; os._exit(1)"]
+CELLS = ["base = 20", "print(base + 1)", "print(2)\nwhile True: pass", "import os; os._exit(1)"]
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def cookie(with_key):
 
 
 def connect(address, page="one", **headers):
-    url = f"{address}/live/kernel/{page}".replace("http", "ws")
+    url = f"{address}/live/{page}".replace("http", "ws")
     return websocket_connect(HTTPRequest(url, headers=headers))
 
 
@@ -77,8 +77,8 @@ def test_a_page_gets_one_small_script_and_no_file_changes(addresses, book):
     address, _ = addresses
     body = get(address, "/book/one.html").body.decode()
     assert body.count("<script") == 1
-    assert 'src="/live/live.js"' in body
-    assert len(get(address, "/live/live.js").body) < 10_000
+    assert "src=" not in body
+    assert len(body) < 10_000
     assert get(address, "/plain.txt").body == b"</head>"
     assert (book / "_build" / "html" / "book" / "one.html").read_text() == PAGE
     assert get(address).headers["Cache-Control"] == "no-cache"
@@ -99,7 +99,6 @@ def test_another_name_of_this_machine_is_refused(addresses):
     for name in ("elsewhere.example", "localhost", "127.0.0.1:1"):
         assert get(address, "/", Host=name).code == 403
         assert get(with_key, "", Host=name).code == 403
-        assert get(address, "/live/live.js", Host=name).code == 403
     assert get(address.replace("localhost", "127.0.0.1")).code == 200
 
 
@@ -140,7 +139,7 @@ def test_no_kernel_for_strangers_and_other_pages(addresses, change, page):
 
 
 def test_files_beside_the_site_are_not_served(addresses):
-    for path in ("/../../_toc.yml", "/..%2F..%2F_toc.yml", "/live/live.py", "/live/../live.py"):
+    for path in ("/../../_toc.yml", "/..%2F..%2F_toc.yml", "//_toc.yml", "/book/../../../_toc.yml"):
         assert get(addresses[0], path).code in (403, 404)
 
 
@@ -205,10 +204,10 @@ def test_a_cell_runs_after_what_it_needs(addresses):
 def test_interrupt_restart_and_death(addresses):
     async def course(page):
         await page.run(CELLS[0], "base = 40")
-        await page.run(CELLS[2], until="clear")
+        await page.run(CELLS[2], until="text")
         await page.ask("interrupt")
         assert (await page.hear())[-1]["done"].startswith("interrupted")
-        await page.run(CELLS[2], until="clear")
+        await page.run(CELLS[2], until="text")
         await page.ask("restart")
         again = await page.run(CELLS[1])
         assert text(again) == "21\n"
@@ -252,6 +251,29 @@ def test_a_kernel_ends_when_its_page_is_left(addresses):
         return int(text(await page.run(CELLS[1], PROCESS)))
 
     assert gone(talk(addresses, course))
+
+
+def kernels():
+    """Count the kernels that this process has started."""
+    tasks = Path("/proc/self/task").glob("*/children")
+    children = " ".join(path.read_text() for path in tasks).split()
+    commands = [Path(f"/proc/{child}/cmdline") for child in children]
+    return sum("ipykernel" in path.read_text() for path in commands if path.exists())
+
+
+@needs_proc
+@pytest.mark.parametrize("seconds", [0, 0.02, 0.3])
+def test_a_page_that_is_left_at_once_leaves_no_kernel(addresses, seconds):
+    async def course(page):
+        await page.run(CELLS[1], until="status")
+        await asyncio.sleep(seconds)
+
+    talk(addresses, course)
+    end = time.monotonic() + 15
+    time.sleep(0.2)
+    while kernels() and time.monotonic() < end:
+        time.sleep(0.1)
+    assert kernels() == 0
 
 
 @needs_proc
