@@ -94,7 +94,7 @@ class Python:
         """Start it in a folder."""
         await self.kernel.start_kernel(cwd=str(root))
         self.client = self.kernel.client()
-        self.client.start_channels()
+        self.client.start_channels(hb=False)  # `execute` looks after it
         await self.client.wait_for_ready(timeout=60)
 
     async def end(self) -> None:

@@ -91,7 +91,7 @@ def test_what_a_later_cell_has_overwritten_is_computed_again():
     assert reader.values["v"] == 1
 
 
-def test_a_cell_that_changes_what_it_takes_gives_the_same_again():
+def test_a_cell_that_changes_its_input_gives_the_same_again():
     reader = Reader("w = 1", "w += 1", "x = w")
     reader.run(1)
     reader.run(1)
