@@ -6,9 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jupytext
 import pytest
+from jupytext.config import load_jupytext_config
+
+from lib.site.book import Book
 
 ROOT = Path(__file__).parents[1]
+BOOK = Book(ROOT)
 
 
 @pytest.mark.parametrize("newer", ["products.ipynb", "products.md"])
@@ -23,3 +28,21 @@ def test_synchronizing_writes_neither_source_nor_executed_notebook(tmp_path, new
         os.utime(tmp_path / name, (1, 2 if name == newer else 1))
     subprocess.run([sys.executable, "-m", "jupytext", "--sync", newer], cwd=tmp_path, check=True)
     assert {path.name: path.read_bytes() for path in tmp_path.glob("products*")} == files
+
+
+@pytest.mark.parametrize("name", BOOK.notebooks)
+def test_a_source_saved_as_a_notebook_keeps_every_cell(name):
+    source = jupytext.reads(BOOK.text(name), fmt="md:myst")
+    opened = jupytext.reads(BOOK.text(name), fmt="md:myst")
+    opened.metadata["language_info"] = {"name": "python"}  # as Jupyter adds
+    for cell in opened.cells:
+        cell.metadata["added_by_jupyter"] = True
+    settings = load_jupytext_config(str(ROOT / "book" / "products.md"))
+    saved = jupytext.writes(opened, fmt="md:myst", config=settings)
+    assert "added_by_jupyter" not in saved
+    again = jupytext.reads(saved, fmt="md:myst")
+    kept = [
+        [(cell.cell_type, cell.source, cell.metadata) for cell in one.cells]
+        for one in (source, again)
+    ]
+    assert kept[0] == kept[1]

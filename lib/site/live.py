@@ -126,7 +126,8 @@ class Python:
             code = "\n".join(one.text for one in before)
             reply = await self.execute(code, lambda message: None)
             if reply["status"] != "ok":
-                say(done=f"stopped in {statements}: {reply['ename']}: {reply['evalue']}")
+                why = ": ".join(filter(None, (reply["ename"], reply["evalue"])))
+                say(done=f"stopped in {statements}: {why}")
                 return
             self.session.note(before)
             after = f", after {statements}"

@@ -277,6 +277,7 @@ def test_a_page_that_is_left_at_once_leaves_no_kernel(addresses, seconds):
 
 
 @needs_proc
+@pytest.mark.slow
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
 def test_kernels_end_with_the_server(book, end):
     command = [sys.executable, "-m", "lib", "serve", "--port", str(free_port())]
