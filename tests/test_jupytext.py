@@ -38,6 +38,7 @@ def test_a_source_saved_as_a_notebook_keeps_every_cell(name):
     for cell in opened.cells:
         cell.metadata["added_by_jupyter"] = True
     settings = load_jupytext_config(str(ROOT / "book" / "products.md"))
+    settings.set_default_format_options(opened.metadata["jupytext"])
     saved = jupytext.writes(opened, fmt="md:myst", config=settings)
     assert "added_by_jupyter" not in saved
     again = jupytext.reads(saved, fmt="md:myst")
