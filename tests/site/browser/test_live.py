@@ -5,7 +5,11 @@ import pytest
 from browsing import BOOK, LAPTOP, PHONE, ROOT, serious
 
 CHAPTER = f"book/{BOOK.chapters[0]}.html"
-CELL = ".cell:has(> .live-bar)"
+CELL = ".cell:has(> .live-bar):has(> .cell_output)"
+LINK = """code => {
+    const name = code.querySelector("span:not(:empty)");
+    name.innerHTML = `<a class="to-source" href="#source">${name.innerHTML}</a>`;
+}"""
 WRONG = "print('x' * 200)\n1 / 0"
 
 
@@ -33,7 +37,7 @@ def read(visit, served):
 
 
 class Cell:
-    """The first open cell of a page."""
+    """The first open cell of a page that has an output."""
 
     def __init__(self, page):
         self.page = page
@@ -101,10 +105,16 @@ def test_code_is_written_by_keyboard(read):
     assert cell.code.get_attribute("contenteditable") is None
 
 
-def test_a_click_into_the_code_edits_it(read):
+def test_a_click_into_the_code_edits_it_except_on_links(read):
     page = read()
     cell = Cell(page)
-    cell.code.click(position={"x": 60, "y": 20})
+    text = cell.code.inner_text()
+    cell.code.evaluate(LINK)
+    cell.code.locator("a").click()
+    assert page.url.endswith("#source")
+    assert cell.code.get_attribute("contenteditable") is None
+    assert cell.code.inner_text() == text
+    cell.code.click(position={"x": 400, "y": 20})
     page.keyboard.press("End")
     page.keyboard.type("  # mine")
     assert cell.code.inner_text().split("\n")[0].endswith("  # mine")
