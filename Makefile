@@ -7,7 +7,7 @@ PORT ?= 8000
 # What the environment is made of: the pins and the names of our packages, by what they say and not by their date, and the Python.
 WANTED = $(shell grep -A 1 packages.find pyproject.toml | cat requirements.txt - | cksum) $(shell $(PYTHON) -V 2>&1)
 .DEFAULT_GOAL := book
-.PHONY: setup environment book test chapter named pdf course bench seeds mutate audit serve clean
+.PHONY: setup environment book test chapter named lab pdf course bench seeds mutate audit serve clean
 
 setup:  ## the environment, where it is not there or was made of other pins or packages or another Python; needs the network
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; ok = (3, 11) <= v <= (3, 14); \
@@ -38,8 +38,16 @@ test: setup  ## style, types, architecture, theory, pipeline, and the lessons' o
 chapter: named setup  ## execute one chapter: make chapter NAME=products
 	$(BIN)/python -m lib run $(NAME)
 
+lab: named setup  ## open a copy of a chapter in JupyterLab: make lab NAME=products; the first time it needs the network
+	@test -f _build/html/_sources/book/$(NAME).ipynb || \
+	  { echo "no chapter $(NAME) in _build/html: make book comes first"; exit 2; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r lab.txt
+	@mkdir -p $(dir _build/lab/$(NAME))
+	@test -f _build/lab/$(NAME).ipynb || cp _build/html/_sources/book/$(NAME).ipynb _build/lab/$(NAME).ipynb
+	$(BIN)/python -m jupyterlab _build/lab/$(NAME).ipynb
+
 named:
-	@test -n "$(NAME)" || { echo "usage: make chapter NAME=products"; exit 2; }
+	@test -n "$(NAME)" || { echo "usage: make $(or $(MAKECMDGOALS),chapter) NAME=products"; exit 2; }
 
 pdf: setup  ## print the built site into one file, _build/book.pdf; needs Chromium
 	@test -d _build/html || { echo "make book comes first"; exit 2; }
@@ -67,14 +75,11 @@ mutate: setup  ## change formulas, one at a time, and see whether a test fails; 
 audit:  ## ask whether a pinned package has a known vulnerability; needs the network
 	$(PYTHON) -m venv _build/audit
 	_build/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit==2.10.1
-	grep == requirements.txt > _build/audit/pins.txt
+	grep -h == requirements.txt lab.txt > _build/audit/pins.txt
 	_build/audit/bin/pip-audit --strict --no-deps --disable-pip --requirement _build/audit/pins.txt
 
-serve: setup  ## read the book at http://localhost:8000
-	@test -f _build/html/index.html || { echo "make book comes first"; exit 2; }
-	@$(BIN)/python -c "import socket; socket.create_server(('127.0.0.1', $(PORT)))" 2>/dev/null || \
-	  { echo "port $(PORT) is taken: make serve PORT=8001"; exit 2; }
-	$(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html $(PORT)
+serve: setup  ## read the book at http://localhost:8000, and run its code there
+	@$(BIN)/python -m lib serve --port $(PORT)
 
 clean:
 	rm -rf _build $(VENV)

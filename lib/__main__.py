@@ -1,4 +1,4 @@
-"""The command line: `python -m lib run | build | pdf | course | report | store | seeds`.
+"""The command line: `python -m lib run | build | serve | pdf | course | report | store | seeds`.
 
 `store` needs torch, NumPy, SciPy, numba, xarray, threadpoolctl, tqdm, and pooch to fetch data;
 what the others need is imported when they are called.
@@ -126,6 +126,11 @@ def parser() -> argparse.ArgumentParser:
     build.add_argument(
         "--output", type=Path, metavar="DIR", help="build under DIR/_build (default: _build)"
     )
+
+    serve = command(
+        "serve", serve_site, "serve the built site on this machine, where its code runs"
+    )
+    serve.add_argument("--port", type=integer, metavar="N", default=8000, help="default: 8000")
 
     pdf = command("pdf", print_site, "print the built site to one PDF; needs Chromium")
     pdf.add_argument(
@@ -283,6 +288,18 @@ def build_site(options: argparse.Namespace) -> None:
     from lib.site import build
 
     build.build(Book(Path.cwd()), options.output)
+
+
+def serve_site(options: argparse.Namespace) -> None:
+    """Serve the built site at an address of this machine, with a key in it, until Ctrl-C. The open
+    cells of its pages run, in a kernel for each page, which ends when the page is left.
+    """
+    from lib.site import live
+
+    site = Path("_build/html")
+    if not (site / "index.html").is_file():
+        raise ValueError("make book comes first")
+    live.serve(Path.cwd(), site.resolve(), options.port)
 
 
 def print_site(options: argparse.Namespace) -> None:

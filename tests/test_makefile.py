@@ -68,6 +68,35 @@ def test_only_other_pins_packages_or_python_need_the_network(make, tmp_path):
     assert make("setup")[1] == []
 
 
+def test_lab_opens_a_copy_and_keeps_what_a_reader_wrote(make, tmp_path):
+    make("setup", version="3.12.1")
+    done, _ = make("lab")
+    assert done.returncode and "usage: make lab NAME=products" in done.stdout
+    done, asked = make("lab", "NAME=products")
+    assert done.returncode and "make book comes first" in done.stdout
+    assert "jupyterlab" not in asked
+    built = tmp_path / "_build/html/_sources/book/products/evidence.ipynb"
+    built.parent.mkdir(parents=True)
+    built.write_text("as built")
+    assert make("lab", "NAME=products/evidence")[1] == ["pip", "jupyterlab"]
+    copy = tmp_path / "_build/lab/products/evidence.ipynb"
+    assert copy.read_text() == "as built"
+    copy.write_text("a reader's")
+    make("lab", "NAME=products/evidence")
+    assert copy.read_text() == "a reader's"
+    assert built.read_text() == "as built"
+
+
+def test_lab_pins_exactly_what_the_book_does_not():
+    pins = [
+        [line for line in (ROOT / name).read_text(encoding="utf-8").splitlines() if "==" in line]
+        for name in ("requirements.txt", "lab.txt")
+    ]
+    ours, labs = ({re.split("==", pin)[0].lower().replace("_", "-") for pin in one} for one in pins)
+    assert "jupyterlab" in labs
+    assert not ours & labs
+
+
 def test_a_command_that_needs_the_network_is_named():
     """A line of help says so, or the README; `environment` is the part of `setup` that installs."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
@@ -75,7 +104,7 @@ def test_a_command_that_needs_the_network_is_named():
     online = {
         name for name, recipe in recipes.items() if "-m pip " in recipe or "-m lib.data" in recipe
     }
-    assert online == {"environment", "bench", "mutate", "audit"}
+    assert online == {"environment", "lab", "bench", "mutate", "audit"}
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     (sentence,) = re.findall(r"Once set up, only (.*) need a network connection", readme)
     assert set(re.findall(r"`make (\w+)`", sentence)) == online - {"environment"}

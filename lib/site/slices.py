@@ -27,10 +27,10 @@ def dependent(notebook: NotebookNode, runs: Collection[str]) -> list[tuple[Noteb
     names: dict[str, set[str]] = {}  # a name to the runs on which its value depends
     for cell, tree in _parsed(notebook):
         behind = {name for name in _loads(tree) if name in runs}
-        changed = _changed(tree) & names.keys()
+        changed = changed_by(tree) & names.keys()
         own: set[str] = set()  # bound so far in this cell
         for statement in tree.body:
-            taken, bound = _names(statement, own)
+            taken, bound = names_of(statement, own)
             for name in taken:
                 behind |= names.get(name, set())
             if not isinstance(statement, ast.Import | ast.ImportFrom):  # which no call changes
@@ -69,11 +69,11 @@ def _loads(tree: ast.Module) -> Iterator[str]:
             yield ast.literal_eval(node.args[0])
 
 
-def _names(statement: ast.stmt, own: set[str]) -> tuple[set[str], set[str]]:
+def names_of(statement: ast.stmt, own: set[str]) -> tuple[set[str], set[str]]:
     """Return the names whose values a statement takes from earlier cells, and those it binds.
 
     They are read from its bytecode, which has them in the order of execution. `own` are the names
-    that the cell has bound so far; it grows.
+    that the cell has bound for sure so far; it grows.
     """
     taken = set()
     bound = set()
@@ -91,7 +91,7 @@ def _names(statement: ast.stmt, own: set[str]) -> tuple[set[str], set[str]]:
     return taken, bound
 
 
-def _changed(tree: ast.Module) -> set[str]:
+def changed_by(tree: ast.AST) -> set[str]:
     """Name what a cell changes in place: by `name[…] = …`, `name.part = …`, `name.append(…)`."""
     changed = []
     for node in ast.walk(tree):
