@@ -173,7 +173,7 @@ def tiles(
     rate : {rate} K, no momentum, so that a step is {2 * rate}τ of the notes' flow
     batch : {batch} fresh signals for each step
     steps : {steps}
-    stop : none; "at rest" means after the last step
+    stop : none; what the text says of networks at rest is read after the last step
     read : w and its inverse participation ratio Σw⁴/(Σw²)², and the error on 10,000 other signals,
         after the shares {SHARES.tolist()} of the steps
     precision : 32 bits
@@ -333,7 +333,7 @@ def to_rest(
         their lengths ξ: {xi}, gain g = {gain}; targets {targets}
     rate : {rate} times the number of neurons, the same for w and b, no momentum, so that a step is
         {2 * rate}τ of the notes' flow
-    stop : none; "at rest" means after the last step
+    stop : none; after the last step networks with g = 1, and those with biases, still change slowly
     read : w and its inverse participation ratio Σw⁴/(Σw²)², the error on 10,000 other signals, the
         same at each of 41 evenly spaced records
     """

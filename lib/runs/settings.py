@@ -18,6 +18,7 @@ from types import FunctionType
 from typing import Any
 
 from lib import markdown
+from lib.runs.chapters import runs_of
 from lib.runs.run import Run
 
 TRAINED = (
@@ -36,6 +37,11 @@ SOLVED = ("data", "initialization", "solved", "read", "precision")  # where noth
 MOST = 10  # values that are listed one by one; of more the first and the last
 
 Arguments = Mapping[str, Any]
+
+
+def settings_table(chapter: str, *others: Run) -> str:
+    """Write in Markdown the settings of a chapter's runs, and of other runs."""
+    return table([*runs_of(chapter), *others])
 
 
 def table(runs: Iterable[Run]) -> str:
