@@ -88,7 +88,7 @@ def defaults(function: FunctionType) -> dict[str, Any]:
 
 
 def _name(function: FunctionType) -> str:
-    return f"{function.__module__}.{function.__qualname__}"
+    return f"{function.__module__.split('.')[-1]}.{function.__qualname__}"
 
 
 def _section(function: FunctionType) -> list[str]:
@@ -145,10 +145,11 @@ def _block(function: FunctionType, runs: Sequence[Run]) -> str:
         for each, texts in new.items():
             if each != label:
                 others.append([each, [text for text in texts if text not in common]])
-    tables = [markdown.table([f"`{function.__name__}`", f"run {label}"], filled)]
+    shown = f"`{_name(function).replace('__main__.', '')}`"
+    tables = [markdown.table([shown, f"run {label}"], filled)]
     if others:
         lines = [[each, markdown.escape("; ".join(texts)) or "–"] for each, texts in others]
-        tables.append(markdown.table([f"other runs of `{function.__name__}`", "instead"], lines))
+        tables.append(markdown.table(["other runs", "what they have instead"], lines))
     return "\n\n".join(tables)
 
 
