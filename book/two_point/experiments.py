@@ -59,7 +59,7 @@ def dynamics(
 
     Settings
     --------
-    data : two points: inputs −1 and −1 + {input_distance}, targets 0.6 and 0.6 + {target_distance},
+    data : two points: inputs −1 and {input_distance - 1}, targets 0.6 and 0.6 + {target_distance},
         so that ‖Δx‖² = {input_distance**2} and ‖Δy‖² = {target_distance**2}
     network : {setting.hidden_layers} hidden layers of {setting.units} units, architecture
         {setting.architecture}, nonlinearity {setting.activation}, biases. "leaky_relu" has the
@@ -114,7 +114,7 @@ def convolutional(
 
     Settings
     --------
-    data : two points: inputs −1 and −1 + {INPUT_DISTANCE}, targets 0.6 and 0.6 + {TARGET_DISTANCE}
+    data : two points: inputs −1 and {INPUT_DISTANCE - 1}, targets 0.6 and 0.6 + {TARGET_DISTANCE}
     network : a linear map from the input to a line of {TABLE_1["convolutional"].units} units, then
         {TABLE_1["convolutional"].network().convolutions} convolutions without padding of
         {TABLE_1["convolutional"].network().kernel} places each, with

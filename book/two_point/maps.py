@@ -168,7 +168,7 @@ def assumption(
 
     Settings
     --------
-    data : two points: inputs −1 and −1 + {input_distance}, targets 0.6 and 0.6 + {target_distance}
+    data : two points: inputs −1 and {input_distance - 1}, targets 0.6 and 0.6 + {target_distance}
     network : {setting.hidden_layers} hidden layers of {setting.units} units, nonlinearity
         {setting.activation} ("leaky_relu" has the slope 0.01 below zero), biases
     initialization : weights normal with the standard deviation gain · √(2 / (fan-in + fan-out)),
@@ -248,7 +248,7 @@ def path(row: str, *, records: int = 200, seed: int = 0, device: str = "cpu") ->
 
     Settings
     --------
-    data : two points: inputs −1 and −1 + {INPUT_DISTANCE}, targets 0.6 and 0.6 + {TARGET_DISTANCE}
+    data : two points: inputs −1 and {INPUT_DISTANCE - 1}, targets 0.6 and 0.6 + {TARGET_DISTANCE}
     network : that of the row of Table 1, as at `dynamics`. Rows: {row}
     initialization : as at `dynamics` with the row's gain; a network for each seed, {seed}
     loss : ½ (output − target)², mean over the points

@@ -58,8 +58,8 @@ def receptive_fields(
         "nlgp" is x = erf(gz)/Z of variance 1, z Gaussian with correlation exp(−d²/ξ²) at the
         distance d around the ring, lengths ξ of class 1 and class 0: {xi}, gain g = {gain}; "pulse"
         is a stretch of 1 among −1, "pulse on 0, 1" of 1 among 0, half of them inverted, and ξ two
-        intervals of its length as a share of the ring; other kinds are those of
-        `data.symmetric_field`; targets of class 1 and 0: {targets}
+        intervals of its length as a share of the ring; other kinds are the `FIELDS` of
+        lib.data.signals; targets of class 1 and 0: {targets}
     network : the mean of {neurons} neurons σ(w·x + b), σ {activation}, with biases: {bias}; nothing
         but w and b is trained
     initialization : w normal with the variance 2 / (neurons + sites), b zero; networks: {trials},

@@ -145,8 +145,8 @@ def _block(function: FunctionType, runs: Sequence[Run]) -> str:
         for each, texts in new.items():
             if each != label:
                 others.append([each, [text for text in texts if text not in common]])
-    shown = f"`{_name(function).replace('__main__.', '')}`"
-    tables = [markdown.table([shown, f"run {label}"], filled)]
+    shown = _name(function).replace("__main__.", "")
+    tables = [f"**`{shown}`**", markdown.table(["setting", f"run {label}"], filled)]
     if others:
         lines = [[each, markdown.escape("; ".join(texts)) or "–"] for each, texts in others]
         tables.append(markdown.table(["other runs", "what they have instead"], lines))

@@ -42,7 +42,7 @@ longer.__doc__ = "Go on.\n\nSettings\n--------\nas descent\nstop : at {steps}\n\
 
 def row(table, name):
     """Return what the first table says in a row."""
-    (line,) = [line for line in table.split("\n\n")[0].split("\n") if f"**{name}**" in line]
+    (line,) = [line for line in table.split("\n\n")[1].split("\n") if f"**{name}**" in line]
     return line.split(" | ")[1].rstrip(" |")
 
 
@@ -76,7 +76,7 @@ def test_other_cases_say_what_they_have_instead():
         Run("one/first", descent, named("row", cases)),
         Run("one/again", descent, named("row", again), {"steps": 50}),
     ]
-    assert settings.table(runs).split("\n\n")[1].split("\n")[2:] == [
+    assert settings.table(runs).split("\n\n")[2].split("\n")[2:] == [
         "| `first`, large, seed 1 … large, seed 2 | gain 2; seed 1, 2 |",
         "| `again`, all | steps 50 |",
         "| `again`, a | – |",
