@@ -72,7 +72,8 @@ def students(
     --------
     data : {points} points, uniform on the unit sphere in {dimension} dimensions; targets of a
         teacher with {teachers} neurons Σ a relu(w·x), w uniform on the unit sphere, a = 1 or −1, of
-        its own for each seed; drawn as the authors' code draws them if `authors` is yes
+        its own for each seed (unless all have that of a `teacher_seed`: {teacher_seed}); drawn as
+        the authors' code draws them if `authors` is yes
     network : f(x) = Σ aₖ relu(wₖ·x), {units} neurons, no biases
     initialization : half of the neurons have w uniform on the unit sphere and a = 1 or −1, the
         other half the same w and opposite a, so that f = 0; then w is multiplied by τ/α and a by

@@ -183,8 +183,8 @@ def assumption(
         this layer at the mean of the two representations. The motion from one record to the next is
         compared with the mean of p = D_yᵀ(Δy − dy), or of q = (Δy − dy) dhᵀ, at both. To the rise
         belong the intervals at whose ends ‖dy‖² is, on average, between 0.1 and 0.9 of ‖Δy‖². The
-        share is the sum of v|v| over the sum of squared speeds, v the component of the velocity
-        along p or q
+        share is the sum of v², with the sign of v, over the sum of squared speeds, v the component
+        of the velocity along p or q
     precision : 32 bits
     """
     inputs, targets = toys.two_points(input_distance, target_distance)

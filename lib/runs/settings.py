@@ -21,18 +21,8 @@ from lib import markdown
 from lib.runs.chapters import runs_of
 from lib.runs.run import Run
 
-TRAINED = (
-    "data",
-    "network",
-    "initialization",
-    "loss",
-    "rate",
-    "batch",
-    "steps",
-    "stop",
-    "read",
-    "precision",
-)
+TRAINED = ("data", "network", "initialization", "loss", "rate", "batch", "steps", "stop")
+TRAINED += ("read", "precision")
 SOLVED = ("data", "initialization", "solved", "read", "precision")  # where nothing is trained
 MOST = 10  # values that are listed one by one; of more the first and the last
 

@@ -1,10 +1,14 @@
 """Tables of settings say with which numbers an experiment computes."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 from lib.runs import Run, grid, listed, named, settings
+from lib.site.book import Book
+
+BOOK = Book(Path(__file__).parents[2])
 
 WORDS = """Settings
 --------
@@ -114,3 +118,9 @@ def test_faulty_settings_are_refused_in_a_sentence(monkeypatch, words, said):
 def test_each_run_has_a_whole_table(run):
     table = settings.table([run])
     assert "**precision**" in table and "{" not in table
+
+
+@pytest.mark.parametrize("chapter", sorted({run.chapter for run in listed()}))
+def test_an_evidence_page_shows_the_settings_of_its_runs(chapter):
+    text = (BOOK.folder / chapter / "evidence.md").read_text(encoding="utf-8")
+    assert f'settings_table("{chapter}"' in text.replace("\n", "").replace(" ", "")
