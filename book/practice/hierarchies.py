@@ -66,9 +66,10 @@ def learning_curves(
 
     Settings
     --------
-    data : strings of the random hierarchy model with 8 classes, 8 symbols, {features} pairs for
-        each, 3 levels, one-hot ({8 * 8} inputs); {points} to learn from, {test} others to test on;
-        rules, strings and weights are of the seed
+    data : strings of the random hierarchy model with {RandomHierarchy().classes} classes,
+        {RandomHierarchy().symbols} symbols, {features} pairs for each, {RandomHierarchy().levels}
+        levels, one-hot ({RandomHierarchy().length * RandomHierarchy().symbols} inputs); {points} to
+        learn from, {test} others to test on; rules, strings and weights are of the seed
     network : three hidden layers of {WIDTH} ReLU units, eight outputs, no biases; the forward pass
         divides weights of variance 1 by √fan-in, those of the readout by fan-in
     initialization : weights N(0, 1) before that division; then the first layer is divided by α and
