@@ -73,7 +73,7 @@ def gates_to_rest(
 
     Settings
     --------
-    as receptive_fields
+    as : receptive_fields
     data : signals x = erf(gz)/Z of variance 1 on a ring of {sites} sites, z Gaussian with
         correlation exp(−d²/ξ²) at the distance d around the ring, class 1 or 0 with probability ½,
         their lengths ξ: {xi}, gain g = {gain}; targets {targets}

@@ -182,7 +182,7 @@ def distances(
 
     Settings
     --------
-    as students
+    as : students
     rate : {rate}/τ², the same for w and a, no momentum
     read : at steps {record}: S = ½ ‖K/‖K‖ − K₀/‖K₀‖‖², Frobenius norms, of the tangent kernel on
         the training points and its first value; the number of neurons whose sign differs from the
@@ -264,7 +264,7 @@ def turns(
 
     Settings
     --------
-    as distances
+    as : distances
     read : at steps {record} what `distances` reads; the same S of the kernel with today's gates and
         the first weights, and with the first gates and today's weights, or today's a or w alone
     """
@@ -309,7 +309,7 @@ def widths(
 
     Settings
     --------
-    as students
+    as : students
     data : 50 points, uniform on the unit sphere in 10 dimensions; targets of a teacher with 3
         neurons Σ a relu(w·x), w uniform on the unit sphere, a = 1 or −1, of its own for each seed
     network : f(x) = Σ aₖ relu(wₖ·x), h = {width} neurons, no biases

@@ -282,7 +282,7 @@ def xor(setting: Setting, *, trials: int = 1, seed: int = 0, device: str = "cpu"
 
     Settings
     --------
-    as dynamics
+    as : dynamics
     data : four points: inputs 00, 10, 01 and 11, targets 0, 1, 1 and 0
     network : {setting.hidden_layers} hidden layers of {setting.units} units, nonlinearity
         {setting.activation} ("leaky_relu" has the slope 0.01 below zero), biases
@@ -325,7 +325,7 @@ def blobs(
 
     Settings
     --------
-    as xor
+    as : xor
     data : {2 * side**2} points: images of 5 × 5 pixels over [−1, 1]² of a Gaussian of width 1,
         divided by their sum, whose mean lies on a grid of {side} × {side} over the same square, and
         the context one-hot; the target is the mean's x in the first context and its y in the second

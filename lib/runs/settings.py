@@ -6,7 +6,7 @@ The docstring of an experiment has a section `Settings` with the rows of `TRAINE
 
 Between braces stand expressions in the arguments of a call and the names of the module, as in an
 f-string, so that a number in the table is the one with which the code computes. A section that
-begins with `as other` goes on from the rows and the defaults of that function.
+begins with `as : other` goes on from the rows and the defaults of that function.
 """
 
 import inspect
@@ -90,7 +90,7 @@ def _section(function: FunctionType) -> list[str]:
 
 def _base(function: FunctionType) -> FunctionType | None:
     """Return the function from whose settings those of another one go on."""
-    found = re.match(r"as (\w+)$", "".join(_section(function)[:1]))
+    found = re.match(r"as : (\w+)$", "".join(_section(function)[:1]))
     return inspect.unwrap(function).__globals__.get(found[1]) if found else None
 
 

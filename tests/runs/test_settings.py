@@ -41,7 +41,7 @@ def longer(setting=None, *, steps=7, device="cpu"):
 
 
 descent.__doc__ = f"Descend.\n\n{WORDS}"
-longer.__doc__ = "Go on.\n\nSettings\n--------\nas descent\nstop : at {steps}\n\nSource: ours."
+longer.__doc__ = "Go on.\n\nSettings\n--------\nas : descent\nstop : at {steps}\n\nSource: ours."
 
 
 def row(table, name):
@@ -105,7 +105,7 @@ def test_settings_go_on_from_those_of_another_function():
             WORDS.replace("{steps}", "{epochs}"),
             r"have \{epochs\}, and name 'epochs' is not defined",
         ),
-        (WORDS.replace("data", "as nobody\ndata"), "have the line 'as nobody': begin it with"),
+        (WORDS.replace("data", "as : nobody\ndata"), "have the line 'as : nobody': begin it with"),
     ],
 )
 def test_faulty_settings_are_refused_in_a_sentence(monkeypatch, words, said):
