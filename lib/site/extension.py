@@ -22,6 +22,7 @@ from lib.site import (
     coverage,
     formulas,
     handouts,
+    library,
     pages,
     pictures,
     public_code,
@@ -126,6 +127,8 @@ def setup(app: Sphinx) -> dict:
         app.add_js_file(f"{script}.js", loading_method="defer")
     app.add_directive("moving-figure", MovingFigure)
     app.add_directive("coverage", coverage.Coverage)
+    app.add_directive("library", library.Library)
+    app.add_node(nodes.literal_block, override=True, html=(library.visit_code, None))
     app.add_post_transform(boxes.FoldCode)
     visitors = (formulas.visit_math, None), (formulas.visit_math_block, None)
     app.add_html_math_renderer("mathml", *visitors)
@@ -133,6 +136,7 @@ def setup(app: Sphinx) -> dict:
     app.connect("builder-inited", replace_search)
     app.connect("doctree-read", boxes.register)
     app.connect("doctree-read", reading.mark_problems)
+    app.connect("doctree-read", library.find_names)
     app.connect("env-check-consistency", keep_pages)
     app.connect("html-page-context", finish_page)
     app.connect("build-finished", finish_site)
