@@ -13,6 +13,7 @@ from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
+from sphinx.environment.collectors.toctree import TocTreeCollector
 from sphinx.util.docutils import SphinxDirective
 
 from lib import files
@@ -20,6 +21,7 @@ from lib.site import (
     boxes,
     citing,
     coverage,
+    evidence,
     formulas,
     handouts,
     library,
@@ -130,6 +132,7 @@ def setup(app: Sphinx) -> dict:
     app.add_directive("library", library.Library)
     app.add_node(nodes.literal_block, override=True, html=(library.visit_code, None))
     app.add_post_transform(boxes.FoldCode)
+    TocTreeCollector.assign_figure_numbers = evidence.assign_numbers
     visitors = (formulas.visit_math, None), (formulas.visit_math_block, None)
     app.add_html_math_renderer("mathml", *visitors)
     app.connect("config-inited", fill)

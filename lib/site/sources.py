@@ -135,6 +135,7 @@ class _Reader(ast.NodeVisitor):
 
     def __init__(self, book: Book, code: str, meanings: dict[str, str]) -> None:
         self.book = book
+        self.code = code
         self.meanings = meanings
         self.lines = code.splitlines(keepends=True)
         self.found: list[Use] = []
@@ -182,6 +183,9 @@ class _Reader(ast.NodeVisitor):
 
     def _add_at(self, start: int, end: int, name: str) -> None:
         if shown := find(self.book, name):
+            start -= (
+                self.code[start - 1 : start] == "@"
+            )  # which is part of the name when it is drawn
             self.found.append(Use(start, end, shown))
 
     def _offset(self, line: int, column: int) -> int:

@@ -293,8 +293,8 @@ def _grown(
     φ = ∫e²ᶠᵗ.
 
     Here f are the eigenvalues :math:`\pm(|\delta|/2 + \mathrm{excess})` of F, `z` (n, h) is Z in
-    its eigenvectors, and `terms` (n,) the sizes of what its rows were summed from. With the columns of
-    :math:`(\sqrt\varphi z; I)` combined by any invertible matrix to C = QR, the columns of
+    its eigenvectors, and `terms` (n,) the sizes of what its rows were summed from. With the columns
+    of :math:`(\sqrt\varphi z; I)` combined by any invertible matrix to C = QR, the columns of
     :math:`e^{ft}z`, combined in the same way, are YR. Rates are subtracted from each other before
     they are multiplied by t: where δ is large they differ little. `delta` is :math:`|\delta|`.
     """
