@@ -11,12 +11,12 @@ from lib.site.book import book_of
 ASSIGN = TocTreeCollector.assign_figure_numbers
 
 
-def assign_numbers(collector: TocTreeCollector, env: BuildEnvironment) -> list[str]:
+def assign_numbers(self: TocTreeCollector, env: BuildEnvironment) -> list[str]:
     """Let Sphinx number figures as if E4 were the number of the evidence page of chapter 4."""
     sections = env.toc_secnumbers
     chapters = enumerate(book_of(env.app).chapters, start=1)
     marked = {f"book/{name}/evidence": {"": (f"E{number}",)} for number, name in chapters}
     env.toc_secnumbers = sections | marked
-    renumbered = ASSIGN(collector, env)
+    renumbered = ASSIGN(self, env)
     env.toc_secnumbers = sections
     return renumbered

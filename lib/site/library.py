@@ -188,7 +188,7 @@ def _linked(translator: HTML5Translator, html: str, uses: list[sources.Use]) -> 
     place = 0  # in the code
     end = -1  # of the link that is open
     for piece in TAG.split(html):
-        if piece.startswith("<span") and place in begins:
+        if piece.startswith("<span class") and place in begins:
             use = begins.pop(place)
             end = use.end
             uri = _uri(translator.builder.app, translator.builder.current_docname, use.name)

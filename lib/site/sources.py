@@ -163,7 +163,7 @@ class _Reader(ast.NodeVisitor):
             value = value.value
         if not isinstance(value, ast.Name):
             self.visit(value)
-        elif value.id in self.meanings:
+        elif value.id in self.meanings and isinstance(value.ctx, ast.Load):
             self._add(node, ".".join([self.meanings[value.id], *chain]))
 
     def _imports(self, node: ast.Import | ast.ImportFrom) -> None:
