@@ -139,6 +139,7 @@ def setup(app: Sphinx) -> dict:
     app.connect("builder-inited", replace_search)
     app.connect("doctree-read", boxes.register)
     app.connect("doctree-read", reading.mark_problems)
+    app.connect("env-get-outdated", library.outdated)
     app.connect("doctree-read", library.find_names)
     app.connect("env-check-consistency", keep_pages)
     app.connect("html-page-context", finish_page)

@@ -15,6 +15,7 @@ from docutils import nodes
 from docutils.utils import new_document
 from myst_parser.mocking import MockRSTParser
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import LoggingReporter, SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
 
@@ -69,7 +70,6 @@ class Library(SphinxDirective):
         self.book = book_of(self.env.app)
         known = sources.modules(self.book)
         modules = [module for module in known.values() if module.page == self.env.docname]
-        self.env.note_dependency(str(modules[0].path.parent))  # a module more
         for path in (*(one.path for one in modules), *map(self.book.path, self.book.notebooks)):
             self.env.note_dependency(str(path))
         shown = []
@@ -160,6 +160,12 @@ def _uri(app: Sphinx, here: str, name: str) -> str:
     """Return the address of what is shown under a name, from a page."""
     page, anchor = sources.place(book_of(app), name)
     return app.builder.get_relative_uri(here, page) + anchor
+
+
+def outdated(app: Sphinx, env: BuildEnvironment, *changed: set[str]) -> list[str]:
+    """Return the pages that lack a module; of one that has changed Sphinx knows."""
+    modules = sources.modules(book_of(app)).values()
+    return [one.page for one in modules if str(one.path) not in env.dependencies[one.page]]
 
 
 def find_names(app: Sphinx, doctree: nodes.document) -> None:
