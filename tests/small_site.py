@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABAQAAAAA3bvkkAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
 TOC = """\
 format: jb-book
-root: book/start
+root: book/cover
 parts:
   - caption: Chapters
     numbered: true
@@ -124,7 +124,7 @@ def write(root):
         (root / name).symlink_to(ROOT / name)
     (folder / "references.bib").write_text("")
     (root / "_toc.yml").write_text(TOC)
-    pages = {"start": "# A small book", "library": "# The library\n\n```{library}\n```"}
+    pages = {"cover": "# A small book", "library": "# The library\n\n```{library}\n```"}
     pages["library/kernels"] = "# lib.kernels\n\n```{library}\n```"
     pages["one/code"] = "# Code of one\n\n```{library}\n```"
     for name in ("one", "two"):

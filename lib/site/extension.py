@@ -10,9 +10,9 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.builders import Builder
 from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.config import Config
-from sphinx.environment import BuildEnvironment
 from sphinx.environment.collectors.toctree import TocTreeCollector
 from sphinx.util.docutils import SphinxDirective
 
@@ -65,9 +65,19 @@ class MovingFigure(SphinxDirective):
         raise self.error(f"no figure {name} in the chapter {chapter}")
 
 
-def keep_pages(app: Sphinx, env: BuildEnvironment) -> None:
-    """Unpickle each page once, and not for each reference to a number of it."""
-    env.get_doctree = cache(env.get_doctree)
+def keep_pages(app: Sphinx, env: Any) -> None:
+    """Unpickle each page once, and not for each reference to a number of it.
+
+    A page that is written is changed, so it is another copy.
+    """
+    read = env.get_doctree
+    env.get_doctree = cache(read)
+    resolve = env.get_and_resolve_doctree
+
+    def written(page: str, builder: Builder) -> nodes.document:
+        return resolve(page, builder, read(page))
+
+    env.get_and_resolve_doctree = written
 
 
 def finish_page(

@@ -6,9 +6,10 @@ from pathlib import Path
 from urllib.parse import urldefrag
 
 import pytest
+import small_site as small
 from bs4 import BeautifulSoup
 
-from lib.site import library, search, shown, sources
+from lib.site import build, library, search, shown, sources
 from lib.site.book import Book
 
 BOOK = Book(Path(__file__).parents[2])
@@ -150,3 +151,20 @@ def test_pages_of_code_come_behind_others_in_the_search(small_site):
         "book/library/kernels",
         "book/one/code",
     ]
+
+
+@pytest.mark.slow
+def test_what_changes_in_a_package_is_built_again(tmp_path):
+    def page():
+        build.build(Book(tmp_path))
+        html = (tmp_path / "_build/html/book/one/code.html").read_text(encoding="utf-8")
+        return BeautifulSoup(html, "html.parser")
+
+    path = small.write(tmp_path).folder / "one" / "theory.py"
+    assert "Double a" in page().article.get_text()
+    path.write_text(path.read_text(encoding="utf-8").replace("Double a", "Twice a"), "utf-8")
+    changed = page()
+    assert "Twice a" in changed.article.get_text()
+    assert "Chapter two" in changed.select_one(".bd-sidebar").get_text()
+    path.with_name("more.py").write_text('"""A module more."""\n')
+    assert page().find(id="book.one.more")
