@@ -133,7 +133,8 @@ class Library(SphinxDirective):
         parsed.reporter = LoggingReporter.from_reporter(parsed.reporter)  # a fault is a warning
         text = SECTION.sub(_listed, ast.get_docstring(node) or "")
         MockRSTParser().parse("\n" * node.body[0].lineno + text, parsed)
-        own = {one.arg for one in ast.walk(node) if isinstance(one, ast.arg)}
+        arguments = node.args if isinstance(node, ast.FunctionDef) else ast.Pass()
+        own = {one.arg for one in ast.walk(arguments) if isinstance(one, ast.arg)}
         for literal in list(parsed.findall(nodes.literal)):
             first, *rest = literal.astext().split(".")
             meaning = ".".join([module.meanings.get(first, first), *rest])
@@ -189,6 +190,7 @@ def visit_code(translator: HTML5Translator, node: nodes.literal_block) -> None:
 
 
 def _linked(translator: HTML5Translator, html: str, uses: list[sources.Use]) -> str:
+    """Wrap names in highlighted code, each of which begins and ends with a `span`, in links."""
     begins = {use.start: use for use in uses}
     written = []
     place = 0  # in the code

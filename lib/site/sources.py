@@ -100,7 +100,7 @@ def find(book: Book, name: str) -> str:
 
 
 def owner(book: Book, name: str) -> Module:
-    """Return the module to which a name belongs under which the site shows something."""
+    """Return the module that has a full name, or what it names."""
     known = modules(book)
     return known.get(name) or known[name.rpartition(".")[0]]
 
@@ -182,10 +182,9 @@ class _Reader(ast.NodeVisitor):
         self._add_at(start, self._offset(node.end_lineno, node.end_col_offset), name)
 
     def _add_at(self, start: int, end: int, name: str) -> None:
+        if self.code[start - 1 : start] == "@":  # of a decorator, highlighted with it
+            start -= 1
         if shown := find(self.book, name):
-            start -= (
-                self.code[start - 1 : start] == "@"
-            )  # which is part of the name when it is drawn
             self.found.append(Use(start, end, shown))
 
     def _offset(self, line: int, column: int) -> int:
