@@ -41,7 +41,7 @@ chapter: named setup  ## execute one chapter: make chapter NAME=products
 lab: named setup  ## open a copy of a chapter in JupyterLab: make lab NAME=products; the first time it needs the network
 	@test -f _build/html/_sources/book/$(NAME).ipynb || \
 	  { echo "no chapter $(NAME) in _build/html: make book comes first"; exit 2; }
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r lab.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-lab.txt
 	@mkdir -p $(dir _build/lab/$(NAME))
 	@test -f _build/lab/$(NAME).ipynb || cp _build/html/_sources/book/$(NAME).ipynb _build/lab/$(NAME).ipynb
 	$(BIN)/python -m jupyterlab _build/lab/$(NAME).ipynb
@@ -75,7 +75,7 @@ mutate: setup  ## change formulas, one at a time, and see whether a test fails; 
 audit:  ## ask whether a pinned package has a known vulnerability; needs the network
 	$(PYTHON) -m venv _build/audit
 	_build/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit==2.10.1
-	grep -h == requirements.txt lab.txt > _build/audit/pins.txt
+	grep -h == requirements.txt requirements-lab.txt > _build/audit/pins.txt
 	_build/audit/bin/pip-audit --strict --no-deps --disable-pip --requirement _build/audit/pins.txt
 
 serve: setup  ## read the book at http://localhost:8000, and run its code there

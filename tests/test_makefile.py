@@ -90,7 +90,7 @@ def test_lab_opens_a_copy_and_keeps_what_a_reader_wrote(make, tmp_path):
 def test_lab_pins_exactly_what_the_book_does_not():
     pins = [
         [line for line in (ROOT / name).read_text(encoding="utf-8").splitlines() if "==" in line]
-        for name in ("requirements.txt", "lab.txt")
+        for name in ("requirements.txt", "requirements-lab.txt")
     ]
     ours, labs = ({re.split("==", pin)[0].lower().replace("_", "-") for pin in one} for one in pins)
     assert "jupyterlab" in labs

@@ -70,6 +70,22 @@ def gates_to_rest(
     -------
     over (trial, step): loss, the error without ½ on 10,000 signals; w (…, neuron, site), and its
     ipr (…, neuron)
+
+    Settings
+    --------
+    as : receptive_fields
+    data : signals x = erf(gz)/Z of variance 1 on a ring of {sites} sites, z Gaussian with
+        correlation exp(−d²/ξ²) at the distance d around the ring, class 1 or 0 with probability ½,
+        their lengths ξ: {xi}, gain g = {gain}; targets {targets}
+    rate : {learning_rate} at first, so that a step is {2 * learning_rate / neurons}τ of the notes'
+        flow; after {steps} steps it falls on a straight line to a hundredth; no momentum
+    steps : {steps} and {cooling}, in which the rate falls
+    stop : none; "at rest" means after {steps} steps, where the noise of the steps remains, or after
+        all
+    read : w, its inverse participation ratio Σw⁴/(Σw²)² and the error on 10,000 other signals at
+        {pairs} times, evenly spaced on a logarithmic scale, each time at two steps that are {PAUSE}
+        apart, and at the end
+    precision : 32 bits, signals drawn in 64
     """
     found = receptive_fields(
         kind,
@@ -276,6 +292,22 @@ def trembling(
     -------
     over lag: observed; with_edges, fixed_gates, noise_alone, as `flip_shares` of `jitter` and
     `around` say where one begins
+
+    Settings
+    --------
+    data : as at `gates_to_rest`, of seed {seed}; gates are looked at on 3,000 other signals,
+        curvature and noise measured on 150,000
+    network : as at `gates_to_rest`
+    initialization : the network {start} of the run `rest`, after its 16,000 steps
+    loss : (output − target)², without ½, mean over the batch
+    rate : {learning_rate}, constant, no momentum
+    batch : {batch} fresh signals for each step
+    steps : {settling} and then {steps}
+    stop : none
+    read : the share of pairs of a neuron and a signal whose gate differs between two looks, {LAGS}
+        steps apart, over all pairs of looks, every 10 steps, in the last {steps} steps; curvature
+        and noise at the first of these
+    precision : 32 bits; curvature and noise 64
     """
     if steps < LAGS[-1]:
         raise ValueError(

@@ -55,6 +55,26 @@ def goals(
     -------
     over (goal, trial, step): loss on 10,000 signals, E(ŷ − y)² or the cross-entropy in nats; ipr
     and b (…, neuron); the fields w (goal, trial, neuron, site) at the end
+
+    Settings
+    --------
+    data : signals x = erf(gz)/Z of variance 1 on a ring of {sites} sites, z Gaussian with
+        correlation exp(−d²/ξ²) at the distance d around the ring, class 1 or 0 with probability ½,
+        their lengths ξ: {xi}, gain g = {gain}; the same for the three goals of a trial
+    network : the mean of {neurons} neurons σ(w·x + b), σ {activation} ("erf" is erf(z/√2)); nothing
+        but w and b is trained
+    initialization : w normal with the variance 2 / (neurons + sites), b zero; networks for each
+        goal: {trials}, seed {seed}
+    loss : (output − y)², without ½, with y = 1, 0 or y = 1, −1; or the cross-entropy of the
+        classes, where class 1 has the probability (1 + output)/2 for erf and output for sigmoid;
+        mean over the batch
+    rate : {rate}, the same for w and b, no momentum
+    batch : {batch} fresh signals for each step
+    steps : {steps}
+    stop : none
+    read : w, b and the inverse participation ratio Σw⁴/(Σw²)² at steps {record}; the loss on 10,000
+        other signals
+    precision : 32 bits
     """
     network, low = (
         Committee(sites, neurons, activation, bias=True),
@@ -140,6 +160,23 @@ def tiles(
     -------
     over (size, share), the part of the run that is over: loss and the ipr (…, neuron); the fields w
     (size, neuron, site) at the end; NaN where a network has fewer neurons
+
+    Settings
+    --------
+    data : signals x = erf(gz)/Z of variance 1 on a ring of {sites} sites, z Gaussian with
+        correlation exp(−d²/ξ²) at the distance d around the ring, class 1 or 0 with probability ½,
+        their lengths ξ: {xi}, gain g = {gain}; kind "clone" is Gaussian with the same covariances.
+        Targets 1 and 0; all sizes see the same signals
+    network : the mean of K neurons relu(w·x), no biases, K = {sizes}
+    initialization : w normal with the variance 2 / (K + sites), seed {seed}
+    loss : (output − target)², without ½, mean over the batch
+    rate : {rate} K, no momentum, so that a step is {2 * rate}τ of the notes' flow
+    batch : {batch} fresh signals for each step
+    steps : {steps}
+    stop : none; what the text says of networks at rest is read after the last step
+    read : w and its inverse participation ratio Σw⁴/(Σw²)², and the error on 10,000 other signals,
+        after the shares {SHARES.tolist()} of the steps
+    precision : 32 bits
     """
     draw = signals(kind, sites, xi, gain, batch, seed, (1.0, 0.0), dtype="float32")
     test = signals(kind, sites, xi, gain, 10_000, seed, (1.0, 0.0))
@@ -215,6 +252,20 @@ def predicted_tiles(
     of its signs; over climb: ipr and score of the maxima that different starts reach, many neurons;
     over width: the score of bumps; over frequency: of waves; over (time, neuron): the ipr of four
     profiles along their common flow, from random starts of the networks' size, `clock` in τ
+
+    Settings
+    --------
+    data : {samples} signals as at `tiles`, lengths ξ {xi}, gain {gain}, {sites} sites, seed {seed}
+    initialization : profiles to climb from: bumps, wave packets and random ones, as `tiling.starts`
+        lists them; for the flow four normal profiles of variance 2 / (sites + 1)
+    solved : the highest score R of one profile at the places of K = {sizes} neurons: L-BFGS-B from
+        each start on a quarter of the signals with many neurons (60 steps), from the best of these
+        with K neurons for the two numbers of sign changes around the ring that score highest (40),
+        and again on all signals (40); the flow of four profiles by Euler's method in steps of at
+        most 0.6τ on a sixth of the signals, over 2 · 0.2 · {steps} τ
+    read : the inverse participation ratio of the best profile, its error ½ − ½R; that of the flow
+        at 41 evenly spaced times
+    precision : 64 bits, kept in 32
     """
     x, y = data.nlgp(seed, samples, sites, xi, gain)
     few, many = tiling.Signals(x[: samples // 4], y[: samples // 4]), tiling.Signals(x, y)
@@ -273,6 +324,18 @@ def to_rest(
     -------
     over share, the part of the run that is over: loss, E(ŷ − y)², and the ipr (…, neuron); the
     fields w (neuron, site) at the end
+
+    Settings
+    --------
+    as : receptive_fields
+    data : signals x = erf(gz)/Z of variance 1 on a ring of {sites} sites, z Gaussian with
+        correlation exp(−d²/ξ²) at the distance d around the ring, class 1 or 0 with probability ½,
+        their lengths ξ: {xi}, gain g = {gain}; targets {targets}
+    rate : {rate} times the number of neurons, the same for w and b, no momentum, so that a step is
+        {2 * rate}τ of the notes' flow
+    stop : none; after the last step networks with g = 1, and those with biases, still change slowly
+    read : w and its inverse participation ratio Σw⁴/(Σw²)², the error on 10,000 other signals, the
+        same at each of 41 evenly spaced records
     """
     share = np.linspace(0, 1, 41)
     found = receptive_fields(

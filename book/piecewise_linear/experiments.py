@@ -67,6 +67,24 @@ def students(
 
     Source: figure 1(a) and the text about figure 1; the error is without ½ in
     allanraventos/getrichquick.
+
+    Settings
+    --------
+    data : {points} points, uniform on the unit sphere in {dimension} dimensions; targets of a
+        teacher with {teachers} neurons Σ a relu(w·x), w uniform on the unit sphere, a = 1 or −1, of
+        its own for each seed (unless all have that of a `teacher_seed`: {teacher_seed}); drawn as
+        the authors' code draws them if `authors` is yes
+    network : f(x) = Σ aₖ relu(wₖ·x), {units} neurons, no biases
+    initialization : half of the neurons have w uniform on the unit sphere and a = 1 or −1, the
+        other half the same w and opposite a, so that f = 0; then w is multiplied by τ/α and a by
+        τα, with δ = τ²(α² − 1/α²). τ = {tau}; δ = {delta}; seeds {seed}
+    loss : (output − target)², without ½, mean over the points
+    rate : {learning_rate}, the same for w and a, no momentum
+    batch : all points
+    steps : {steps}
+    stop : none
+    read : w and a at the recorded steps, {record}
+    precision : {64 if precise else 32} bits
     """
     tau, delta, seed, learning_rate = np.broadcast_arrays(
         *np.atleast_1d(tau, delta, seed, learning_rate)
@@ -122,6 +140,14 @@ def authors_teachers(seed: int, *, device: str = "cpu") -> xr.Dataset:
     """Return a (neuron): the readouts ±1 of the teacher that the authors' code draws at a seed.
 
     The CPU draws, whatever device is given.
+
+    Settings
+    --------
+    data : none
+    initialization : three neurons as the authors' code draws them, for seeds {seed}
+    solved : nothing
+    read : their readouts, 1 or −1
+    precision : 32 bits, as torch draws them
     """
     return xr.Dataset({"a": ("neuron", authors_draw.problem(seed).teacher_a)})
 
@@ -153,6 +179,16 @@ def distances(
     space. Over member: diverged.
 
     Source: figure 1(b) and its supporting figure.
+
+    Settings
+    --------
+    as : students
+    rate : {rate}/τ², the same for w and a, no momentum
+    read : at steps {record}: S = ½ ‖K/‖K‖ − K₀/‖K₀‖‖², Frobenius norms, of the tangent kernel on
+        the training points and its first value; the number of neurons whose sign differs from the
+        first, averaged over the training points; the distance of all parameters from the first
+        ones; the training error, which is the loss, and the same on 10,000 fresh points of the
+        sphere
     """
     found = students(
         tau,
@@ -225,6 +261,12 @@ def turns(
     step.
 
     Source: `lib.kernels.kernel_turn`, for section 5 and figure 1(b).
+
+    Settings
+    --------
+    as : distances
+    read : at steps {record} what `distances` reads; the same S of the kernel with today's gates and
+        the first weights, and with the first gates and today's weights, or today's a or w alone
     """
     return distances(tau, delta, seed, split=partial(_split, layers=layers), **options)
 
@@ -264,6 +306,21 @@ def widths(
     over the first.
 
     Source: section 5, "Connections to infinite-width"; Luo et al. (2021).
+
+    Settings
+    --------
+    as : students
+    data : 50 points, uniform on the unit sphere in 10 dimensions; targets of a teacher with 3
+        neurons Σ a relu(w·x), w uniform on the unit sphere, a = 1 or −1, of its own for each seed
+    network : f(x) = Σ aₖ relu(wₖ·x), h = {width} neurons, no biases
+    initialization : as at `distances`, with τ² = h⁻ᵖ, α² = h^(−q), p in {p}, q in {q}; seeds
+        {seeds}
+    rate : 0.25 / (h τ²(α² + 1/α²) + 2), the same for w and a, no momentum
+    steps : at most {steps}, of which about 60, evenly spaced on a logarithmic scale, are looked at
+    stop : none
+    read : at the first of these with a training error below 0.3 of the first error, or at the last:
+        the median over the neurons of the angle between w and the first w
+    precision : 64 bits
     """
     found = [_turn_until_fit(width, p, q, s, steps, device) for s in seeds]
     return xr.concat(found, "seed").assign_coords(seed=list(seeds))

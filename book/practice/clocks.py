@@ -71,6 +71,27 @@ def lenet_clocks(
 
     Source: figure 5 (a), which has 500 epochs of all images with batches of 512, a learning rate of
     1e-4 and no named optimizer.
+
+    Settings
+    --------
+    data : the first {images} training images of MNIST, pixels between 0 and 1 less 0.1307, over
+        0.3081
+    network : LeNet-5 with ReLU and maxima: 6 and 16 channels of 5 × 5 filters (the first with a
+        margin of 2), each pooled, then 120 and 84 units and ten outputs, biases
+    initialization : weights normal with He's variance 2/fan-in, biases zero; then the first layer's
+        weights are divided by α and the last layer's multiplied by it. α = {alpha}; seeds {seed}
+    loss : cross-entropy, mean over the batch
+    rate : {learning_rate}, the same for all weights and biases, optimizer {optimizer} ("sgd" has no
+        momentum, "adam" has β = 0.9 and 0.999, ε = 10⁻⁸); it rises with the square of the step over
+        the first {ramp} of the steps
+    batch : {batch_size}, in a new order in each epoch; the last of an epoch is smaller
+    steps : {epochs} epochs of {-(-images // batch_size)} steps
+    stop : none
+    read : at step 0 and about {records} steps, evenly spaced on a logarithmic scale: loss, accuracy
+        and gradients on the first {looked_at} training images, accuracy on the first {looked_at}
+        test images, tangent kernels and switches (of all hidden units, before pooling) on the first
+        {probe} training images
+    precision : 32 bits
     """
     whole("batch_size", batch_size, 1, images)
     members = [

@@ -59,6 +59,26 @@ def transformer_clocks(
 
     Source: appendix, "Grokking", and its figure; learning rate 1e-3, β = (.9, .98) and ten steps of
     warm-up from the code it names, teddykoker/grokking.
+
+    Settings
+    --------
+    data : all equations x ∘ y = z modulo {p} with y ≠ 0, ∘ is {operation}, as four tokens x ∘ y =;
+        half of them, drawn by the seed, to learn from, the others to test on; the target is z
+    network : a decoder of one layer, width 128, four heads, an MLP of width 512 with GELU; u =
+        norm(e + p) of embeddings of tokens and places, v = u + attention(u), h = v + MLP(norm(v)),
+        output τ R norm(h) at the last place
+    initialization : torch's: embeddings N(0, 1), queries, keys and values Xavier-uniform, other
+        layers and their biases uniform within ±1/√fan-in, but for the biases of the attention,
+        which are 0; then both embeddings are divided by α. α = {alpha}; τ = {tau}; seeds {seed}
+    loss : cross-entropy of z, mean over the batch
+    rate : 0.001/τ², the same for all weights, after ten steps in which it rises from 0; Adam with β
+        = 0.9 and 0.98, ε = 10⁻⁸; decoupled weight decay {weight_decay}, times the rate
+    batch : 512, in a new order in each epoch; the last of an epoch is smaller
+    steps : at most {steps}
+    stop : at the first look at which both accuracies are at least {REACHED}
+    read : the first looks at which the accuracy on the training equations, and on the others, is at
+        least {REACHED}; about {looks} looks, evenly spaced on a logarithmic scale
+    precision : 32 bits
     """
     members = np.broadcast_arrays(*np.atleast_1d(alpha, tau, seed))
     options = {"p": p, "operation": operation, "weight_decay": weight_decay, "device": device}

@@ -63,6 +63,30 @@ def learning_curves(
     which a network stopped
 
     Source: appendix, "Random Hierarchy Model"; batches, momentum and parametrization from its code.
+
+    Settings
+    --------
+    data : strings of the random hierarchy model with {RandomHierarchy().classes} classes,
+        {RandomHierarchy().symbols} symbols, {features} pairs for each, {RandomHierarchy().levels}
+        levels, one-hot ({RandomHierarchy().length * RandomHierarchy().symbols} inputs); {points} to
+        learn from, {test} others to test on; rules, strings and weights are of the seed
+    network : three hidden layers of {WIDTH} ReLU units, eight outputs, no biases; the forward pass
+        divides weights of variance 1 by √fan-in, those of the readout by fan-in
+    initialization : weights N(0, 1) before that division; then the first layer is divided by α and
+        the readout multiplied by α. α = {alpha}; seeds {seeds}
+    loss : cross-entropy, mean over the batch
+    rate : {0.1 * WIDTH * rate} of the undivided weights, those of the first layer times {first} and
+        of the readout times {readout} (so for weights that are divided beforehand it is that over
+        the fan-in, for such a readout over the squared fan-in), momentum 0.9; falls as a half
+        cosine to 0 over the first 80 % of the epochs
+    batch : {BATCH} (all, if there are fewer), in a new order in each epoch; the last of an epoch is
+        smaller
+    steps : at most {epochs} epochs
+    stop : looked at after every fifth epoch: where the loss on all training strings is below
+        {ENOUGH}
+    read : the share of right answers at the end. Where an error falls to a level, the error is
+        interpolated linearly over the logarithm of the number of strings
+    precision : 32 bits
     """
     model, curves = RandomHierarchy(features=features), []
     for count in tqdm(points, desc="training sets", disable=None):

@@ -103,6 +103,29 @@ def photographs(
     `origin`, which says where the images are from
 
     Source: figure 5 (b) and the network for the DAWN benchmark, whose settings are the defaults.
+
+    Settings
+    --------
+    data : CIFAR-10, {images if images else "all"} training images, standardized by colour; in a
+        batch shifted by up to 4 pixels (mirrored at the edges), mirrored with probability ½, a
+        square of 8 pixels set to 0
+    network : a residual network: a convolution of {kernel} × {kernel} filters to {channels}
+        channels, then {doublings} doublings by 3 × 3 convolutions, the first and the third followed
+        by two more in a residual branch; batch normalization and ReLU after each, maxima, readout
+        without bias, times 1/8. Normalized by the batch, or by all images that are looked at
+        together
+    initialization : weights normal with the variance 1 / (3 fan-in), gains of the normalization 1,
+        shifts 0; then the first filters are divided by α. α = {alpha}; seeds {seed}
+    loss : cross-entropy, mean over the batch
+    rate : {learning_rate} at its peak, the same for all parameters, Nesterov's momentum 0.9; rises
+        from 0 over the first 5/24 of the steps and falls back to 0, on straight lines
+    batch : {batch_size}, in a new order in each epoch; the last of an epoch is smaller
+    steps : {epochs} epochs
+    stop : none
+    read : the roughness of the first filters, mean of all channels, and loss and accuracy on the
+        first {looked_at} training and test images, unchanged, at steps 0 and 2 and about {looks}
+        steps, evenly spaced on a logarithmic scale; {KEPT} filters at step 0, 2 and the last
+    precision : 32 bits
     """
     network = SmallResNet(channels, kernel, doublings=doublings)
     (inputs, labels), (test, test_labels), origin = _pictures(images, looked_at)

@@ -61,6 +61,22 @@ def descend(
     weights diverge; the message names the step.
 
     Source: "Learning rate" (left open in the note).
+
+    Settings
+    --------
+    data : one input, 1, and its target s
+    network : the product p of d weights, without biases; a monomial where a cell has exponents
+    initialization : the weights that a cell names, as a rule equal ones, the d-th root of ε
+    loss : ½ (p − s)²
+    rate : η, the same for all weights, no momentum; where a cell has κ, η = 2κ/λ with the sharpness
+        λ = s² Σ 1/w_i² at the solution that gradient flow reaches, for several targets λ of the
+        largest
+    batch : the one input
+    steps : as many as a cell names
+    stop : none
+    read : the weights before the first step and after each; a half-time is the time, rate × steps,
+        at which p first reaches s/2, for κ interpolated between two steps
+    precision : 64 bits
     """
     k = _exponents(weights, exponents)
     path = np.empty((steps + 1, len(weights)))

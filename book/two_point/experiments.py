@@ -56,6 +56,31 @@ def dynamics(
     (trial, step) loss, dh2, dy2 and w; dh2 also over layer, counted from 0, if all are watched
 
     Source: Section 3.1, Appendix B.1.
+
+    Settings
+    --------
+    data : two points: inputs −1 and {input_distance - 1}, targets 0.6 and 0.6 + {target_distance},
+        so that ‖Δx‖² = {input_distance**2} and ‖Δy‖² = {target_distance**2}
+    network : {setting.hidden_layers} hidden layers of {setting.units} units, architecture
+        {setting.architecture}, nonlinearity {setting.activation}, biases. "leaky_relu" has the
+        slope 0.01 below zero; "skip" adds to each hidden layer, from the third on, the one two
+        below it; "dropout" drops each input of each layer with probability 0.1 in a step, divides
+        the others by 0.9, and drops none where it is recorded; "convolutional" is described at
+        `convolutional`
+    initialization : weights normal with the standard deviation gain · √(2 / (fan-in + fan-out)),
+        gain {setting.gain}; biases zero; networks: {trials}, seed {seed}
+    loss : ½ (output − target)², mean over the points
+    rate : {setting.learning_rate}, the same for all weights and biases; optimizer
+        {setting.optimizer} ("sgd" has no momentum, "adam" has β = 0.9 and 0.999, ε = 10⁻⁸)
+    batch : all points
+    steps : {setting.epochs}
+    stop : none
+    read : hidden layer {setting.hidden_layers // 2 + 1} of {setting.hidden_layers}, counted from
+        the input (that after half of the hidden layers, so the last of two), after its
+        nonlinearity, every {every} steps from step 0; `fit` minimizes the squared errors of the
+        three curves, summed over the records, over both time constants, and R² is of each curve
+        alone
+    precision : 32 bits
     """
     inputs, targets = toys.two_points(input_distance, target_distance)
     layers = None if all_layers else setting.hidden_layers // 2
@@ -86,6 +111,29 @@ def convolutional(
     (member, step) loss, dh2, dy2 and w
 
     Source: Table 1, figure 2.
+
+    Settings
+    --------
+    data : two points: inputs −1 and {INPUT_DISTANCE - 1}, targets 0.6 and 0.6 + {TARGET_DISTANCE}
+    network : a linear map from the input to a line of {TABLE_1["convolutional"].units} units, then
+        {TABLE_1["convolutional"].network().convolutions} convolutions without padding of
+        {TABLE_1["convolutional"].network().kernel} places each, with
+        {TABLE_1["convolutional"].network().channels} channels between them and one before and
+        after, and a linear readout; leaky ReLU (slope 0.01 below zero) after the map and each
+        convolution; biases everywhere
+    initialization : weights normal with the standard deviation gain · √(2 / ((channels in +
+        channels out) · places)), gain {TABLE_1["convolutional"].gain}, those of map and readout
+        with fan-in + fan-out instead; biases zero; a network for each seed, {seed}
+    loss : ½ (output − target)², mean over the points
+    rate : {TABLE_1["convolutional"].learning_rate}, the same for all weights and biases, no
+        momentum
+    batch : both points
+    steps : {epochs}
+    stop : none
+    read : after convolution {TABLE_1["convolutional"].hidden_layers // 2} of
+        {TABLE_1["convolutional"].network().convolutions} and its nonlinearity, all places and
+        channels together, every {every} steps
+    precision : 32 bits
     """
     setting = replace(TABLE_1["convolutional"], epochs=epochs)
     found = [
@@ -174,6 +222,25 @@ def final_distance(
 
     Source: Appendix B.1, "Final Representational Distance"; rate, epochs and where to stop are the
     authors' code's.
+
+    Settings
+    --------
+    data : two points for each network: inputs −1 and −1 + ‖Δx‖, targets 0.6 and 0.6 + ‖Δy‖, for
+        each pair of ‖Δx‖ in {input_distances} and ‖Δy‖ in {target_distances}
+    network : that of the row, as at `dynamics`; "two layers" is linear with one hidden layer of
+        {FIGURE_5["two layers"].units} units. Rows: {row}
+    initialization : as at `dynamics` with the row's gain ("two layers" has {FIGURE_5["two
+        layers"].gain}); each pair of distances has weights of its own; seeds {seed}
+    loss : ½ (output − target)², mean over the points
+    rate : two fifths of the row's rate, times {speed}, the same for all weights and biases, no
+        momentum ("two layers" has the rate {FIGURE_5["two layers"].learning_rate} before that)
+    batch : both points
+    steps : at most {round(epochs / speed)}
+    stop : at the first record, every 50 steps, with a loss below 10⁻⁴; that a network has learned
+        means a final loss below 10⁻³
+    read : hidden layer number half of all + 1 (11 of 20, 2 of 2, 1 of 1) after its nonlinearity, at
+        the first and the last record
+    precision : 32 bits
     """
     for name, distances in (
         ("input_distances", input_distances),
@@ -212,6 +279,15 @@ def xor(setting: Setting, *, trials: int = 1, seed: int = 0, device: str = "cpu"
     half-way through the network.
 
     Source: Section 4.4, Appendix B.2.
+
+    Settings
+    --------
+    as : dynamics
+    data : four points: inputs 00, 10, 01 and 11, targets 0, 1, 1 and 0
+    network : {setting.hidden_layers} hidden layers of {setting.units} units, nonlinearity
+        {setting.activation} ("leaky_relu" has the slope 0.01 below zero), biases
+    read : hidden layer {setting.hidden_layers // 2 + 1} of {setting.hidden_layers} after its
+        nonlinearity, before the first step and after the last
     """
     found = setting.train(
         *toys.xor(), trials, seed, device, record=[0, setting.epochs], observe=measures.geometry
@@ -246,6 +322,17 @@ def blobs(
     three dimensions puts the representations
 
     Source: Sections 4.5 and C.2, Appendix B.3; the batch size is the authors' code's.
+
+    Settings
+    --------
+    as : xor
+    data : {2 * side**2} points: images of 5 × 5 pixels over [−1, 1]² of a Gaussian of width 1,
+        divided by their sum, whose mean lies on a grid of {side} × {side} over the same square, and
+        the context one-hot; the target is the mean's x in the first context and its y in the second
+    batch : {setting.batches(2 * side**2)["batch_size"]}, in a new order in each epoch; the last of
+        an epoch is smaller
+    steps : {setting.epochs} epochs of {setting.batches(2 * side**2)["steps"] // setting.epochs}
+        steps
     """
     inputs, targets, _ = toys.blobs(side)
 
@@ -308,6 +395,29 @@ def digits(
 
     Source: Sections 3.4, 4.6 and C.3, figures 4, 9 and 16; the authors' notebooks on MNIST for
     inputs, loss and batches of 64.
+
+    Settings
+    --------
+    data : the 60,000 training images of MNIST, pixels between 0 and 1 less 0.1307, over 0.3081;
+        targets one-hot
+    network : {TABLE_2["mnist"].hidden_layers} hidden layers of {TABLE_2["mnist"].units} leaky ReLU
+        units (slope 0.01 below zero), ten outputs, biases
+    initialization : weights normal with the standard deviation gain · √(2 / (fan-in + fan-out)),
+        gain {TABLE_2["mnist"].gain}; biases zero; seeds {seed}
+    loss : ½ ‖output − target‖², summed over the ten outputs, mean over the points; the source takes
+        the mean over the outputs
+    rate : {learning_rate} with the source's loss and so a tenth of it with ours, but for Adam,
+        which has {learning_rate} with ours; the same for all weights and biases; optimizer
+        {optimizer} ("sgd" has no momentum, "adam" has β = 0.9 and 0.999, ε = 10⁻⁸)
+    batch : {TABLE_2["mnist"].batches(60_000)["batch_size"]}, in a new order in each epoch; the last
+        of an epoch is smaller
+    steps : {epochs} epochs of {replace(TABLE_2["mnist"], epochs=1).batches(60_000)["steps"]} steps
+    stop : none
+    read : hidden layer {TABLE_2["mnist"].hidden_layers // 2 + 1} of
+        {TABLE_2["mnist"].hidden_layers} after its nonlinearity: the first 0 and the first 1 of the
+        training set at {records + 1} evenly spaced steps; the distances of its first hundred digits
+        after 0, 1/25, 1/5 and all of the epochs
+    precision : 32 bits
     """
     rate = learning_rate / 10 if optimizer == "sgd" else learning_rate
     setting = replace(TABLE_2["mnist"], learning_rate=rate, epochs=epochs, optimizer=optimizer)

@@ -165,6 +165,27 @@ def assumption(
         all are asked for
 
     Source: the setting is that of Appendix B.1, the question ours.
+
+    Settings
+    --------
+    data : two points: inputs −1 and {input_distance - 1}, targets 0.6 and 0.6 + {target_distance}
+    network : {setting.hidden_layers} hidden layers of {setting.units} units, nonlinearity
+        {setting.activation} ("leaky_relu" has the slope 0.01 below zero), biases
+    initialization : weights normal with the standard deviation gain · √(2 / (fan-in + fan-out)),
+        gain {setting.gain}; biases zero; networks: {trials}, seed {seed}
+    loss : ½ (output − target)², mean over the points
+    rate : {setting.learning_rate}, the same for all weights and biases, no momentum
+    batch : both points
+    steps : {setting.epochs}
+    stop : none
+    read : hidden layer {setting.hidden_layers // 2 + 1} of {setting.hidden_layers}, after its
+        nonlinearity, every {setting.epochs // records} steps. D_y is the Jacobian of the output by
+        this layer at the mean of the two representations. The motion from one record to the next is
+        compared with the mean of p = D_yᵀ(Δy − dy), or of q = (Δy − dy) dhᵀ, at both. To the rise
+        belong the intervals at whose ends ‖dy‖² is, on average, between 0.1 and 0.9 of ‖Δy‖². The
+        share is the sum of v², with the sign of v, over the sum of squared speeds, v the component
+        of the velocity along p or q
+    precision : 32 bits
     """
     inputs, targets = toys.two_points(input_distance, target_distance)
     targets = targets - targets.mean() if centred else targets
@@ -224,6 +245,22 @@ def path(row: str, *, records: int = 200, seed: int = 0, device: str = "cpu") ->
     matrix at the start (its squared norm for a vector)
 
     Source: beyond van Rossem & Saxe, Eq. 24.
+
+    Settings
+    --------
+    data : two points: inputs −1 and {INPUT_DISTANCE - 1}, targets 0.6 and 0.6 + {TARGET_DISTANCE}
+    network : that of the row of Table 1, as at `dynamics`. Rows: {row}
+    initialization : as at `dynamics` with the row's gain; a network for each seed, {seed}
+    loss : ½ (output − target)², mean over the points
+    rate : that of the row, the same for all weights and biases, no momentum
+    batch : both points
+    steps : {TABLE_1[row].epochs}
+    stop : none
+    read : each of the {TABLE_1[row].hidden_layers} hidden layers after its nonlinearity, every
+        {TABLE_1[row].epochs // records} steps. An exponent is the slope of a straight line fitted
+        to the logarithm of ‖dh‖ (or of the cosine) over that of ‖dy‖, at the records where ‖dy‖² is
+        between 0.1 and 0.9 of ‖Δy‖²
+    precision : 32 bits
     """
     setting = TABLE_1[row]
     found = assumption(

@@ -51,6 +51,29 @@ def receptive_fields(
     -------
     over (trial, step): loss, the error without ½ on 10,000 signals; w (…, neuron, site), its ipr
     (…, neuron), and b (…, neuron) if there are biases
+
+    Settings
+    --------
+    data : signals of kind {kind} on a ring of {sites} sites, class 1 or 0 with probability ½;
+        "nlgp" is x = erf(gz)/Z of variance 1, z Gaussian with correlation exp(−d²/ξ²) at the
+        distance d around the ring, lengths ξ of class 1 and class 0: {xi}, gain g = {gain}; "pulse"
+        is a stretch of 1 among −1, "pulse on 0, 1" of 1 among 0, half of them inverted, and ξ two
+        intervals of its length as a share of the ring; other kinds are the `FIELDS` of
+        lib.data.signals; targets of class 1 and 0: {targets}
+    network : the mean of {neurons} neurons σ(w·x + b), σ {activation}, with biases: {bias}; nothing
+        but w and b is trained
+    initialization : w normal with the variance 2 / (neurons + sites), b zero; networks: {trials},
+        seed {seed}
+    loss : (output − target)², without ½, mean over the batch
+    rate : {learning_rate}, the same for w and b, no momentum, so that a step is {2 * learning_rate
+        / neurons}τ of the notes' flow of ReLU neurons
+    batch : {batch} fresh signals for each step
+    steps : {steps}
+    stop : none
+    read : w and its inverse participation ratio Σw⁴/(Σw²)², and the error on 10,000 other signals,
+        the same at each record, at step 0 and about {records} steps, evenly spaced on a logarithmic
+        scale
+    precision : 32 bits, signals drawn in {dtype}
     """
     network = Committee(sites, neurons, activation, bias)
     inputs, wanted = signals(kind, sites, xi, gain, 10_000, seed, targets)(

@@ -6,6 +6,7 @@ from lib.runs.chapters import find, listed
 from lib.runs.profile import at, load
 from lib.runs.results import OutdatedResult, arguments, count, describe
 from lib.runs.run import Run, grid, named
+from lib.runs.settings import settings_table
 
 __all__ = [
     "OutdatedResult",
@@ -19,4 +20,5 @@ __all__ = [
     "listed",
     "load",
     "named",
+    "settings_table",
 ]

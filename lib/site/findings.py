@@ -1,7 +1,7 @@
 """Findings: the statements of claims, word for word, at the top of a lesson and on the front page.
 
     ```{findings}
-    products/exact-time: With more than two weights the wait grows without end.
+    products/growth-power: One weight does not wait at all.
     products/late-cost
     ```
 

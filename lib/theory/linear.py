@@ -82,6 +82,16 @@ def flow(
     eta_a, eta_w : learning rates, positive
 
     Source: appendix B, "Wide linear networks".
+
+    Settings
+    --------
+    data : any, given by XᵀX and XᵀY
+    initialization : any A and W
+    solved : the gradient flow of ½ ‖X WᵀA − Y‖², squared Frobenius norm, without a mean, in A with
+        the rate {eta_a} and in W with the rate {eta_w} unless a cell says otherwise; LSODA of SciPy
+    read : A, W and β = WᵀA at the times that are asked for
+    precision : 64 bits, relative tolerance 10⁻¹², absolute 10⁻¹⁴ of the largest initial weight, or
+        of 1 if that is smaller
     """
     shaped("(h, c), (h, d), (d, d), (d, c)", a=a, w=w, xtx=xtx, xty=xty)
     w, readout = integrate_layers([w, a.T], xtx, xty, times, [eta_w, eta_a])
@@ -250,6 +260,16 @@ def deep_flow(
 
     The layers at time 0 are `a` (d,) and `ws` (L, d, d), W_1 first; the other arguments are those
     of `flow`, with `xty` (d,). Source: appendix B, "Deep linear networks".
+
+    Settings
+    --------
+    data : any, given by XᵀX and Xᵀy
+    initialization : any a and W₁, …, W_L
+    solved : the gradient flow of ½ ‖X W₁ᵀ ⋯ W_Lᵀ a − y‖², without a mean, with the rate 1 in all
+        layers; LSODA of SciPy
+    read : all layers at the times that are asked for
+    precision : 64 bits, relative tolerance 10⁻¹², absolute 10⁻¹⁴ of the largest initial weight, or
+        of 1 if that is smaller
     """
     shaped("(d,), (L, d, d), (d, d), (d,)", a=a, ws=ws, xtx=xtx, xty=xty)
     *ws, readout = integrate_layers([*ws, a[None]], xtx, xty[:, None], times)

@@ -29,6 +29,15 @@ def flow(
     near 1 are wrong by about 1e-14/e, which `time_from` and `pair` are not.
 
     Source: "Setup" and "Nonlinearities".
+
+    Settings
+    --------
+    data : one input, 1, and its target s
+    initialization : the weights that a cell names
+    solved : the gradient flow of ½ (p − s)², at the rate 1 for all weights; LSODA of SciPy
+    read : the weights at the times that are asked for
+    precision : 64 bits, relative tolerance 10⁻¹², absolute 10⁻¹⁴ of the largest initial weight, or
+        of 1 if that is smaller
     """
     k = _exponents(weights, exponents)
     return integrate(lambda t, w: (target - np.prod(w**k)) * _gradient(w, k), weights, times)

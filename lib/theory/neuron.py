@@ -209,6 +209,16 @@ def flow(
     times : (T,) non-negative and ascending
 
     Source: appendix A, first display.
+
+    Settings
+    --------
+    data : any, given by XᵀX and Xᵀy
+    initialization : any a and w
+    solved : ȧ = −η_a w·g, ẇ = −η_w a g with g = XᵀX a w − Xᵀy, the gradient flow of ½ ‖X a w − y‖²,
+        without a mean; η_a = {eta_a}, η_w = {eta_w} unless a cell says otherwise; LSODA of SciPy
+    read : a, w and β = a w at the times that are asked for
+    precision : 64 bits, relative tolerance 10⁻¹², absolute 10⁻¹⁴ of the largest initial weight, or
+        of 1 if that is smaller
     """
     check_data(xtx, xty, w0.shape, "w0")
     w, a = integrate_layers([w0[None], np.array([[a0]])], xtx, xty[:, None], times, [eta_w, eta_a])

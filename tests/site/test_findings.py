@@ -25,8 +25,8 @@ def test_a_finding_is_the_statement_of_its_claim(book):
 @pytest.mark.parametrize(
     "line, said",
     [
-        ("one/gone", "finding 'one/gone': want a claim's name"),
-        ("It grows.", "finding 'It grows.': want a claim's name"),
+        ("one/gone", "finding 'one/gone': want the name of a claim"),
+        ("It grows.", "finding 'It grows.': want the name of a claim"),
         ("one/typo", "finding one/typo: it is slip, want one that is reproduced, corrected, new"),
         ("one/rate: By 12 %.", "finding one/rate: a sentence without numbers may follow"),
     ],

@@ -95,7 +95,7 @@ def test_the_ledger_counts_and_links(root):
     )
     text = words["claims"]
     assert (
-        "{ref}`right <one-right>` | a \\| b *(Eq. 1)* | share: 0.988, expected at least 0.9. Rivals: chance: 0.5; none: -inf |  | "
+        "{ref}`right <one-right>` | a \\| b *(Eq. 1)* | share: 0.988, expected at least 0.9. Rivals: chance: 0.5; none: −∞ |  | "
         "1. Chapter one | [reproduced]{.reproduced} |"
     ) in text
     assert (
