@@ -224,6 +224,20 @@ program = cache(Program)
 
 
 @each_notebook
+def test_no_page_binds_an_imported_name_again(chapter):
+    imports = [node for node in program(chapter).nodes if isinstance(node, ast.alias)]
+    imported = {one.asname or one.name.split(".")[0] for one in imports}
+    bound = set()
+    for node in program(chapter).nodes:
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
+                bound.add(name)
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                bound.add(name)
+    assert not imported & bound
+
+
+@each_notebook
 def test_a_page_says_once_where_it_is_and_uses_it(chapter):
     page = program(chapter)
     names = [node for node in page.nodes if isinstance(node, ast.Name) and node.id == page.here()]

@@ -7,7 +7,7 @@ const RANKING = { pageLength: 0.3, termSimilarity: 10 }; // long chapters before
 
 /** Return what Pagefind is asked for: no dots that end a word, and a citation such as "Eq. 7" in quotes. */
 function processTerm(asked) {
-  const words = asked.trim().replace(/\.(?=\s|$)/g, "").replace(/^equation /i, "eq ").replace(/^figure (?=\d+\.\d)/i, "fig ");
+  const words = asked.trim().replace(/\.(?=\s|$)/g, "").replace(/^equation /i, "eq ").replace(/^figure (?=E?\d+\.\d)/i, "fig ");
   return CITATION.test(words) ? `"${words}"` : words;
 }
 

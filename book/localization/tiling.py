@@ -9,8 +9,8 @@ signs of an `Arrangement`, then with :math:`S = u\star x` around the ring
 .. math:: R(u) = \frac{(E[m\mid1])^2}{\sum_c E[m^2 + o^2\mid c]}, \qquad \min_sE(\hat y_{su}-y)^2
           = \tfrac12 - \tfrac12R(u),
 
-m the mean of |S| over the places, o that of the signed S. All expectations are means over given
-signals. Source: ours, towards section 3.2 of the localization notes, which is empty.
+m the mean of :math:`|S|` over the places, o that of the signed S. All expectations are means over
+given signals. Source: ours, towards section 3.2 of the localization notes, which is empty.
 """
 
 from collections.abc import Callable
@@ -91,7 +91,7 @@ class Signals:
         return np.fft.irfft(force @ (self.spectra * slopes), self.n) / self.n
 
     def _pull(self, force: NDArray, profile: NDArray) -> tuple[float, NDArray]:
-        """Return the sum of the means of |S| with weights
+        """Return the sum of the means of :math:`|S|` with weights
         `force` (s,), and its gradient by the profile (n,).
         """
         s = self._around(profile)

@@ -38,7 +38,7 @@ def direction_rate(
     :math:`\tfrac{1}{2\mu}(\sqrt{\delta^2 + 4\eta_a\eta_w\mu^2} + \delta)`.
 
     In its parameters this is :math:`\eta_w a/\|w\|`. For unit learning rates it tends to δ/μ
-    upstream, is sgn(μ) if balanced, and tends to μ/|δ| downstream.
+    upstream, is sgn(μ) if balanced, and tends to μ/:math:`|\delta|` downstream.
 
     Parameters
     ----------

@@ -377,7 +377,7 @@ def sharpness(balance: ArrayLike) -> NDArray:
 
 @takes(rate=positives)
 def largest_balance(rate: ArrayLike) -> NDArray:
-    r"""Return the largest |b| at which gradient descent is stable at
+    r"""Return the largest :math:`|b|` at which gradient descent is stable at
     the minimum that one neuron reaches on white data,
 
     .. math:: |b| < \sqrt{\frac{1}{(\eta s)^2} - 1} .

@@ -155,9 +155,8 @@ def fit(
 
     Returns
     -------
-    (trial) tau_h, tau_y and tau_mean, in steps; misfit, the squared errors summed over the records;
-        (trial, curve) r2; and
-    (trial, curve, step) theory
+    Over trial: tau_h, tau_y and tau_mean, in steps, and misfit, the squared errors summed over the
+    records; over (trial, curve): r2; over (trial, curve, step): theory.
 
     Source: Appendix B.1, "Fitting Procedure".
     """
@@ -315,11 +314,10 @@ def blobs(
 
     Returns
     -------
-    (trial, moment) loss; spread (context, feature): the variance of the representations' means
-        half-way through the network
-    at equal values of a feature, over all units; apart: the squared distance between the two
-    contexts' means; and of the first trial place (moment, point, axis), where classical scaling in
-    three dimensions puts the representations
+    Over (trial, moment): loss; spread (context, feature), the variance over all units of the
+    representations' means half-way through the network at equal values of a feature; apart, the
+    squared distance between the two contexts' means. Of the first trial: place (moment, point,
+    axis), where classical scaling in three dimensions puts the representations.
 
     Source: Sections 4.5 and C.2, Appendix B.3; the batch size is the authors' code's.
 
@@ -387,11 +385,10 @@ def digits(
 
     Returns
     -------
-    (member, step) loss, dh2, dy2, w of the first zero and the first one; of the first hundred
-        digits, sorted: (digit) label
-    and, over the pairs of these, as in `np.triu_indices`: (member, moment, pair) distance2, the
-    squared distances of representations half-way through the network, after 0, 1/25, 1/5 and all of
-    the epochs; (pair) input2 and target2
+    Over (member, step): loss, dh2, dy2, w of the first zero and the first one. Of the first hundred
+    digits, sorted: (digit) label and, over the pairs of these, as in `np.triu_indices`, (member,
+    moment, pair) distance2, the squared distances of representations half-way through the network,
+    after 0, 1/25, 1/5 and all of the epochs; (pair) input2 and target2.
 
     Source: Sections 3.4, 4.6 and C.3, figures 4, 9 and 16; the authors' notebooks on MNIST for
     inputs, loss and batches of 64.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 FILE = re.compile(r"^[ -]*(?:root|file): *(\S+)", re.MULTILINE)
 # The texts in a chapter's folder, `book/NAME/`; its lesson is `book/NAME.md`.
-MATERIALS = ("evidence", "slides", "plan", "lab", "problems", "quiz")
+MATERIALS = ("evidence", "code", "slides", "plan", "lab", "problems", "quiz")
 
 
 class Book:

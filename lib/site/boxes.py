@@ -79,7 +79,8 @@ def register(app: Sphinx, doctree: nodes.document) -> None:
     labels = app.env.get_domain("std")
     assert isinstance(labels, StandardDomain)
     for file in (ledger.AFTER_LOOKING, names.NAMES):
-        app.env.note_dependency(str(book.root / file))
+        if (book.root / file).is_file():  # a missing one would make every page new in every build
+            app.env.note_dependency(str(book.root / file))
     for claim in boxes(doctree):
         label = claim["ids"][0]
         labels.labels[label] = (app.env.docname, label, claim["claim"])

@@ -10,9 +10,10 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.builders import Builder
 from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.config import Config
-from sphinx.environment import BuildEnvironment
+from sphinx.environment.collectors.toctree import TocTreeCollector
 from sphinx.util.docutils import SphinxDirective
 
 from lib import files
@@ -20,9 +21,11 @@ from lib.site import (
     boxes,
     citing,
     coverage,
+    evidence,
     findings,
     formulas,
     handouts,
+    library,
     pages,
     pictures,
     public_code,
@@ -63,9 +66,19 @@ class MovingFigure(SphinxDirective):
         raise self.error(f"no figure {name} in the chapter {chapter}")
 
 
-def keep_pages(app: Sphinx, env: BuildEnvironment) -> None:
-    """Unpickle each page once, and not for each reference to a number of it."""
-    env.get_doctree = cache(env.get_doctree)
+def keep_pages(app: Sphinx, env: Any) -> None:
+    """Unpickle each page once, and not for each reference to a number of it.
+
+    A page that is written is changed, so it is another copy.
+    """
+    read = env.get_doctree
+    env.get_doctree = cache(read)
+    resolve = env.get_and_resolve_doctree
+
+    def written(page: str, builder: Builder) -> nodes.document:
+        return resolve(page, builder, read(page))
+
+    env.get_and_resolve_doctree = written
 
 
 def finish_page(
@@ -128,13 +141,18 @@ def setup(app: Sphinx) -> dict:
     app.add_directive("moving-figure", MovingFigure)
     app.add_directive("coverage", coverage.Coverage)
     app.add_directive("findings", findings.Findings)
+    app.add_directive("library", library.Library)
+    app.add_node(nodes.literal_block, override=True, html=(library.visit_code, None))
     app.add_post_transform(boxes.FoldCode)
+    TocTreeCollector.assign_figure_numbers = evidence.assign_numbers
     visitors = (formulas.visit_math, None), (formulas.visit_math_block, None)
     app.add_html_math_renderer("mathml", *visitors)
     app.connect("config-inited", fill)
     app.connect("builder-inited", replace_search)
     app.connect("doctree-read", boxes.register)
     app.connect("doctree-read", reading.mark_problems)
+    app.connect("env-get-outdated", library.outdated)
+    app.connect("doctree-read", library.find_names)
     app.connect("env-check-consistency", keep_pages)
     app.connect("html-page-context", finish_page)
     app.connect("build-finished", finish_site)

@@ -18,6 +18,7 @@ from pypdf import PdfWriter
 
 from lib import files
 from lib.site.book import Book
+from lib.site.sources import package
 
 VARIABLE = "CHROMIUM"  # environment variable with the path of a Chromium or Chrome
 NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -70,15 +71,16 @@ def chromium() -> Generator[Browser]:
 
 
 def write(book: Book, site: Path, output: Path) -> int:
-    """Print the site built in `site` into one file, in the
-    order of `_toc.yml`; return its number of pages.
+    """Print the site built in `site` into one file, in the order of `_toc.yml`, without its pages
+    of code; return its number of pages.
 
     Raises
     ------
     ValueError
         If a page has not been built, the output is not a file, or there is no Chromium.
     """
-    sources = [(site / f"{name}.html").resolve() for name in book.pages]
+    pages = [name for name in book.pages if not package(name)]
+    sources = [(site / f"{name}.html").resolve() for name in pages]
     missing = [file for file in sources if not file.is_file()]
     if missing:
         raise ValueError(

@@ -16,6 +16,7 @@ from textwrap import shorten
 from bs4 import BeautifulSoup, Tag
 
 from lib.markdown import plain
+from lib.site.sources import package
 
 LISTS_OF_CLAIMS = ("book/what_replicates", "book/margins")  # their tables repeat what others say
 IDLE = "summary, aside, .materials, .toctree-wrapper, .moving, .claim-details a"
@@ -23,6 +24,7 @@ THINGS = "div.claim[id], div.math[id], figure[id], div.exercise[id], div.solutio
 THINGS += ", .coverage tr:has(span[id]), tr:has(span[id^=symbol-])"
 END = re.compile(r"\.(?=[\s<])")  # a dot that is no part of a number; search.js writes those again
 NO_DOT = "\u2024"  # looks like a dot, and Pagefind does not take it for a part of the word
+BEHIND = 0.2  # the weight of pages of code, which come behind lessons
 LONG = 120  # letters, at most, of a heading
 
 
@@ -41,7 +43,8 @@ def searched(page: str, article: BeautifulSoup) -> str:
         title, content = _told(thing)
         short = shorten(title, LONG, placeholder=" …")
         section.extend([article.new_tag("h5", id=name, string=short), *content])
-    return f'<html lang="en"><body>{END.sub(NO_DOT, str(article))}</body></html>'
+    weight = f' data-pagefind-weight="{BEHIND}"' if package(page) else ""
+    return f'<html lang="en"><body{weight}>{END.sub(NO_DOT, str(article))}</body></html>'
 
 
 def _told(thing: Tag) -> tuple[str, list[Tag]]:

@@ -16,6 +16,7 @@ END = """\
 MATERIALS = {
     "Chapter": ("", "book/{}.html"),
     "Evidence": ("evidence", "book/{}/evidence.html"),
+    "Code": ("code", "book/{}/code.html"),
     "Teaching plan": ("plan", "book/{}/plan.html"),
     "Slides": ("slides", "slides/{}.html"),
     "Lab": ("lab", "labs/{}.ipynb"),

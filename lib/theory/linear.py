@@ -312,11 +312,11 @@ def _grown(
     r"""Return Y (T, n, h) with :math:`YY^\top = e^{ft}z\,(I + z^\top\varphi z)^{-1}z^\top e^{ft}`,
     φ = ∫e²ᶠᵗ.
 
-    Here f are the eigenvalues ±(|δ|/2 + excess) of F, `z` (n, h) is Z in its eigenvectors, and
-    `terms` (n,) the sizes of what its rows were summed from. With the columns of
-    :math:`(\sqrt\varphi z; I)` combined by any invertible matrix to C = QR, the columns of
+    Here f are the eigenvalues :math:`\pm(|\delta|/2 + \mathrm{excess})` of F, `z` (n, h) is Z in
+    its eigenvectors, and `terms` (n,) the sizes of what its rows were summed from. With the columns
+    of :math:`(\sqrt\varphi z; I)` combined by any invertible matrix to C = QR, the columns of
     :math:`e^{ft}z`, combined in the same way, are YR. Rates are subtracted from each other before
-    they are multiplied by t: where δ is large they differ little. `delta` is |δ|.
+    they are multiplied by t: where δ is large they differ little. `delta` is :math:`|\delta|`.
     """
     (n, h), count, t = z.shape, len(times), times[:, None]
     size = np.where(terms > 0, terms, 1)

@@ -1,10 +1,14 @@
-"""The site of the book, built from the committed notebooks, once for all workers."""
+"""The site of the book, built from the committed notebooks, and that of a small book.
+
+Each is built once for all workers.
+"""
 
 import fcntl
 import os
 from pathlib import Path
 
 import pytest
+import small_site as small
 
 from lib.site import build
 from lib.site.book import Book
@@ -12,18 +16,31 @@ from lib.site.book import Book
 ROOT = Path(__file__).parents[2]
 
 
+def once(tmp_path_factory, name, make):
+    """Return a folder that the first worker makes."""
+    shared = tmp_path_factory.getbasetemp()
+    if os.environ.get("PYTEST_XDIST_WORKER"):
+        shared = shared.parent  # the workers share a folder
+    folder = shared / name
+    with (shared / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "made").exists():
+            folder.mkdir()
+            make(folder)
+            (folder / "made").touch()
+    return folder
+
+
 @pytest.fixture(scope="session")
 def site(tmp_path_factory):
     """The folder of the site, or of one that stands where BOOK_SITE says."""
     if standing := os.environ.get("BOOK_SITE"):
         return Path(standing)
-    folder = tmp_path_factory.getbasetemp()
-    folder = (
-        folder.parent if os.environ.get("PYTEST_XDIST_WORKER") else folder
-    )  # the workers share a folder
-    with (folder / "site.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "site.built").exists():
-            build.build(Book(ROOT), folder)
-            (folder / "site.built").touch()
+    folder = once(tmp_path_factory, "site", lambda folder: build.build(Book(ROOT), folder))
     return folder / "_build" / "html"
+
+
+@pytest.fixture(scope="session")
+def small_site(tmp_path_factory):
+    """The root of a small book with code and evidence, built in place."""
+    return once(tmp_path_factory, "small", lambda folder: build.build(small.write(folder)))

@@ -31,6 +31,7 @@ def printed(printing, tmp_path_factory):
     root = tmp_path_factory.mktemp("pdf")
     (root / "_toc.yml").write_text(
         "root: book/index\nchapters:\n  - file: book/one.ipynb\n  - file: book/two\n"
+        "  - file: book/one/code\n  - file: book/library/theory\n"  # printed nowhere
     )
     (root / "book").mkdir()
     pages = {

@@ -4,7 +4,7 @@ A page is written by hand, in MyST: `book/NAME.md`. Where `{{ NAME.word }}` stan
 what the page's function here returns as `word`: a number, a table, a list of sections.
 """
 
-from lib.site import citing, coverage
+from lib.site import citing, coverage, library
 from lib.site.book import Book
 from lib.site.pages import course, front, ledger, margins, tested
 
@@ -15,6 +15,7 @@ FUNCTIONS = {
     "cite": citing.cite,
     "course": course.course,
     "syllabus": course.syllabus,
+    "library": library.overview,
     "where": coverage.where,
     "tested": tested.tested,
 }

@@ -13,7 +13,7 @@ CLAIMS = """claims => claims.map(claim => {
     return {
         name: claim.id,
         verdict: claim.querySelector("strong").textContent,
-        pages: [...claim.querySelectorAll("a[href*='.html#']")].map(link => link.textContent),
+        pages: [...claim.querySelectorAll("a[href*='.html#']:not(.to-source)")].map(link => link.textContent),
         open: fold.open,
         checked: Boolean(fold.querySelector("pre") || behind),
     };

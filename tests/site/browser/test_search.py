@@ -16,6 +16,8 @@ ASKED = {
     "Figure 1(b)": r"where.html#.*figure-1-b",
     "Eq. (2.4)": r"single_neuron.html#equation-eq-neuron-m-weights",
     "Fig. 2.5": r"single_neuron.html#fig-neuron-bias",
+    "Fig. E1.6": r"products/evidence.html#fig-products-steps",
+    "Eq. (E3.1)": r"linear_networks/evidence.html#equation-eq-linear-riccati",
     "exercise 3.2": r"linear_networks.html#linear-ex-sign",
     "NTK": r"notation.html#other-names",
 }
