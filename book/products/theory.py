@@ -152,7 +152,7 @@ def time_from(
     Returns (...), negative where the flow has been before. Raises ValueError if a product is not
     below the target, or the time overflows.
 
-    Source: new; corrects "General case", which has the time of balanced weights for all.
+    Source: new; "General case" has the time of balanced weights only.
     """
     k = _exponents(weights, exponents)
     log_start = np.sum(k * np.log(weights))
