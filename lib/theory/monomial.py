@@ -1,7 +1,7 @@
 r"""Gradient flow on a product of weights, :math:`L = \tfrac12(\prod_i w_i^{k_i} - s)^2`.
 
-Source: the note "Product-depth dynamics" (papers/product-depth.txt), which has no equation numbers;
-we name its sections. Weights carry no units; time is measured in units of 1/(learning rate).
+Source: the note "Product-depth dynamics", which has no equation numbers; we name its
+sections. Weights carry no units; time is measured in units of 1/(learning rate).
 """
 
 import numpy as np
