@@ -38,38 +38,38 @@ def report(tmp_path, monkeypatch, capsys):
 
 
 def test_a_notebook_as_it_is_committed_is_collected(report):
-    assert report("growth-quadratic") == (0, "")
+    assert report("growth-power") == (0, "")
 
 
 @pytest.mark.parametrize(
     "name, changes, said",
     [
         (
-            "growth-quadratic",
+            "growth-power",
             {"measured": 77},
-            "growth-quadratic is 'not reproduced', not 'reproduced': measured 77",
+            "growth-power is 'not reproduced', not 'reproduced': measured 77",
         ),
         (
-            "growth-quadratic",
+            "growth-power",
             {"high": 1e-5},
-            "growth-quadratic is 'not reproduced', not 'reproduced'",
+            "growth-power is 'not reproduced', not 'reproduced'",
         ),
         (
-            "growth-quadratic",
+            "growth-power",
             {"verdict": "slip"},
-            "growth-quadratic: `printed` goes with the verdicts corrected and slip",
+            "growth-power: `printed` goes with the verdicts corrected and slip",
         ),
-        ("growth-quadratic", {"why": None}, "growth-quadratic: why is of type NoneType"),
+        ("growth-power", {"why": None}, "growth-power: why is of type NoneType"),
         ("deeper-is-faster", {"printed": 0.5}, "deeper-is-faster is 'reproduced', not 'corrected'"),
         (
-            "matrix-power",
-            {"rivals": {"two weights": 0.09}},
-            "matrix-power: the rival 'two weights' passes with 0.09",
+            "late-cost",
+            {"rivals": {"two weights": 0.001}},
+            "late-cost: the rival 'two weights' passes with 0.001",
         ),
         (
-            "matrix-power",
+            "late-cost",
             {"margin": 1},
-            "matrix-power: got an unexpected keyword argument 'margin'",
+            "late-cost: got an unexpected keyword argument 'margin'",
         ),
     ],
 )

@@ -46,6 +46,7 @@ def rests(seconds):
 @pytest.fixture
 def book(tmp_path, monkeypatch):
     """A book of two chapters, executed at quick, whose stored run says that all values are 1."""
+    monkeypatch.setattr(claims, "insist", True)  # what the paper profile sets ends with the test
 
     def book(seconds=0.0):
         root = small_book.write(tmp_path / "book", *CELLS)
