@@ -32,7 +32,9 @@ def test_a_claim_is_a_line_with_folded_details(visit, name):
         assert claim["verdict"] == record["verdict"].capitalize()
         assert claim["pages"][-1] == "ledger"  # before it, links to the authors' code
         assert claim["checked"] and not claim["open"]
-    first = page.locator("details.claim-fold:not(details.further *, .undecided *)").first
+    for button in page.get_by_role("button", name="Show all answers").all():
+        button.click()
+    first = page.locator("details.claim-fold:not(details.further *)").first
     first.locator("summary").press("Enter")
     assert first.get_by_text("link to this claim").is_visible()
 

@@ -15,7 +15,7 @@ def test_the_front_page_fits_a_screen(visit):
     page = visit("book/index.html")
     for part in ("article h1", ".moving input", ".doors .sd-card"):
         assert bottom(page.locator(part).first) < LAPTOP["height"], part
-    assert page.locator(".findings li").count() == 3
+    assert page.locator(".findings li").count() in (3, 4, 5)
 
 
 @pytest.mark.parametrize("viewport", [LAPTOP, PHONE], ids=["laptop", "phone"])
