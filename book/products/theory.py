@@ -75,7 +75,7 @@ def descend(
     steps : as many as a cell names
     stop : none
     read : the weights before the first step and after each; a half-time is the time, rate × steps,
-        at which p first reaches s/2, interpolated between two steps where it is compared with a flow
+        at which p first reaches s/2, interpolated where it is compared with a flow
     precision : 64 bits
     """
     k = _exponents(weights, exponents)
