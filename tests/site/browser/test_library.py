@@ -42,7 +42,8 @@ def test_the_library_is_one_folded_entry_beside_a_lesson(visit):
 
 
 @pytest.mark.parametrize(
-    "asked, first", [("conserved quantity", False), ("kernel distance", False), ("nlgp", True)]
+    "asked, first",
+    [("conserved quantity", False), ("kernel distance", False), ("weights_at", True)],
 )
 def test_lessons_come_first_and_names_are_found(visit, asked, first):
     page = visit(f"search.html?q={asked.replace(' ', '+')}")
