@@ -6,7 +6,8 @@ The docstring of an experiment has a section `Settings` with the rows of `TRAINE
 
 Between braces stand expressions in the arguments of a call and the names of the module, as in an
 f-string, so that a number in the table is the one with which the code computes. A section that
-begins with `as : other` goes on from the rows and the defaults of that function.
+begins with `as : other` takes over the rows and the defaults of that function; rows that follow
+replace them.
 """
 
 import inspect
