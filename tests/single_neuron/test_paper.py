@@ -116,7 +116,7 @@ def test_a_change_of_sign_leads_to_the_other_side(delta, end):
     np.testing.assert_allclose(found, [1.0, end], rtol=1e-12)
 
 
-@pytest.mark.parametrize("d", [2, 5])
+@pytest.mark.parametrize("d", [2, 5, 50])
 def test_a_smaller_balance_turns_the_kernel_farther(d):
     first, target = -np.eye(d)[0], np.eye(d)[1]
     distances = []
