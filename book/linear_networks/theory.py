@@ -4,6 +4,8 @@ Source: Kunin et al. (2024), "Get rich quick", section 4 and appendix B. The nam
 `lib.theory.linear`, which has the flow and its closed form.
 """
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -40,9 +42,11 @@ def unbalanced_initialization(
     """
     root_a, root_w = layer_sizes(scale, delta)
     rng = np.random.default_rng(seed)
-    a, w = rng.normal(size=(h, c)), rng.normal(size=(h, d))
-    unit_a, unit_w = (v / np.linalg.norm(v, axis=1, keepdims=True) for v in (a, w))
-    return root_a * unit_a, root_w * unit_w
+    a = rng.normal(size=(h, c))
+    w = rng.normal(size=(h, d))
+    a /= np.linalg.norm(a, axis=1, keepdims=True)
+    w /= np.linalg.norm(w, axis=1, keepdims=True)
+    return root_a * a, root_w * w
 
 
 @takes(d=whole, depth=whole, a_norm=non_negative, delta=number, seed=seed)
@@ -76,10 +80,9 @@ def deep_isotropic_initialization(
     direction = orthogonal(d, rng)[0]
     along = np.outer(direction, direction)
     root = np.sqrt(a_norm**2 - delta) * along + np.sqrt(max(-delta, 0.0)) * (np.eye(d) - along)
-    r = [*(orthogonal(d, rng) for _ in range(depth)), np.eye(d)]
-    return a_norm * direction, np.array(
-        [r[layer + 1].T @ root @ r[layer] for layer in range(depth)]
-    )
+    r = [orthogonal(d, rng) for _ in range(depth)] + [np.eye(d)]
+    ws = [above.T @ root @ below for below, above in pairwise(r)]
+    return a_norm * direction, np.array(ws)
 
 
 @takes(xtx=gram, xty=vector, beta0=nonzero, depth=whole)
@@ -100,13 +103,18 @@ def deep_interpolator(xtx: ArrayLike, xty: ArrayLike, beta0: ArrayLike, depth: i
     shaped("(d, d), (d,), (d,)", xtx=xtx, xty=xty, beta0=beta0)
     shortest, null, _ = interpolators(xtx, xty)
     unseen = null @ (null.T @ beta0)
-    size, least, power = np.hypot.reduce(beta0), np.hypot.reduce(shortest), depth / (depth + 1)
-    unit, kept = max(size, least), np.hypot.reduce(unseen) / size
-    start, seen = (size / unit) ** 2, (least / unit) ** 2
+    size = np.hypot.reduce(beta0)
+    least = np.hypot.reduce(shortest)
+    unit = max(size, least)
+    kept = np.hypot.reduce(unseen) / size
+    power = depth / (depth + 1)
+    start = (size / unit) ** 2
+    seen = (least / unit) ** 2
     u = lower = max(seen, start * kept ** (2 * depth + 2))  # u = ‖β∞‖², in units
-    for _ in range(
-        100 if lower > 0 else 0
-    ):  # Newton on a convex function: from the second step on it falls to the root
+    if lower == 0:
+        return shortest
+    for _ in range(100):
+        # Newton on a convex function: from the second step on it falls to the root
         pulled = kept**2 * start ** (1 - power) * u**power
         u = max(u - (u - seen - pulled) / (1 - power * pulled / u), lower)
     return shortest + (np.sqrt(u) * unit / size) ** power * unseen
