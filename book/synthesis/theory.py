@@ -15,7 +15,6 @@ Lengths are in units of :math:`s = \|\beta_*\|`, times T and learning rates in u
 
 from collections.abc import Sequence
 from functools import partial
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +24,6 @@ from lib import checks
 from lib.checks import (
     arrays,
     broadcastable,
-    matrix,
     non_negatives,
     nonzero,
     number,
@@ -37,7 +35,6 @@ from lib.checks import (
     vector,
     whole,
 )
-from lib.theory import linear
 from lib.theory import neuron as single_neuron
 from lib.theory.common import held, layer_sizes
 from lib.theory.two_points import Pair, one
@@ -64,14 +61,6 @@ class Neuron(NamedTuple):
     beta_star: NDArray  # (d,)
     eta_a: float
     eta_w: float
-
-
-class Product(NamedTuple):
-    """Two weights whose product learns a target, to be given to `lib.theory.monomial.flow`."""
-
-    weights: NDArray  # (2,)
-    target: float
-    clock: float  # time of the product per time of the neuron
 
 
 class Coordinates(NamedTuple):
@@ -158,82 +147,6 @@ def drift(start: float, kinetic: ArrayLike, momentum: float = 0.0, decay: float 
         charges.append((1 - decay) ** 2 * charges[-1] + 2 * (1 - decay) * motion + update)
         motion = momentum * ((1 - decay) * motion + update)
     return np.array(charges)
-
-
-@takes(points=matrix, velocities=matrix)
-def quadratic_invariants(points: ArrayLike, velocities: ArrayLike) -> NDArray:
-    r"""Find every symmetric Q for which :math:`\theta^\top Q\theta` is conserved, from samples of a
-    flow: a basis.
-
-    Conserved means :math:`\theta^\top Q\,\dot\theta = 0` at all samples, a linear equation for Q at
-    each. `points` (n, D) are parameters θ in general position, `velocities` (n, D) theirs. The
-    basis (k, D, D) is orthonormal in the Frobenius product. Raises ValueError if n < D(D + 1)/2,
-    too few to tell. Source: new.
-    """
-    shaped("(n, D), (n, D)", points=points, velocities=velocities)
-    n, size = points.shape
-    rows, columns = np.triu_indices(size)
-    if n < len(rows):
-        raise ValueError(f"{n} samples of {size} parameters: want at least {len(rows)}")
-    products = points[:, rows] * velocities[:, columns] + points[:, columns] * velocities[:, rows]
-    products *= np.where(
-        rows == columns, 0.5, np.sqrt(0.5)
-    )  # the basis of symmetric matrices is orthonormal
-    products /= np.linalg.norm(products, axis=1, keepdims=True).clip(np.finfo(float).tiny)
-    _, singular, modes = np.linalg.svd(products, full_matrices=False)
-    found = modes[singular < 1e-9 * singular[0]]
-    basis = np.zeros((len(found), size, size))
-    basis[:, rows, columns] = basis[:, columns, rows] = found * np.where(
-        rows == columns, 1, np.sqrt(0.5)
-    )
-    return basis
-
-
-@takes(weights=partial(arrays, check=matrix), rates=RATES)
-def deep_imbalances(weights: Sequence[ArrayLike], rates: Sequence[float]) -> list[NDArray]:
-    r"""Return what a deep linear network conserves between neighbouring layers,
-
-    .. math:: \frac{1}{\eta_{l+1}}W_{l+1}^\top W_{l+1} - \frac{1}{\eta_l}W_lW_l^\top .
-
-    For two layers this is :math:`\Delta/(\eta_a\eta_w)` of `lib.theory.linear.conserved`, with
-    :math:`W_2 = A^\top`.
-
-    The `weights` are :math:`W_l` (n_l, n_{l-1}), the first layer first, with a positive learning
-    rate in `rates` for each; the result is a list of one matrix (n_l, n_l) for each hidden layer.
-
-    Source: appendix B of Kunin et al. (2024), there for equal rates.
-    """  # noqa: D400
-    if not 2 <= len(weights) == len(rates):
-        raise ValueError(
-            f"{len(weights)} weights and {len(rates)} rates: want two layers or more, and a rate "
-            "for each"
-        )
-    found = []
-    for (below, rate_below), (above, rate_above) in pairwise(zip(weights, rates, strict=True)):
-        found.append(linear.conserved(above.T, below, 1 / rate_below, 1 / rate_above))
-    return found
-
-
-@takes(neuron=_neuron)
-def neuron_as_pair(neuron: Neuron) -> Product:
-    r"""Read a neuron with one input as a product of two weights, in the clock
-    :math:`\sqrt{\eta_a\eta_w}`:
-
-    .. math:: w_1 = (\eta_w/\eta_a)^{1/4}a, \quad w_2 = (\eta_a/\eta_w)^{1/4}w, \quad
-              w_1^2 - w_2^2 = \delta/\sqrt{\eta_a\eta_w}.
-
-    The weights (2,) and the target are for `lib.theory.monomial.flow`. Raises ValueError if the
-    neuron has several inputs.
-
-    Source: new.
-    """  # noqa: D400
-    a, w, target, eta_a, eta_w = neuron
-    if w.shape != (1,):
-        raise ValueError(f"neuron.w has shape {w.shape}: want a neuron with one input, (1,)")
-    shift = (eta_w / eta_a) ** 0.25
-    return Product(
-        np.array([shift * a, w[0] / shift]), float(target[0]), float(np.sqrt(eta_a * eta_w))
-    )
 
 
 @takes(dh2=positive, dy2=checks.non_negative, w=number, pair=one)
@@ -354,42 +267,6 @@ def half_time(balance: ArrayLike, size: ArrayLike) -> NDArray:
         return np.log(np.square(balance) + p + root * np.hypot(balance, p)) - np.log1p(-p)
 
     return (primitive(0.5) - primitive(start)) / (2 * root)
-
-
-@takes(balance=numbers)
-def sharpness(balance: ArrayLike) -> NDArray:
-    r"""Return the largest curvature of the loss at the minimum
-    that a neuron reaches, in units of the target:
-
-    .. math:: \frac{\lambda_{\max}}{s} = \kappa_+ + \kappa_- = 2\sqrt{1+b^2} .
-
-    λ is the largest eigenvalue of the Hessian of :math:`\tfrac12\|\beta-\beta_*\|^2` in the
-    parameters (a, w), for one learning rate η, where :math:`b = (a^2-\|w\|^2)/2s`. For two rates it
-    is that of :math:`H_{ij}\sqrt{\eta_i\eta_j}` in units of :math:`\sqrt{\eta_a\eta_w}\,s`.
-    Gradient descent of rate η is stable at the minimum if :math:`\eta\lambda < 2`. It holds for one
-    active direction on white data of strength one, not for neurons that point elsewhere.
-
-    `balance` b and the result have shape (...). Source: new in these units; Zhao et al. (2023)
-    relate sharpness to the charge.
-    """  # noqa: D400
-    return 2 * np.hypot(1, balance)
-
-
-@takes(rate=positives)
-def largest_balance(rate: ArrayLike) -> NDArray:
-    r"""Return the largest :math:`|b|` at which gradient descent is stable at
-    the minimum that one neuron reaches on white data,
-
-    .. math:: |b| < \sqrt{\frac{1}{(\eta s)^2} - 1} .
-
-    `rate` (...) is ηs in (0, 1], :math:`\sqrt{\eta_a\eta_w}\,s` for two rates, times the strength
-    of the data; above it no minimum is stable. Source: new in these units.
-    """  # noqa: D400
-    if np.any(rate > 1):
-        raise ValueError(
-            f"rate is up to {np.max(rate):g}: want at most 1, beyond which no minimum is stable"
-        )
-    return np.sqrt((1 - rate) * (1 + rate)) / rate
 
 
 @takes(balance=numbers, size=positives, cosine=COSINE, dimension=whole)
