@@ -217,3 +217,21 @@ def test_the_inverse_in_the_rich_limit_has_a_minus(depth):
     part = size ** (-(4 * depth + 2) / (depth + 1)) * np.outer(beta, beta)
     inverse = size ** (-2 * depth / (depth + 1)) * np.eye(4) - depth / (depth + 1) * part
     np.testing.assert_allclose(inverse @ m, np.eye(4), atol=1e-12)
+
+
+@pytest.mark.parametrize("delta", [-1.5, 0.5, 2.0])
+def test_aligned_modes_decouple_and_end_at_the_target(delta):
+    target = np.diag([2.0, 1.4, 1.0])
+    layers = linear.isotropic_initialization(np.diag([0.1, 0.3, 0.2]), delta, 3, 0)
+    path = linear.solve(*layers, target, [0.5, 2.0, 1e3])
+    assert np.allclose(path, path * np.eye(3), atol=1e-9)
+    assert np.allclose(path[-1], target, atol=1e-9)
+
+
+def test_gaussian_layers_are_not_isotropic_in_norm():
+    rng = np.random.default_rng(0)
+    a, w, other = rng.normal(size=(3, 400, 400)) / np.sqrt(400)
+    gap = a @ a.T - w @ w.T / 2 - np.eye(400) / 2
+    assert np.isclose(np.linalg.norm(gap) / 20, np.sqrt(1.25), atol=0.02)
+    layers = w.T @ w - other @ other.T
+    assert np.isclose(np.linalg.norm(layers) / 20, np.sqrt(2), atol=0.02)
