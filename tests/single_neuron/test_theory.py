@@ -11,6 +11,7 @@ from neurons import deltas, integrate, off, printed_potential, rates, start_with
 from references import growing_mode, neuron_path, seeds, signs
 
 from book.single_neuron import theory
+from lib.kernels import kernel_distance
 from lib.theory import neuron
 
 # The conserved quantity is known to this, relative to |w|²; it
@@ -269,3 +270,23 @@ SEEN, TWO = np.diag([1.0, 0.0]), np.array([2.0, 0.0])
 def test_bad_input_gets_one_clear_error(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize(("delta", "largest"), [(4, 0.007), (0, 0.126), (-1, 0.309)])
+def test_how_far_the_path_lies_from_a_straight_line(delta, largest):
+    times = np.append(0, np.geomspace(1e-3, 1e3, 4000))
+    for d in (2, 97):
+        weights = neuron.initialize(-np.eye(d)[0], delta)
+        beta = neuron.trajectory(*weights, np.eye(d)[1], times).beta
+        gap = np.abs(beta[:, 1] - beta[:, 0] - 1).max() / np.sqrt(2)
+        assert gap == pytest.approx(largest, abs=5e-4)
+
+
+@pytest.mark.parametrize(("delta", "units"), [(2, 1.22), (4, 1.15), (6, 1.13), (8, 1.12)])
+def test_half_times_upstream_in_units_of_the_rate(delta, units):
+    times = np.linspace(0, 3, 30_001)
+    beta = neuron.trajectory(*neuron.initialize([-1.0, 0.0], delta), [0.0, 1.0], times).beta
+    m = neuron.preconditioner(beta, delta)
+    moved = kernel_distance(m[0], m)
+    half = times[np.argmax(moved >= moved[-1] / 2)]
+    assert half * np.hypot(delta, 2) == pytest.approx(units, abs=5e-3)
