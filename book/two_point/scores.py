@@ -4,7 +4,7 @@ Eq. 10 at other distances, in XOR and among blobs.
 A rival of Eq. 7 is fitted to the same three curves by the same sum of squared errors. It is a
 function of the curves (3, T), the times (T,) in units of their span, ‖Δx‖ and ‖Δy‖, and its
 constants, and returns curves (3, T). A logistic step has no dynamics: it knows the distances' first
-values only, and is told their last ones or fits them.
+values only, and is told their last ones.
 """
 
 from collections.abc import Callable, Sequence
@@ -40,24 +40,77 @@ def _one_clock(curves: NDArray, times: NDArray, lengths: Lengths, log_tau: float
     return _eq_7(curves, times, lengths, log_tau, log_tau)
 
 
+def _delayed(
+    curves: NDArray,
+    times: NDArray,
+    lengths: Lengths,
+    log_tau_h: float,
+    log_tau_y: float,
+    delay: float,
+) -> NDArray:
+    """Return the theory with a third constant, a time in which nothing moves."""
+    return _eq_7(curves, np.maximum(times - delay, 0), lengths, log_tau_h, log_tau_y)
+
+
+def _changing(
+    curves: NDArray,
+    times: NDArray,
+    lengths: Lengths,
+    log_tau_h: float,
+    log_tau_y: float,
+    growth: float,
+) -> NDArray:
+    """Return the theory with time constants that change by the factor e^growth in all.
+
+    Both have the factor exp(growth · ‖dy‖²/‖Δy‖²), so that only the clock changes: the theory is
+    solved at times s of its own, and dt is this factor times ds.
+    """
+    own = np.append(0, np.geomspace(1e-4, 1, 500)) * np.exp(max(-growth, 0))
+    found = _eq_7(curves, own, lengths, log_tau_h, log_tau_y)
+    factor = np.exp(growth * np.clip(found[1] / lengths[1] ** 2, 0, 1.5))
+    clock = np.append(0, np.cumsum((factor[1:] + factor[:-1]) / 2 * np.diff(own)))
+    return np.stack([np.interp(times, clock, curve) for curve in found])
+
+
+def _free_start(
+    curves: NDArray,
+    times: NDArray,
+    lengths: Lengths,
+    log_middle: float,
+    log_ratio: float,
+    log_wait: float,
+) -> NDArray:
+    """Return the theory from a balanced pair of maps along each other, of a size to be fitted.
+
+    There ‖dy‖ is logistic, from the share e^-wait of ‖Δy‖. The other two constants are given in
+    place of the time constants, so that 0 is near the best: the time when half of ‖Δy‖ is reached,
+    in units of the measured one, and τ_y/τ_h, in units of what the last ‖dh‖² would need.
+    """
+    x, y = lengths
+    wait = np.exp(log_wait)
+    middle = np.exp(log_middle) * times[np.argmax(curves[1] > curves[1, -1] / 4)]
+    ratio = np.exp(log_ratio) * (curves[0, -1] / (x * y)) ** 2
+    scale = x * y * middle / wait  # sqrt(tau_h tau_y)
+    pair = Pair(x, y, scale / np.sqrt(ratio), scale * np.sqrt(ratio))
+    dy = y / (1 + np.exp(wait))
+    start = dy * np.sqrt(ratio) * x, dy**2, dy**2 - dy * y
+    return two_points.solve(*start, times, pair).to_array().values
+
+
 def _step(
     curves: NDArray,
     times: NDArray,
     lengths: Lengths,
     middle: float,
     width: float,
-    *ends: float,
     powers: Sequence = (1, 1),
 ) -> NDArray:
-    """Return a logistic step of both distances to their last
-    values, or to `ends` in units of their largest values.
-    """
-    targets = ends * curves[:2].max(axis=1) if ends else curves[:2, -1]
+    """Return a logistic step of both distances to their last values."""
     rise = 1 / (1 + np.exp(np.clip((middle - times) / np.exp(width), -500, 500)))
     rise = (rise - rise[0]) / max(np.ptp(rise), 1e-100)
     dh2, dy2 = (
         curve[0] + (end - curve[0]) * rise**power
-        for curve, end, power in zip(curves, targets, powers, strict=False)
+        for curve, end, power in zip(curves, curves[:, -1], powers, strict=False)
     )
     return np.stack([dh2, dy2, dy2 - lengths[1] * np.sqrt(np.maximum(dy2, 0))])
 
@@ -71,10 +124,15 @@ COURSES: dict[str, tuple[Callable[..., NDArray], list[tuple]]] = {  # and where 
     "step": (_step, [(middle, -3.0) for middle in _MIDDLES]),
     # ‖dh‖² along the theory's path from small balanced maps, ‖dh‖² ∝ ‖dy‖
     "step with path": (partial(_step, powers=(0.5, 1)), [(middle, -3.0) for middle in _MIDDLES]),
-    "free step": (
-        _step,
-        [(middle, width, 1.0, 1.0) for middle in _MIDDLES for width in (-6.0, -3.0)],
+    "delay": (
+        _delayed,
+        [(log_tau, log_tau, delay) for log_tau in (-3, -1, 1) for delay in (0.0, 0.2)],
     ),
+    "changing": (
+        _changing,
+        [(log_tau, log_tau, growth) for log_tau in (-3, -1) for growth in (-2.0, 0.0)],
+    ),
+    "free start": (_free_start, [(0.0, 0.0, np.log(wait)) for wait in (4, 8, 16)]),
 }
 
 
@@ -98,7 +156,10 @@ def quality(
                 course(curves, times, (input_distance, target_distance), *constants) - curves
             ).ravel()
 
-        best = min((least_squares(errors, start) for start in starts), key=lambda fit: fit.cost)
+        best = min(
+            (least_squares(errors, start, bounds=(-40, 40)) for start in starts),
+            key=lambda fit: fit.cost,
+        )
         scores.append(1 - np.mean(best.fun.reshape(curves.shape) ** 2, axis=1) / curves.var(axis=1))
     return xr.DataArray(scores, dims=("trial", "curve"), coords={"curve": list(CURVES)})
 
@@ -148,6 +209,12 @@ def exponents(compared: NDArray, row: int = 2) -> tuple[NDArray, NDArray]:
     powers, (squares,), *_ = np.linalg.lstsq(factors, np.log(compared[row]))
     variances = np.diag(np.linalg.inv(factors.T @ factors)) * squares / (compared.shape[1] - 3)
     return powers[:2], np.sqrt(variances[:2])
+
+
+def powers(found: xr.Dataset) -> NDArray:
+    """Return the fitted powers of ‖Δx‖ and ‖Δy‖ in the final ‖dh‖ for each seed (seeds, 2)."""
+    ones = [found.sel(seed=seed) for seed in found.seed]
+    return np.array([exponents(agreement(one, 1.0))[0] for one in ones])
 
 
 def collapse(found: xr.Dataset) -> xr.DataArray:
