@@ -294,6 +294,18 @@ def _shares(found: xr.Dataset) -> xr.Dataset:
     return xr.concat([one[["share_h", "share_y"]] for one in ones], "trial")
 
 
+def own_share(found: xr.Dataset) -> float:
+    r"""Return the share of the squared velocity of dh that lies along dh itself, of a run of
+    `assumption` or its rise, counted negative where ‖dh‖ shrinks.
+    """
+    size = np.sqrt(found.dh2.values.astype(float))
+    middle = (found.step.values[1:] + found.step.values[:-1]) / 2
+    kept = np.isin(middle, found.between.values)
+    along = (np.diff(size) / np.diff(found.step.values))[kept]
+    speed = found.speed_h.values.astype(float)
+    return float(np.sum(along * abs(along)) / np.sum(speed**2))
+
+
 @takes(row=partial(one_of, allowed=TABLE_1))
 def path(row: str, *, records: int = 200, seed: int = 0, device: str = "cpu") -> xr.Dataset:
     r"""Train a network and return the exponents with which the factors

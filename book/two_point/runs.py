@@ -79,7 +79,10 @@ _SLOW = {
 
 _SPACED = {
     name: replace(TABLE_1[name], units=100) for name in ("default", "relu", "linear", "tanh")
-} | {"gain 0.8": BY_GAIN["leaky_relu, 20, 0.8"]}
+} | {
+    "gain 0.8": BY_GAIN["leaky_relu, 20, 0.8"],
+    "rate / 10": replace(TABLE_1["default"], units=100, learning_rate=5e-4, epochs=60_000),
+}
 
 RUNS = [
     Run("two_point/dynamics", dynamics, _rows(TABLE_1, trials=3), chaotic=CURVES),

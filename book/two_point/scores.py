@@ -40,63 +40,6 @@ def _one_clock(curves: NDArray, times: NDArray, lengths: Lengths, log_tau: float
     return _eq_7(curves, times, lengths, log_tau, log_tau)
 
 
-def _delayed(
-    curves: NDArray,
-    times: NDArray,
-    lengths: Lengths,
-    log_tau_h: float,
-    log_tau_y: float,
-    delay: float,
-) -> NDArray:
-    """Return the theory with a third constant, a time in which nothing moves."""
-    return _eq_7(curves, np.maximum(times - delay, 0), lengths, log_tau_h, log_tau_y)
-
-
-def _changing(
-    curves: NDArray,
-    times: NDArray,
-    lengths: Lengths,
-    log_tau_h: float,
-    log_tau_y: float,
-    growth: float,
-) -> NDArray:
-    """Return the theory with time constants that change by the factor e^growth in all.
-
-    Both have the factor exp(growth · ‖dy‖²/‖Δy‖²), so that only the clock changes: the theory is
-    solved at times s of its own, and dt is this factor times ds.
-    """
-    own = np.append(0, np.geomspace(1e-4, 1, 500)) * np.exp(max(-growth, 0))
-    found = _eq_7(curves, own, lengths, log_tau_h, log_tau_y)
-    factor = np.exp(growth * np.clip(found[1] / lengths[1] ** 2, 0, 1.5))
-    clock = np.append(0, np.cumsum((factor[1:] + factor[:-1]) / 2 * np.diff(own)))
-    return np.stack([np.interp(times, clock, curve) for curve in found])
-
-
-def _free_start(
-    curves: NDArray,
-    times: NDArray,
-    lengths: Lengths,
-    log_middle: float,
-    log_ratio: float,
-    log_wait: float,
-) -> NDArray:
-    """Return the theory from a balanced pair of maps along each other, of a size to be fitted.
-
-    There ‖dy‖ is logistic, from the share e^-wait of ‖Δy‖. The other two constants are given in
-    place of the time constants, so that 0 is near the best: the time when half of ‖Δy‖ is reached,
-    in units of the measured one, and τ_y/τ_h, in units of what the last ‖dh‖² would need.
-    """
-    x, y = lengths
-    wait = np.exp(log_wait)
-    middle = np.exp(log_middle) * times[np.argmax(curves[1] > curves[1, -1] / 4)]
-    ratio = np.exp(log_ratio) * (curves[0, -1] / (x * y)) ** 2
-    scale = x * y * middle / wait  # sqrt(tau_h tau_y)
-    pair = Pair(x, y, scale / np.sqrt(ratio), scale * np.sqrt(ratio))
-    dy = y / (1 + np.exp(wait))
-    start = dy * np.sqrt(ratio) * x, dy**2, dy**2 - dy * y
-    return two_points.solve(*start, times, pair).to_array().values
-
-
 def _step(
     curves: NDArray,
     times: NDArray,
@@ -124,15 +67,6 @@ COURSES: dict[str, tuple[Callable[..., NDArray], list[tuple]]] = {  # and where 
     "step": (_step, [(middle, -3.0) for middle in _MIDDLES]),
     # ‖dh‖² along the theory's path from small balanced maps, ‖dh‖² ∝ ‖dy‖
     "step with path": (partial(_step, powers=(0.5, 1)), [(middle, -3.0) for middle in _MIDDLES]),
-    "delay": (
-        _delayed,
-        [(log_tau, log_tau, delay) for log_tau in (-3, -1, 1) for delay in (0.0, 0.2)],
-    ),
-    "changing": (
-        _changing,
-        [(log_tau, log_tau, growth) for log_tau in (-3, -1) for growth in (-2.0, 0.0)],
-    ),
-    "free start": (_free_start, [(0.0, 0.0, np.log(wait)) for wait in (4, 8, 16)]),
 }
 
 

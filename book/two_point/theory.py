@@ -141,7 +141,8 @@ def one_output(dh: ArrayLike, decoder: ArrayLike, times: ArrayLike, pair: Pair) 
             late = 2 / (1 + np.exp(2 * rate * times))  # 1 - tanh
         above = rate + (constant + half_linear) * (1 - late)
         difference = constant * square / (rate + half_linear) + half_linear * late
-        z = above / (difference + square * (1 - late))
+        with np.errstate(divide="ignore"):  # 0 where H = −D, of which z makes nothing
+            z = np.minimum(above / (difference + square * (1 - late)), 1e300)
     root = np.sqrt(z)[:, None]
     plus = (h + d) * root
     minus = (h - d) / root

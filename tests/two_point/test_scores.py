@@ -28,22 +28,6 @@ def course(tau_y=1.0):
     return found.rename(time="step").expand_dims("trial")
 
 
-def delayed():
-    """A course that waits for a third of the time."""
-    found = course()
-    late = found.sel(step=np.maximum(TIMES - 4, 0), method="nearest")
-    return late.assign_coords(step=TIMES)
-
-
-def aligned():
-    """A course from small balanced maps, whose first values are not those of Eq. 7."""
-    pair = Pair(1.0, 0.7, tau_h=0.8, tau_y=1.6)
-    dy = 0.7e-3
-    found = two_points.solve(dy * 2**0.5, dy**2, dy**2 - 0.7 * dy, TIMES, pair)
-    found = found.rename(time="step").expand_dims("trial")
-    return found.assign(dh2=found.dh2.where(found.step > 0, 0.02))
-
-
 def logistic(power=1.0):
     rise = 1 / (1 + np.exp(-(TIMES - 5)))
     dy2 = 1e-3 + 0.49 * rise
@@ -60,12 +44,6 @@ def logistic(power=1.0):
         (course(4.0), "one clock", False),
         (course(4.0), "Eq. 7", True),
         (logistic(), "step", True),
-        (logistic(), "free start", False),
-        (aligned(), "free start", True),
-        (aligned(), "one clock", False),
-        (delayed(), "delay", True),
-        (delayed(), "Eq. 7", False),
-        (course(), "changing", True),
         (logistic(0.5), "step with path", True),
         (logistic(0.5), "step", False),
         (logistic(), "one clock", False),

@@ -408,3 +408,8 @@ def test_a_network_that_learns_nothing_fits_badly():
             10.0 * k, end + 1e-3 * np.exp(-k), dy2, w, input_distance=1, target_distance=0.5**0.5
         )
         assert np.isfinite([found.pair.tau_h, found.pair.tau_y]).all() and found.r2["w"] < 0
+
+
+def test_one_output_shrinks_to_zero_from_opposed_maps():
+    found = theory.one_output([0.6, 0.8], [-0.6, -0.8], [0.0, 5, 5000], Pair(1, 1, 1, 1))
+    assert np.isfinite(found.dh2).all() and found.dh2[-1] < 1e-100
