@@ -199,6 +199,7 @@ def _fit(one: xr.Dataset, input_distance: float, target_distance: float) -> xr.D
 def final_distance(
     row: str,
     *,
+    units: int | None = None,
     input_distances: tuple[float, ...] = (0.5, 0.75, 1.0, 1.25, 1.5),
     target_distances: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0),
     speed: float = 1.0,
@@ -211,6 +212,7 @@ def final_distance(
     Parameters
     ----------
     row : of `FIGURE_5`
+    units : of each hidden layer, where they are not the row's
     speed : so many times the learning rate of the authors' code, which is two fifths of Table 1's,
         and so many times fewer epochs
     epochs : at most, at speed 1
@@ -227,7 +229,7 @@ def final_distance(
     data : two points for each network: inputs −1 and −1 + ‖Δx‖, targets 0.6 and 0.6 + ‖Δy‖, for
         each pair of ‖Δx‖ in {input_distances} and ‖Δy‖ in {target_distances}
     network : that of the row, as at `dynamics`; "two layers" is linear with one hidden layer of
-        {FIGURE_5["two layers"].units} units. Rows: {row}
+        {FIGURE_5["two layers"].units} units. Rows: {row}; units, where not the row's: {units}
     initialization : as at `dynamics` with the row's gain ("two layers" has {FIGURE_5["two
         layers"].gain}); each pair of distances has weights of its own; seeds {seed}
     loss : ½ (output − target)², mean over the points
@@ -249,6 +251,8 @@ def final_distance(
             raise ValueError(f"{name} are {distances}: want each once")
     rate = 0.4 * speed * FIGURE_5[row].learning_rate
     setting = replace(FIGURE_5[row], learning_rate=rate, epochs=round(epochs / speed))
+    if units is not None:
+        setting = replace(setting, units=units)
     pairs = pd.MultiIndex.from_product(
         [input_distances, target_distances], names=["input_distance", "target_distance"]
     )

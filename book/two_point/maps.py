@@ -230,6 +230,82 @@ def assessed(found: xr.Dataset, *, input_distance: float = INPUT_DISTANCE) -> xr
     return xr.Dataset(taus | {"share_h": share("h"), "share_y": share("y")})
 
 
+@takes(setting=instance(Setting))
+def premise(
+    setting: Setting,
+    *,
+    spacings: Sequence[int] = (50,),
+    trials: int = 8,
+    seed: int = 0,
+    device: str = "cpu",
+) -> xr.Dataset:
+    """Train a network until it has learned two points, and measure what Eq. 6 explains of its rise.
+
+    Parameters
+    ----------
+    setting : dense, of `TABLE_1` or another
+    spacings : steps between two records, ascending multiples of the first
+
+    Returns
+    -------
+    Over (trial, spacing): share_h and share_y of `assessed` while a tenth to nine tenths of ‖Δy‖²
+    are learned. Over trial: half, the time at half of ‖Δy‖². NaN where this is not reached. Time
+    and the coordinate `spacing` are learning rate × steps.
+
+    Source: the setting is that of Appendix B.1, the question ours.
+
+    Settings
+    --------
+    as : assumption
+    data : two points: inputs −1 and {INPUT_DISTANCE - 1}, targets 0.6 and 0.6 + {TARGET_DISTANCE}
+    steps : at most {setting.epochs}
+    stop : at the first record with a loss below 10⁻⁴
+    read : hidden layer {setting.hidden_layers // 2 + 1} of {setting.hidden_layers} as at
+        `assumption`, every {spacings[0]} steps; shares from all records and from those that are
+        {spacings} steps apart
+    """
+    inputs, targets = toys.two_points(INPUT_DISTANCE, TARGET_DISTANCE)
+    layer = setting.hidden_layers // 2
+    found = setting.train(
+        inputs,
+        targets,
+        trials,
+        seed,
+        device,
+        record=np.arange(0, setting.epochs + 1, spacings[0]),
+        observe=maps(setting.network(), targets, (layer,)),
+        layers=(layer,),
+        stop_below=1e-4,
+    ).isel(layer=0)
+    shares = [
+        _shares(found.isel(step=slice(None, None, spacing // spacings[0]))) for spacing in spacings
+    ]
+    learned = (found.dy[..., 0] ** 2 > TARGET_DISTANCE**2 / 2).values  # (trial, step)
+    half = np.where(learned.any(1), found.step.values[learned.argmax(1)], np.nan)
+    times = np.round(setting.learning_rate * np.array(spacings), 9)
+    together = xr.concat(shares, "spacing").assign_coords(spacing=times)
+    return together.assign(half=("trial", setting.learning_rate * half))
+
+
+def _shares(found: xr.Dataset) -> xr.Dataset:
+    """Return what Eq. 6 explains of the rise of each trial, from what `maps` observed."""
+    moved = motion(found)
+    ones = [assessed(rising(moved.isel(trial=trial))) for trial in range(moved.sizes["trial"])]
+    return xr.concat([one[["share_h", "share_y"]] for one in ones], "trial")
+
+
+def own_share(found: xr.Dataset) -> float:
+    r"""Return the share of the squared velocity of dh that lies along dh itself, of a run of
+    `assumption` or its rise, counted negative where ‖dh‖ shrinks.
+    """
+    size = np.sqrt(found.dh2.values.astype(float))
+    middle = (found.step.values[1:] + found.step.values[:-1]) / 2
+    kept = np.isin(middle, found.between.values)
+    along = (np.diff(size) / np.diff(found.step.values))[kept]
+    speed = found.speed_h.values.astype(float)
+    return float(np.sum(along * abs(along)) / np.sum(speed**2))
+
+
 @takes(row=partial(one_of, allowed=TABLE_1))
 def path(row: str, *, records: int = 200, seed: int = 0, device: str = "cpu") -> xr.Dataset:
     r"""Train a network and return the exponents with which the factors
@@ -271,7 +347,6 @@ def path(row: str, *, records: int = 200, seed: int = 0, device: str = "cpu") ->
         found[name].transpose("layer", "step").values.astype(float) for name in ("dh2", "alignment")
     )
     lengths = {"input_distance": INPUT_DISTANCE, "target_distance": TARGET_DISTANCE}
-    # ty: ignore[invalid-argument-type] the names of `lengths` are not seen
     curves = [theory.fit(times, of_layer, dy2, w, **lengths).curves for of_layer in dh2]
     first = setting.network().initialize(seed, 1, setting.gain)
     matrices = [value[0] for name, value in first.items() if name.startswith("weight")]

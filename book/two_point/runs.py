@@ -13,12 +13,13 @@ from book.two_point.experiments import (
     final_distance,
     xor,
 )
-from book.two_point.maps import DENSE, SOME, assumption, path
-from book.two_point.settings import FIGURE_5, TABLE_1, TABLE_2, Setting
+from book.two_point.maps import DENSE, SOME, assumption, path, premise
+from book.two_point.settings import BY_GAIN, FIGURE_5, TABLE_1, TABLE_2, Setting
 from lib.runs import Run, grid, named
 
 _FEW = ("default", "shallow", "narrow", "two layers")
 _DEEP = ["default", "tanh"]
+_TWELVE = {"input_distances": (0.5, 1.0, 1.5), "target_distances": (0.25, 0.5, 0.75, 1.0)}
 _FOUR = {"input_distances": (0.75, 1.25), "target_distances": (0.5, 1.0)}
 _XOR = {
     name.removeprefix("xor "): setting
@@ -55,7 +56,7 @@ _TEXT: dict[str, Any] = {"input_distance": 0.5, "target_distance": 1.0}
 
 
 _NEARER = {"very high": replace(TABLE_1["very high"], epochs=1500)}
-_ADAM = {"setting": TABLE_1["default"].with_adam(2e-6, 2000), "trials": 3, "every": 5}
+_ADAM = {"setting": TABLE_1["default"].with_adam(1e-6, 3000), "trials": 3, "every": 5}
 _TWICE, _ONCE = {"epochs": 12_000}, {"networks": 1, "epochs": 6000}
 _DIGITS = {"learning_rate": 0.002, "epochs": 500}
 _ADAM_DIGITS = {"learning_rate": 2e-6, "epochs": 50, "optimizer": "adam", "records": 50}
@@ -74,6 +75,13 @@ def _rows(
 _SLOW = {
     name: replace(TABLE_1[name], learning_rate=TABLE_1[name].learning_rate / 5, epochs=30_000)
     for name in SOME
+}
+
+_SPACED = {
+    name: replace(TABLE_1[name], units=100) for name in ("default", "relu", "linear", "tanh")
+} | {
+    "gain 0.8": BY_GAIN["leaky_relu, 20, 0.8"],
+    "rate / 10": replace(TABLE_1["default"], units=100, learning_rate=5e-4, epochs=60_000),
 }
 
 RUNS = [
@@ -111,6 +119,12 @@ RUNS = [
         final_distance,
         grid(row=_DEEP, seed=range(3)),
         {"speed": 2.0},
+    ),
+    Run(
+        "two_point/final_distance_kinds",
+        final_distance,
+        grid(row=["linear", "tanh", "swish", "elu", "default", "relu"], seed=range(8)),
+        {"units": 100, "speed": 2.0, **_TWELVE},
     ),
     Run("two_point/final_distance_check", final_distance, grid(row=_DEEP, speed=[1.0, 2.0]), _FOUR),
     Run("two_point/xor", xor, _rows(_XOR, _XOR, "task", trials=10), chaotic=("distance2",)),
@@ -155,6 +169,25 @@ RUNS = [
         "two_point/assumption",
         assumption,
         named("row", {name: {"setting": TABLE_1[name], "trials": 3} for name in DENSE}),
+    ),
+    Run(
+        "two_point/premise",
+        premise,
+        named(
+            "network",
+            {
+                name: {
+                    "setting": setting,
+                    "spacings": [round(0.25 / setting.learning_rate)],
+                }
+                for name, setting in BY_GAIN.items()
+            },
+        ),
+    ),
+    Run(
+        "two_point/spacings",
+        premise,
+        _rows(_SPACED, _SPACED, spacings=[1, 2, 5, 10, 50], trials=3),
     ),
     Run("two_point/path", path, grid(row=["linear", "tanh", "default"], seed=range(8))),
     Run(

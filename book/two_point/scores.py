@@ -4,7 +4,7 @@ Eq. 10 at other distances, in XOR and among blobs.
 A rival of Eq. 7 is fitted to the same three curves by the same sum of squared errors. It is a
 function of the curves (3, T), the times (T,) in units of their span, ‖Δx‖ and ‖Δy‖, and its
 constants, and returns curves (3, T). A logistic step has no dynamics: it knows the distances' first
-values only, and is told their last ones or fits them.
+values only, and is told their last ones.
 """
 
 from collections.abc import Callable, Sequence
@@ -46,18 +46,14 @@ def _step(
     lengths: Lengths,
     middle: float,
     width: float,
-    *ends: float,
     powers: Sequence = (1, 1),
 ) -> NDArray:
-    """Return a logistic step of both distances to their last
-    values, or to `ends` in units of their largest values.
-    """
-    targets = ends * curves[:2].max(axis=1) if ends else curves[:2, -1]
+    """Return a logistic step of both distances to their last values."""
     rise = 1 / (1 + np.exp(np.clip((middle - times) / np.exp(width), -500, 500)))
     rise = (rise - rise[0]) / max(np.ptp(rise), 1e-100)
     dh2, dy2 = (
         curve[0] + (end - curve[0]) * rise**power
-        for curve, end, power in zip(curves, targets, powers, strict=False)
+        for curve, end, power in zip(curves, curves[:, -1], powers, strict=False)
     )
     return np.stack([dh2, dy2, dy2 - lengths[1] * np.sqrt(np.maximum(dy2, 0))])
 
@@ -71,10 +67,6 @@ COURSES: dict[str, tuple[Callable[..., NDArray], list[tuple]]] = {  # and where 
     "step": (_step, [(middle, -3.0) for middle in _MIDDLES]),
     # ‖dh‖² along the theory's path from small balanced maps, ‖dh‖² ∝ ‖dy‖
     "step with path": (partial(_step, powers=(0.5, 1)), [(middle, -3.0) for middle in _MIDDLES]),
-    "free step": (
-        _step,
-        [(middle, width, 1.0, 1.0) for middle in _MIDDLES for width in (-6.0, -3.0)],
-    ),
 }
 
 
@@ -98,7 +90,10 @@ def quality(
                 course(curves, times, (input_distance, target_distance), *constants) - curves
             ).ravel()
 
-        best = min((least_squares(errors, start) for start in starts), key=lambda fit: fit.cost)
+        best = min(
+            (least_squares(errors, start, bounds=(-40, 40)) for start in starts),
+            key=lambda fit: fit.cost,
+        )
         scores.append(1 - np.mean(best.fun.reshape(curves.shape) ** 2, axis=1) / curves.var(axis=1))
     return xr.DataArray(scores, dims=("trial", "curve"), coords={"curve": list(CURVES)})
 
@@ -148,6 +143,12 @@ def exponents(compared: NDArray, row: int = 2) -> tuple[NDArray, NDArray]:
     powers, (squares,), *_ = np.linalg.lstsq(factors, np.log(compared[row]))
     variances = np.diag(np.linalg.inv(factors.T @ factors)) * squares / (compared.shape[1] - 3)
     return powers[:2], np.sqrt(variances[:2])
+
+
+def powers(found: xr.Dataset) -> NDArray:
+    """Return the fitted powers of ‖Δx‖ and ‖Δy‖ in the final ‖dh‖ for each seed (seeds, 2)."""
+    ones = [found.sel(seed=seed) for seed in found.seed]
+    return np.array([exponents(agreement(one, 1.0))[0] for one in ones])
 
 
 def collapse(found: xr.Dataset) -> xr.DataArray:

@@ -137,3 +137,39 @@ TABLE_2 = {
     "blobs high": Setting(gain=2.0, learning_rate=0.0015, epochs=750, units=100, hidden_layers=4),
     "mnist": Setting(gain=0.5, learning_rate=0.002, epochs=500, units=100, hidden_layers=4),
 }
+
+
+def _by_gain(activation: str, rates: dict[int, dict[float, float]]) -> dict[str, Setting]:
+    """Return networks of a hundred units, by depth and gain; `rates` are their learning rates."""
+    return {
+        f"{activation}, {depth}, {gain}": Setting(
+            activation=activation,
+            gain=gain,
+            learning_rate=rate,
+            epochs=round(3000 / rate),
+            units=100,
+            hidden_layers=depth,
+        )
+        for depth, own in rates.items()
+        for gain, rate in own.items()
+    }
+
+
+# Low gains bear higher rates: gradients are large where random weights are.
+BY_GAIN = _by_gain(
+    "leaky_relu",
+    {
+        2: {0.35: 0.01, 0.5: 0.01, 0.7: 0.01, 1.0: 0.01},
+        5: {0.5: 0.01, 0.7: 0.01, 0.85: 0.01, 1.0: 0.01},
+        10: {0.7: 0.01, 0.8: 0.01, 0.9: 0.01, 1.0: 0.005},
+        20: {0.7: 0.0125, 0.8: 0.0125, 0.9: 0.0125, 1.0: 0.005},
+    },
+) | _by_gain(
+    "linear",
+    {
+        2: {0.25: 0.01, 0.35: 0.01, 0.5: 0.01, 0.7: 0.01},
+        5: {0.35: 0.005, 0.5: 0.005, 0.6: 0.005, 0.7: 0.005},
+        10: {0.5: 0.005, 0.6: 0.0025, 0.7: 0.0025, 0.85: 0.00125},
+        20: {0.7: 0.0025, 0.75: 0.00125, 0.8: 0.00125, 0.85: 0.00125},
+    },
+)

@@ -18,13 +18,14 @@ from lib.checks import (
     broadcastable,
     non_negative,
     non_negatives,
+    nonzero,
     numbers,
     positive,
     positives,
     takes,
     vector,
 )
-from lib.theory.two_points import CURVES, Pair, dataset, path
+from lib.theory.two_points import CURVES, Pair, dataset, one, path
 
 
 @takes(dh2=positives, dy2=non_negatives, w=numbers, pair=checks.instance(Pair))
@@ -99,6 +100,59 @@ def pair_loss(dy2: NDArray, w: NDArray, target: float) -> NDArray:
     return (w + (target**2 - dy2) / 2) / 4
 
 
+@takes(dh=nonzero, decoder=vector, times=ascending, pair=one)
+def one_output(dh: ArrayLike, decoder: ArrayLike, times: ArrayLike, pair: Pair) -> xr.Dataset:
+    r"""Solve Eq. 6 exactly for one output, whatever the angle between dh and the decoder.
+
+    With :math:`H = \sqrt{\tau_h}\,dh/\|\Delta x\|` and :math:`D = \sqrt{\tau_y}\,D_y^\top` the
+    directions of H + D and H − D do not change. Their lengths change by the factors :math:`\sqrt z`
+    and :math:`1/\sqrt z`, where z(0) = 1 and, with :math:`c = \sqrt{\tau_h\tau_y}/\|\Delta x\|`,
+
+    .. math:: \dot z = \frac1{4c^2}\big(\|H_0 - D_0\|^2 + 4c\,\|\Delta y\|\,z
+              - \|H_0 + D_0\|^2z^2\big),
+
+    a Riccati equation with constant coefficients.
+
+    Parameters
+    ----------
+    dh : (k,) at time 0, not zero
+    decoder : (k,) :math:`D_y^\top` at time 0
+    times : (T,) ascending from 0 or later
+    pair : of one number each, in the time of Eq. 7; Δy counts as positive
+
+    Returns dh2, dy2 and w over the coordinate time (T,), and dh and decoder (T, k).
+
+    Source: new; van Rossem & Saxe solve neither Eq. 6 nor Eq. 7.
+    """
+    checks.shaped("(k,), (k,)", dh=dh, decoder=decoder)
+    h = np.sqrt(pair.tau_h) / pair.x * dh
+    d = np.sqrt(pair.tau_y) * decoder
+    c = np.sqrt(pair.tau_h * pair.tau_y) / pair.x
+    constant = np.sum((h - d) ** 2) / (4 * c**2)
+    half_linear = pair.y / (2 * c)
+    square = np.sum((h + d) ** 2) / (4 * c**2)
+    rate = np.sqrt(half_linear**2 + constant * square)
+    # z = (rate + (constant + half_linear) tanh) / (rate + (square - half_linear) tanh), where tanh
+    # is of rate * t; rate - half_linear * tanh is written as a sum, since it loses its digits
+    if rate == 0:  # equal targets and dh and the decoder balanced, along each other
+        z = (1 + constant * times) / (1 + square * times)
+    else:
+        with np.errstate(over="ignore"):
+            late = 2 / (1 + np.exp(2 * rate * times))  # 1 - tanh
+        above = rate + (constant + half_linear) * (1 - late)
+        difference = constant * square / (rate + half_linear) + half_linear * late
+        with np.errstate(divide="ignore"):  # 0 where H = −D, of which z makes nothing
+            z = np.minimum(above / (difference + square * (1 - late)), 1e300)
+    root = np.sqrt(z)[:, None]
+    plus = (h + d) * root
+    minus = (h - d) / root
+    dh = (plus + minus) / 2 * pair.x / np.sqrt(pair.tau_h)
+    decoder = (plus - minus) / 2 / np.sqrt(pair.tau_y)
+    dy = np.sum(dh * decoder, axis=1)
+    curves = dataset(times, (np.sum(dh**2, axis=1), dy**2, dy**2 - dy * pair.y))
+    return curves.assign(dh=(("time", "unit"), dh), decoder=(("time", "unit"), decoder))
+
+
 class Fit(NamedTuple):
     """The pair whose two time constants describe three measured curves best."""
 
@@ -106,8 +160,7 @@ class Fit(NamedTuple):
     r2: dict[
         str, float
     ]  # coefficient of determination of dh2, dy2 and w; not finite where a curve is constant
-    # squared errors, summed over the points of the three curves
-    # (Eq. 49); where asked for, over their variances
+    # squared errors, summed over the points of the three curves (Eq. 49)
     loss: float
     curves: xr.Dataset  # the theory at the measured times, as of `solve`
 
@@ -128,7 +181,6 @@ def fit(
     *,
     input_distance: float,
     target_distance: float,
-    normalized: bool = False,
 ) -> Fit:
     """Find the two time constants with which Eq. 7, started from the first measured values,
     describes three measured curves.
@@ -143,8 +195,6 @@ def fit(
     dh2, dy2, w : (T,) measured ‖dh‖² > 0, ‖dy‖² and w; a start that noise made impossible is moved
         to the nearest dy·Δy
     input_distance, target_distance : ‖Δx‖ > 0 and ‖Δy‖ ≥ 0
-    normalized : divide each curve's errors by its standard deviation, for Eq. 49 is blind to a
-        curve of small numbers
 
     Source: van Rossem & Saxe, appendix B.1, "Fitting Procedure".
     """
@@ -154,11 +204,6 @@ def fit(
         (dh2[0], max(dy2[0], 0.0), w[0]),
         times - times[0],
         np.stack([dh2, dy2, w]),
-    )
-    scale = (
-        np.where((size := measured.std(axis=1, keepdims=True)) > 0, size, 1)
-        if normalized
-        else np.ones((3, 1))
     )
 
     def theory(log_taus: NDArray, clock: NDArray) -> NDArray:
@@ -172,7 +217,7 @@ def fit(
                 np.isfinite(log_taus)
             ):  # SciPy's step where nothing has an effect; it then stays where it is
                 return np.full(measured[:, points].size, np.nan)
-            return ((theory(log_taus, clock[points]) - measured[:, points]) / scale).ravel()
+            return (theory(log_taus, clock[points]) - measured[:, points]).ravel()
 
         box = (
             log_taus - np.log(1e6),
@@ -186,7 +231,7 @@ def fit(
             )
 
     few = _sample(len(times))
-    starts = _coarse_fits(start, clock[few[::3]], measured[:, few[::3]], scale, x2, target2)
+    starts = _coarse_fits(start, clock[few[::3]], measured[:, few[::3]], x2, target2)
     tried = sorted((polish(log_taus, few, 4) for log_taus in starts), key=lambda found: found.cost)
     best = min((polish(found.x, few) for found in tried[:3]), key=lambda found: found.cost)
     log_taus = polish(best.x, slice(None)).x
@@ -197,7 +242,7 @@ def fit(
     with np.errstate(divide="ignore", invalid="ignore"):
         r2 = dict(zip(CURVES, (1 - errors / spread).tolist(), strict=True))
     pair = Pair(input_distance, target_distance, *np.exp(log_taus))
-    return Fit(pair, r2, float((errors / scale[:, 0] ** 2).sum()), dataset(times, curves))
+    return Fit(pair, r2, float(errors.sum()), dataset(times, curves))
 
 
 def _sample(size: int, most: int = 200) -> NDArray:
@@ -212,7 +257,6 @@ def _coarse_fits(
     start: tuple[float, float, float],
     times: NDArray,
     measured: NDArray,
-    scale: NDArray,
     x2: float,
     target2: float,
 ) -> list[NDArray]:
@@ -232,7 +276,7 @@ def _coarse_fits(
         curves = path(start, np.outer(clocks, times).ravel(), x2, target2, 1.0, ratio).reshape(
             3, len(clocks), -1
         )
-        errors = np.sum(((curves - measured[:, None]) / scale[:, None]) ** 2, axis=(0, 2))
+        errors = np.sum((curves - measured[:, None]) ** 2, axis=(0, 2))
         best = np.argmin(errors)
         found.append((errors[best], -np.log(clocks[best]), np.log(ratio) - np.log(clocks[best])))
     apart = [min(found[i : i + 2]) for i in range(0, len(found), 2)]  # half a decade

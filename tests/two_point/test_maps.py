@@ -187,3 +187,14 @@ def test_skip_connections_are_refused():
     network = TABLE_1["skip"].network()
     with pytest.raises(ValueError, match="no single layer determines its output"):
         maps.maps(network, np.ones((2, 1)), (3,))
+
+
+def test_the_own_share_is_one_for_motion_along_dh():
+    found = maps.assumption(SMALL, trials=1, records=20).isel(trial=0)
+    size = np.sqrt(found.dh2.values.astype(float))
+    straight = np.abs(np.diff(size)) / np.diff(found.step.values)
+    assert maps.own_share(found.assign(speed_h=("between", straight))) <= 1 + 1e-12
+    growing = found.assign(dh2=("step", np.linspace(1, 2, size.size) ** 2))
+    speed = 1 / (size.size - 1) / np.diff(found.step.values)
+    assert np.isclose(maps.own_share(growing.assign(speed_h=("between", speed))), 1)
+    assert np.isclose(maps.own_share(growing.assign(speed_h=("between", 2 * speed))), 0.25)

@@ -44,7 +44,6 @@ def logistic(power=1.0):
         (course(4.0), "one clock", False),
         (course(4.0), "Eq. 7", True),
         (logistic(), "step", True),
-        (logistic(), "free step", True),
         (logistic(0.5), "step with path", True),
         (logistic(0.5), "step", False),
         (logistic(), "one clock", False),
