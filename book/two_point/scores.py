@@ -90,10 +90,7 @@ def quality(
                 course(curves, times, (input_distance, target_distance), *constants) - curves
             ).ravel()
 
-        best = min(
-            (least_squares(errors, start, bounds=(-40, 40)) for start in starts),
-            key=lambda fit: fit.cost,
-        )
+        best = min((least_squares(errors, start) for start in starts), key=lambda fit: fit.cost)
         scores.append(1 - np.mean(best.fun.reshape(curves.shape) ** 2, axis=1) / curves.var(axis=1))
     return xr.DataArray(scores, dims=("trial", "curve"), coords={"curve": list(CURVES)})
 

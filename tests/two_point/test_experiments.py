@@ -95,6 +95,14 @@ def test_final_distance_has_each_pair_in_its_place(monkeypatch, speed, epochs):
         )
 
 
+def test_final_distance_takes_other_units():
+    one = dict(input_distances=(1.0,), target_distances=(0.5,), epochs=50)
+    found = experiments.final_distance("two layers", units=4, seed=3, **one)
+    setting = replace(settings.FIGURE_5["two layers"], units=4)
+    encoder = setting.network().initialize(3, 1, setting.gain)["weight1"][0]
+    np.testing.assert_allclose(found.dh2.sel(moment="start"), (encoder**2).sum(), rtol=1e-5)
+
+
 def test_xor():
     setting = replace(SMALL, epochs=800, activation="tanh", learning_rate=0.1)
     found = experiments.xor(setting, trials=2)

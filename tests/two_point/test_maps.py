@@ -189,12 +189,34 @@ def test_skip_connections_are_refused():
         maps.maps(network, np.ones((2, 1)), (3,))
 
 
-def test_the_own_share_is_one_for_motion_along_dh():
-    found = maps.assumption(SMALL, trials=1, records=20).isel(trial=0)
-    size = np.sqrt(found.dh2.values.astype(float))
-    straight = np.abs(np.diff(size)) / np.diff(found.step.values)
-    assert maps.own_share(found.assign(speed_h=("between", straight))) <= 1 + 1e-12
-    growing = found.assign(dh2=("step", np.linspace(1, 2, size.size) ** 2))
-    speed = 1 / (size.size - 1) / np.diff(found.step.values)
-    assert np.isclose(maps.own_share(growing.assign(speed_h=("between", speed))), 1)
-    assert np.isclose(maps.own_share(growing.assign(speed_h=("between", 2 * speed))), 0.25)
+def test_the_own_share_is_signed_and_one_for_motion_along_dh():
+    steps, size = np.arange(0, 50, 10), np.linspace(1, 2, 5)
+    run = {"dh2": ("step", size**2), "speed_h": ("between", np.full(4, 0.025))}
+    found = xr.Dataset(run, {"step": steps, "between": steps[:-1] + 5.0})
+    assert np.isclose(maps.own_share(found), 1)
+    assert np.isclose(maps.own_share(found.assign(dh2=("step", size[::-1] ** 2))), -1)
+    assert np.isclose(maps.own_share(found.assign(speed_h=2 * found.speed_h)), 0.25)
+    assert np.isclose(maps.own_share(found.isel(between=[1, 2])), 1)
+
+
+def test_premise_is_what_a_watched_run_says_of_its_rise():
+    setting = Setting(
+        activation="linear", gain=0.4, units=8, hidden_layers=2, learning_rate=0.05, epochs=3000
+    )
+    found = maps.premise(setting, spacings=(5, 20), trials=2)
+    np.testing.assert_allclose(found.spacing, [0.25, 1.0])
+    for trial in range(2):
+        for spacing, records in ((0.25, 600), (1.0, 150)):
+            watched = maps.assumption(setting, trials=2, records=records).isel(trial=trial)
+            expected = maps.assessed(maps.rising(watched))
+            here = found.isel(trial=trial).sel(spacing=spacing)
+            np.testing.assert_allclose(here.share_h, expected.share_h, rtol=1e-4)
+            np.testing.assert_allclose(here.share_y, expected.share_y, rtol=1e-4)
+            if spacing == 0.25:
+                half = watched.step[int(np.argmax(watched.dy2.values > 0.25))]
+                np.testing.assert_allclose(found.half[trial], 0.05 * half)
+    assert float(abs(found.share_h.diff("spacing")).max()) > 1e-4  # the two spacings differ
+
+
+def test_premise_has_no_half_time_where_nothing_is_learned():
+    assert bool(maps.premise(replace(SMALL, gain=0.1), trials=1).half.isnull().all())

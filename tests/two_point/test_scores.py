@@ -98,6 +98,8 @@ def test_agreement_and_exponents_of_networks_that_obey_a_power_law():
     powers, errors = scores.exponents(compared)
     np.testing.assert_allclose(powers, [0.3, 0.7], atol=1e-10)
     assert np.all(errors < 1e-10)
+    seeds = xr.concat([found, found], xr.DataArray([0, 1], dims="seed", name="seed"))
+    np.testing.assert_allclose(scores.powers(seeds), [[0.3, 0.7]] * 2, atol=1e-10)
 
 
 def test_collapse_is_the_irrelevant_over_the_relevant_variance():
