@@ -70,6 +70,10 @@ COURSES: dict[str, tuple[Callable[..., NDArray], list[tuple]]] = {  # and where 
 }
 
 
+# a bad fit has a flat minimum: with SciPy's own tolerances its R² hangs on the processor
+_least = partial(least_squares, xtol=1e-12, ftol=1e-12, gtol=None)
+
+
 def quality(
     found: xr.Dataset,
     name: str,
@@ -90,7 +94,7 @@ def quality(
                 course(curves, times, (input_distance, target_distance), *constants) - curves
             ).ravel()
 
-        best = min((least_squares(errors, start) for start in starts), key=lambda fit: fit.cost)
+        best = min((_least(errors, start) for start in starts), key=lambda fit: fit.cost)
         scores.append(1 - np.mean(best.fun.reshape(curves.shape) ** 2, axis=1) / curves.var(axis=1))
     return xr.DataArray(scores, dims=("trial", "curve"), coords={"curve": list(CURVES)})
 

@@ -189,7 +189,7 @@ def test_skip_connections_are_refused():
         maps.maps(network, np.ones((2, 1)), (3,))
 
 
-def test_the_own_share_is_signed_and_one_for_motion_along_dh():
+def test_the_own_share_is_signed_and_one_along_dh():
     steps, size = np.arange(0, 50, 10), np.linspace(1, 2, 5)
     run = {"dh2": ("step", size**2), "speed_h": ("between", np.full(4, 0.025))}
     found = xr.Dataset(run, {"step": steps, "between": steps[:-1] + 5.0})
