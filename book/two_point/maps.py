@@ -294,6 +294,14 @@ def _shares(found: xr.Dataset) -> xr.Dataset:
     return xr.concat([one[["share_h", "share_y"]] for one in ones], "trial")
 
 
+def growth(found: xr.Dataset) -> float:
+    """Return the factor by which ‖dh‖² grows until half of ‖Δy‖² is learned, of a run of
+    `assumption`.
+    """
+    half = int(np.argmax(found.dy2.values > TARGET_DISTANCE**2 / 2))
+    return float(found.dh2[half] / found.dh2[0])
+
+
 def own_share(found: xr.Dataset) -> float:
     r"""Return the share of the squared velocity of dh that lies along dh itself, of a run of
     `assumption` or its rise, counted negative where ‖dh‖ shrinks.

@@ -53,6 +53,12 @@ _LARGE_SMOOTH = {
 
 
 _TEXT: dict[str, Any] = {"input_distance": 0.5, "target_distance": 1.0}
+_AS_SQUARES: dict[str, Any] = {"input_distance": 0.5**0.5, "target_distance": 1.0}
+_BY_READING = {
+    f"{row}, {reading}": {"setting": TABLE_1[row], "trials": 8, "every": 50, **distances}
+    for row in ("shallow", "narrow", "default")
+    for reading, distances in (("text", _TEXT), ("squares", _AS_SQUARES))
+}
 
 
 _NEARER = {"very high": replace(TABLE_1["very high"], epochs=1500)}
@@ -96,7 +102,7 @@ RUNS = [
     Run(
         "two_point/text_distances",
         dynamics,
-        _rows(["default", "relu", "narrow", "shallow"], **_TEXT),
+        named("row", _BY_READING),
     ),
     # At the distances that the text prints, where very large
     # weights do grow: the first and the last step.

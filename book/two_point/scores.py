@@ -71,7 +71,7 @@ COURSES: dict[str, tuple[Callable[..., NDArray], list[tuple]]] = {  # and where 
 
 
 # a bad fit has a flat minimum: with SciPy's own tolerances its R² hangs on the processor
-_least = partial(least_squares, xtol=1e-12, ftol=1e-12, gtol=None)
+_least = partial(least_squares, xtol=1e-12, ftol=1e-12)
 
 
 def quality(
