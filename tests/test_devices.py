@@ -187,6 +187,16 @@ EXPERIMENTS = {  # one of each module, with arguments that take no time
     "book.gated_linear.experiments.gates_to_rest": dict(
         neurons=1, steps=400, cooling=1, batch=2, sites=4, trials=1, pairs=2
     ),
+    "book.practice.levels.lenet_levels": dict(
+        alpha=[1.0],
+        seed=[0],
+        levels=[100.0],
+        steps=1,
+        batch_size=1,
+        learning_rate=0.1,
+        probe=1,
+        looked_at=1,
+    ),
     "book.practice.grokking.transformer_clocks": dict(
         alpha=[1.0], tau=[1.0], seed=[0], steps=1, looks=1, p=3
     ),

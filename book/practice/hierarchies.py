@@ -134,6 +134,15 @@ def strings_needed(error: xr.DataArray, level: float) -> xr.DataArray:
     )
 
 
+def strings_wanted(found: xr.Dataset, level: float) -> xr.DataArray:
+    """Return the strings at which the test error falls to a level, infinity if the largest set
+    does not suffice, NaN where nothing was trained.
+    """
+    error = 1 - found.test
+    needed = strings_needed(error, level).where(error.isel(points=-1) <= level, np.inf)
+    return needed.where(error.notnull().all("points"))
+
+
 def initial_weights(
     alpha: ArrayLike, seeds: Sequence[int], network: Dense
 ) -> dict[str, torch.Tensor]:

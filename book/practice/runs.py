@@ -6,6 +6,7 @@ from book.practice.clocks import lenet_clocks
 from book.practice.grokking import transformer_clocks
 from book.practice.hierarchies import ALL, SCALE, learning_curves
 from book.practice.images import photographs
+from book.practice.levels import lenet_levels
 from lib.runs import Run, grid, named
 
 _SOURCE = {"networks": 24, "images": 60_000, "epochs": 500, "probe": 6000}
@@ -15,6 +16,7 @@ _SOURCE = {"networks": 24, "images": 60_000, "epochs": 500, "probe": 6000}
 _LONG = {"images": 60_000, "epochs": 25, "records": 32, "probe": 256}
 _PASSES = _LONG | {"batch_size": 128, "learning_rate": 3e-4, "ramp": 0.012}
 _ADAM = _LONG | {"batch_size": 512, "learning_rate": 1e-4, "optimizer": "adam"}
+_LEVELS = {"levels": [2.1, 1.5, 1.0], "steps": 4000}
 GRID = {"alpha": [0.1, 0.3, 1.0, 3.0, 10.0], "tau": [0.5, 0.75, 1.0, 1.25, 1.5]}
 
 # Rounding alone changes the epoch at which a network stops, and so what it is measured on.
@@ -49,6 +51,23 @@ RUNS = [
         _SOURCE | {"networks": 8},
         batch=8,
         first=True,
+    ),
+    # down to a loss of 1: half a minute a network
+    Run(
+        "practice/lenet_levels",
+        lenet_levels,
+        grid(alpha=[0.1, 1.0, 10.0], seed=range(8)),
+        _LEVELS | {"batch_size": 128, "learning_rate": 3e-4, "ramp": 141},
+        {"networks": 24, "probe": 6000},
+        batch=8,
+    ),
+    Run(
+        "practice/lenet_adam_levels",
+        lenet_levels,
+        grid(alpha=[0.1, 1.0, 10.0], seed=range(8)),
+        _LEVELS | {"batch_size": 512, "learning_rate": 1e-4, "optimizer": "adam"},
+        {"networks": 24, "probe": 6000},
+        batch=8,
     ),
     # the paper's grid and half of its equations, but with decoupled
     # decay and an end at `REACHED`: a minute a network
