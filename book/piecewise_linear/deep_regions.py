@@ -21,7 +21,6 @@ from lib.checks import (
     optional,
     positive,
     shaped,
-    size,
     takes,
     vector,
 )
@@ -157,28 +156,3 @@ def deep_predictor(
     for weight, end in zip(reversed(weights), reversed(ends), strict=True):
         beta = (np.where(pattern[..., end - len(weight) : end], 1.0, gamma) * beta) @ weight
     return beta
-
-
-@takes(folds=size, layers=size, dimension=size)
-def folding_network(
-    folds: int, layers: int, dimension: int = 2
-) -> tuple[list[NDArray], list[NDArray]]:
-    r"""Build a network that folds each axis of the unit cube into
-    :math:`m^L` pieces, with :math:`dm` neurons a layer.
-
-    A layer folds [0, 1] onto itself m times:
-    :math:`s \mapsto m\sigma(s) + 2m\sum_{j=1}^{m-1}(-1)^j\sigma(s - j/m)`.
-
-    Parameters
-    ----------
-    folds, layers, dimension : m, L and d
-
-    Returns weights (dm, d), (dm, dm), … and biases (dm,), …: the cube has
-    :math:`(m^L)^d = (h/d)^{dL}` regions. Source: Montúfar et al. (2014), for "potentially
-    O(h^{dL})" in section 5.
-    """
-    each, one = np.eye(dimension), np.ones((folds, 1))
-    fold = np.append(folds, 2.0 * folds * (-1) ** np.arange(1, folds))
-    first, later = np.kron(each, one), np.kron(each, one * fold)
-    bias = np.tile(-np.arange(folds) / folds, dimension)
-    return [first] + [later] * (layers - 1), [bias] * layers

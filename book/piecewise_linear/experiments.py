@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from book.piecewise_linear import authors_draw
-from book.piecewise_linear.tangent_kernels import kernel_turn, two_layer_ntk
+from book.piecewise_linear.tangent_kernels import _gated, kernel_turn, two_layer_ntk
 from lib.checks import optional, positives, seed, size, takes
 from lib.experiments.teachers import (
     balanced_student,
@@ -26,6 +26,7 @@ from lib.experiments.teachers import (
     sphere,
     teacher,
 )
+from lib.kernels.tangent import kernel_distance
 from lib.networks import Dense
 from lib.training import log_steps, train
 
@@ -279,6 +280,50 @@ def _split(student: xr.Dataset, layers: bool) -> xr.Dataset:
     if layers:
         found["readouts"] = [kernel_turn(w[0], a[0], w[0], one, x).weights for one in a]
         found["inputs"] = [kernel_turn(w[0], a[0], one, a[0], x).weights for one in w]
+    return xr.Dataset(
+        {name: ("step", np.array(values)) for name, values in found.items()}, {"step": student.step}
+    )
+
+
+def exchanges(tau: ArrayLike, delta: ArrayLike, seed: ArrayLike, **options: Any) -> xr.Dataset:
+    """Train as `distances` does, with its `options`, and say how far the kernels that part of
+    the change gives are from the true one.
+
+    Returns
+    -------
+    over (member, step) what `distances` returns and the kernel distance between the kernel of the
+    step and that with, gates_left: today's gates and the first weights; weights_left: the first
+    gates and today's weights; level_left: the first gates and weights w, and for each readout the
+    root mean square of today's.
+
+    Source: new, for section 5.
+
+    Settings
+    --------
+    as : distances
+    read : at steps {record} what `distances` reads; the same S between today's kernel and that
+        with today's gates and the first weights, with the first gates and today's weights, and with
+        the first gates and w and the root mean square of today's readouts
+    """
+    return distances(tau, delta, seed, split=_exchange, **options)
+
+
+def _exchange(student: xr.Dataset) -> xr.Dataset:
+    """Return how far exchanged kernels of one student are from its kernel, at each step."""
+    w, a, x = (student[name].values for name in ("w", "a", "x"))
+    first = x @ w[0].T > 0
+    found = {"gates_left": [], "weights_left": [], "level_left": []}
+    for w_now, a_now in zip(w, a, strict=True):
+        now = x @ w_now.T > 0
+        kernel = _gated(now, w_now, a_now, x)
+        level = np.full_like(a_now, np.sqrt(np.mean(a_now**2)))
+        others = {
+            "gates_left": _gated(now, w[0], a[0], x),
+            "weights_left": _gated(first, w_now, a_now, x),
+            "level_left": _gated(first, w[0], level, x),
+        }
+        for name, other in others.items():
+            found[name].append(kernel_distance(kernel, other))
     return xr.Dataset(
         {name: ("step", np.array(values)) for name, values in found.items()}, {"step": student.step}
     )

@@ -2,7 +2,15 @@
 
 import numpy as np
 
-from book.piecewise_linear.experiments import DELTA, TAU, authors_teachers, distances, turns, widths
+from book.piecewise_linear.experiments import (
+    DELTA,
+    TAU,
+    authors_teachers,
+    distances,
+    exchanges,
+    turns,
+    widths,
+)
 from lib.runs import Run, grid, named
 from lib.training import log_steps
 
@@ -60,6 +68,23 @@ RUNS = [
         {"steps": 100_000, "record": AT_SMALLEST, "authors": True},
         PAPER,
         batch=9,
+    ),
+    # the beginning of some of these, step by step: what gates or weights alone leave of the change
+    Run(
+        "piecewise_linear/progress",
+        exchanges,
+        grid(tau=[0.1], delta=[-0.25, -0.125, 0.0, 0.25, 0.5, 1.0], seed=range(100, 116)),
+        {"steps": 1000, "record": log_steps(1000, 20).tolist(), "authors": True},
+        PAPER,
+        batch=6,
+    ),
+    Run(  # and of downstream ones at later steps
+        "piecewise_linear/exchanged",
+        exchanges,
+        grid(tau=[0.1], delta=[-1.0, -0.5, -0.25], seed=range(100, 116)),
+        {"steps": 10_000, "record": [0, 100, 300, 1000, 3000, 10_000], "authors": True},
+        PAPER,
+        batch=3,
     ),
     Run("piecewise_linear/authors_teachers", authors_teachers, grid(seed=range(100, 116))),
     Run(

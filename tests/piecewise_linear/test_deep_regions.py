@@ -102,23 +102,32 @@ def test_the_predictor_is_the_gradient(inputs):
     )
 
 
-@pytest.mark.parametrize(("folds", "layers"), [(1, 2), (2, 1), (2, 3), (4, 2), (3, 2)])
-def test_a_folding_network_cuts_the_unit_square_into_equal_cells(folds, layers):
-    found = deep_regions.deep_regions(*deep_regions.folding_network(folds, layers), 1.0)
-    inside = [
-        r for r in found if np.all((r.polygon.mean(axis=0) > 0) & (r.polygon.mean(axis=0) < 1))
-    ]
-    assert len(inside) == folds ** (2 * layers)
-    np.testing.assert_allclose([area(r.polygon) for r in inside], 1 / len(inside))
+def test_gradients_jump_within_the_span_of_the_first_layer():
+    weights, biases, rng = draw(5, [4, 6, 6], 5)
+    readout = rng.normal(size=6)
+    onto = np.linalg.pinv(weights[0]) @ weights[0]
+    jumps = []
+    for start, end in rng.normal(size=(30, 2, 5)):
+        for t, neurons in deep_crossings(weights, biases, start, end):
+            points = start + (t + np.array([[-1e-6], [1e-6]])) * (end - start)
+            sides = active(weights, biases, points, 0.0)
+            if np.sum(sides[0] != sides[1]) == len(neurons) == 1:
+                below, above = deep_regions.deep_predictor(sides, weights, readout)
+                jumps.append(above - below)
+    np.testing.assert_allclose(jumps, np.array(jumps) @ onto, atol=1e-9)
+    assert np.max(np.abs(jumps)) > 0.1
 
 
-def test_folding_in_one_dimension_and_in_three():
-    for dimension in (1, 3):
-        weights, biases = deep_regions.folding_network(2, 3, dimension)
-        points = np.stack(np.meshgrid(*[(np.arange(16) + 0.5) / 16] * dimension), -1).reshape(
-            -1, dimension
-        )
-        assert len(np.unique(active(weights, biases, points, 0.0), axis=0)) == 8**dimension
+def test_midpoints_of_a_region_lie_in_it():
+    weights, biases, rng = draw(6, [4, 6, 6], 5)
+    points = 3 * rng.normal(size=(4000, 5))
+    patterns = active(weights, biases, points, 0.0)
+    _, region = np.unique(patterns, axis=0, return_inverse=True)
+    order = np.argsort(region, kind="stable")
+    one, other = order[:-1], order[1:]
+    same = region[one] == region[other]
+    middle = active(weights, biases, (points[one] + points[other]) / 2, 0.0)
+    assert same.sum() > 500 and (middle[same] == patterns[one][same]).all()
 
 
 def test_layers_must_fit():

@@ -115,6 +115,40 @@ def test_the_weights_part_layer_by_layer(states):
         )
 
 
+def test_exchanged_kernels_are_compared_with_the_true_one(states):
+    found = experiments.exchanges(*MEMBERS, **COURSE).isel(member=1, step=-1)
+    (w0, *_, w), (a0, *_, a), x = (states[name].values[1] for name in "wax")
+
+    def kernel(gating, w, a):
+        gates = gating @ x.T > 0
+        by_a, by_w = gates * a[:, None], gates * (w @ x.T)
+        return by_a.T @ by_a * (x @ x.T) + by_w.T @ by_w
+
+    level = np.full_like(a, np.sqrt(np.mean(a**2)))
+    others = {
+        "gates_left": kernel(w, w0, a0),
+        "weights_left": kernel(w0, w, a),
+        "level_left": kernel(w0, w0, level),
+    }
+    for name, other in others.items():
+        expected = kernels.kernel_distance(kernel(w, w, a), other)
+        np.testing.assert_allclose(found[name], expected, rtol=1e-4, atol=1e-12, err_msg=name)
+
+
+def test_stored_progress_agrees_with_the_longer_run():
+    early = runs.load("piecewise_linear/progress").isel(step=-1)
+    column = runs.load("piecewise_linear/authors_column").sel(step=1000, delta=early.delta)
+    # rounding decides single gates of upstream networks, whose first steps are large
+    np.testing.assert_allclose(early.kernel, column.kernel, rtol=0.05)
+
+
+def test_stored_parts_agree_with_the_longer_run():
+    exchanged = runs.load("piecewise_linear/exchanged").isel(step=-1)
+    column = runs.load("piecewise_linear/authors_column")
+    column = column.sel(step=10_000, delta=exchanged.delta)
+    np.testing.assert_allclose(exchanged.kernel, column.kernel, rtol=0.01)
+
+
 def test_the_stored_plane_is_part_of_the_papers():
     found = runs.load("piecewise_linear/plane")
     assert found.kernel.dims == ("tau", "delta", "seed", "step")

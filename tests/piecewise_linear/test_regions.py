@@ -168,3 +168,21 @@ def test_biases_restore_the_two_colors(seed, size):
     rng = np.random.default_rng(seed)
     flips = around(FOLD, [size * rng.normal(size=2), size * rng.normal(size=1)])
     assert len(flips) % 2 == 0 and {len(flipped) for flipped in flips} == {1}
+
+
+@settings(max_examples=30)
+@given(seed=seeds, h1=st.integers(2, 4), wider=st.integers(0, 2), gamma=st.sampled_from([0.0, 0.1]))
+def test_rings_have_the_parity_of_negative_weights(seed, h1, wider, gamma):
+    """Around points where two first neurons are zero and the
+    others off, in as many dimensions as neurons or more.
+    """
+    rng = np.random.default_rng(seed)
+    w, v = rng.normal(size=(h1, h1 + wider)), rng.normal(size=(3, h1))
+    z = -np.ones((4, h1))
+    z[:, :2] = rng.uniform(0.5, 1, size=(4, 2)) * [[1, 1], [-1, 1], [-1, -1], [1, -1]]
+    corners = z @ np.linalg.pinv(w).T
+    flips = []
+    for start, end in pairwise([*corners, corners[0]]):
+        flips += regions.deep_crossings([w, v], None, start, end, gamma)
+    odd = np.sum(v[:, 0] * v[:, 1] < 0) % 2 if gamma == 0 else 0
+    assert len(flips) % 2 == odd

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
@@ -82,6 +83,28 @@ def test_direction_rate_keeps_its_digits(mu, sign, delta, eta_a, eta_w):
     np.testing.assert_allclose(
         theory.direction_rate(sign * mu, delta, eta_a, eta_w), expected, rtol=1e-14, atol=0
     )
+
+
+@given(seed=seeds, gamma=slopes)
+def test_networks_without_biases_are_linear_plus_even(seed, gamma):
+    rng = np.random.default_rng(seed)
+    w, a, x = rng.normal(size=(7, 3)), rng.normal(size=7), rng.normal(size=(9, 3))
+    odd = sigma(x @ w.T, gamma) @ a - sigma(-x @ w.T, gamma) @ a
+    np.testing.assert_allclose(odd, (1 + gamma) * x @ (a @ w), atol=1e-12)
+
+
+@given(seed=seeds, gamma=slopes, eta_a=rates, eta_w=rates)
+def test_each_neuron_conserves_its_own_delta(seed, gamma, eta_a, eta_w):
+    rng = np.random.default_rng(seed)
+    w, a = torch.tensor(rng.normal(size=(6, 3))), torch.tensor(rng.normal(size=6))
+    x, y = torch.tensor(rng.normal(size=(9, 3))), torch.tensor(rng.normal(size=9))
+    w.requires_grad_()
+    a.requires_grad_()
+    outputs = torch.nn.functional.leaky_relu(x @ w.T, gamma) @ a
+    loss = torch.sum((outputs - y) ** 2) / 2
+    by_w, by_a = torch.autograd.grad(loss, (w, a))
+    change = eta_w * a * eta_a * by_a - eta_a * torch.sum(w * eta_w * by_w, dim=1)
+    np.testing.assert_allclose(change.detach(), 0, atol=1e-9)
 
 
 def test_a_downstream_neuron_without_output_only_grows():
