@@ -186,3 +186,20 @@ EYE, ONE = np.eye(2), np.ones(2)
 def test_bad_input_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("angle", [0.0, 0.8])
+def test_descent_keeps_balance_for_plane_targets_of_equal_modes(angle):
+    """With the wrong sign of the determinant even gradient descent loses the mode."""
+    rotation = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    begin = 0.3 * np.random.default_rng(3).normal(size=(2, 2))
+    begin[0] *= -np.sign(np.linalg.det(begin))
+    unlearned = {}
+    for name, target in (("equal", 2 * rotation), ("unequal", rotation @ np.diag([2, 1.5]))):
+        a, w = linear.isotropic_initialization(begin, 0.0, 2, 1)
+        for _ in range(500):  # later rounding brings the mode back
+            error = w.T @ a - target
+            a, w = a - 0.02 * w @ error, w - 0.02 * a @ error.T
+        unlearned[name] = np.sum((w.T @ a - target) ** 2) / 2
+    np.testing.assert_allclose(unlearned["equal"], 2.0, rtol=1e-4)
+    assert unlearned["unequal"] < 1e-3
