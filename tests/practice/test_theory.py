@@ -42,7 +42,7 @@ def test_the_roughness_is_a_mean_over_the_power_spectrum(kernel, size):
     np.testing.assert_allclose(filter_laplacian(w, KERNELS[kernel]), expected, rtol=1e-10)
 
 
-# --- the first layer's clock
+# --- learning rates by layer
 
 
 @given(
