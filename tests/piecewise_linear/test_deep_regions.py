@@ -133,3 +133,20 @@ def test_midpoints_of_a_region_lie_in_it():
 def test_layers_must_fit():
     with pytest.raises(ValueError, match="do not fit"):
         deep_regions.deep_regions([np.ones((3, 2)), np.ones((2, 4))])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_two_colours_suffice_where_no_preactivation_is_zero(seed):
+    weights, _, _ = draw(seed, [2 + seed % 3, 1 + seed % 6])
+    first = len(weights[0])
+    ring = deep_regions.deep_regions(weights)
+    ring = [r for r in ring if r.pattern[:first].any()]  # the other regions have a zero on top
+    angles = [np.arctan2(*r.polygon.mean(0)) for r in ring]
+    ring = [ring[k] for k in np.argsort(angles)]
+    crossed = []
+    for one, other in zip(ring, [*ring[1:], ring[0]], strict=True):
+        shared = [v for v in one.polygon if np.isclose(v, other.polygon).all(axis=1).any()]
+        if len(shared) == 2:  # a border, not only the origin
+            crossed.append(np.sum(one.pattern != other.pattern))
+            assert one.color != other.color
+    assert len(crossed) >= len(ring) - 1 and set(crossed) == {1}
