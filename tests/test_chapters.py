@@ -115,6 +115,12 @@ def test_no_comment_is_left_in_the_text(path):
 
 
 @each_notebook
+def test_no_link_s_words_hold_a_formula(chapter):
+    """Sphinx leaves its dollars as they are."""
+    assert re.findall(r"\{ref\}`[^`<]*\$[^`<]*<[^`]*`", BOOK.text(chapter)) == []
+
+
+@each_notebook
 def test_notebook_has_the_cells_of_its_source(chapter):
     def cells(nb):
         return [
