@@ -34,7 +34,7 @@ MOST_LINES, CLAIMS = 1000, range(6, 11)  # of a lesson
 OPEN_LINES = range(60, 121)  # of its code that is not folded
 # the beginning of a path that exists on one machine only
 MACHINE = r"(?<![\w.~])/(?:root|home|work|Users)/"
-SCRATCH = r"(?<![\w.~])/tmp/"
+SCRATCH = r"(?<![\w.~])/(?:tmp)/"
 OPENING_WORDS, OPENING_LINKS = 300, 12
 LAB_SOLUTION = r'### BEGIN SOLUTION\n(.*?)### END SOLUTION|"answer"\]\}\n(.*?)\n(?:\+\+\+|\Z)'
 

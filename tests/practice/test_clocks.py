@@ -16,15 +16,7 @@ LENET = dict(
 )
 
 
-@pytest.fixture(autouse=True)
-def tiny(monkeypatch):
-    """Give random digits instead of the real ones."""
-
-    def mnist(train=True):
-        rng = np.random.default_rng(int(train))
-        return rng.random((50, 784), np.float32), rng.integers(0, 10, 50)
-
-    monkeypatch.setattr("lib.data.images.mnist", mnist)
+pytestmark = pytest.mark.usefixtures("random_digits")
 
 
 def test_the_parts_do_what_the_loss_falls_by():

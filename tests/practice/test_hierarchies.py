@@ -113,3 +113,13 @@ def test_strings_needed_are_read_off_where_the_error_falls_below():
     np.testing.assert_allclose(hierarchies.strings_needed(errors, 0.3), [10**1.5, np.inf, 1])
     np.testing.assert_allclose(hierarchies.strings_needed(errors, 0.4), [10, np.inf, 1])
     np.testing.assert_allclose(hierarchies.strings_needed(errors.T, 0.65)[1], 10**1.5)
+
+
+def test_strings_wanted_tell_untrained_from_insufficient_sets():
+    accuracy = xr.DataArray(
+        [[0.2, 0.6, 0.8], [0.2, 0.8, 0.4], [np.nan] * 3],
+        dims=("seed", "points"),
+        coords={"points": [1, 10, 100]},
+    )
+    found = hierarchies.strings_wanted(xr.Dataset({"test": accuracy}), 0.4)
+    np.testing.assert_allclose(found, [10, np.inf, np.nan])

@@ -4,22 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from book.practice import levels
+from book.practice import clocks, levels
 from book.practice.images import unbalance
 from lib import data
 from lib.kernels import kernel_distance, ntk
 from lib.networks import LeNet
 
-
-@pytest.fixture(autouse=True)
-def tiny(monkeypatch):
-    """Give random digits instead of the real ones."""
-
-    def mnist(train=True):
-        rng = np.random.default_rng(int(train))
-        return rng.random((50, 784), np.float32), rng.integers(0, 10, 50)
-
-    monkeypatch.setattr("lib.data.images.mnist", mnist)
+pytestmark = pytest.mark.usefixtures("random_digits")
 
 
 def random_weights(alpha):
@@ -92,3 +83,9 @@ def test_networks_turn_as_in_a_plain_loop(name, method):
         fixed = [ntk(LeNet(), levels.fixed_units(path[t], 3.0), digits[:5])[0] for t in (0, step)]
         np.testing.assert_allclose(measured.own[i], kernel_distance(*own), rtol=1e-2)
         np.testing.assert_allclose(measured.fixed[i], kernel_distance(*fixed), rtol=1e-2)
+        first, now = ({key: value[0] for key, value in path[t].items()} for t in (0, step))
+        for part, switches, weights in (("switches", now, path[0]), ("weights", first, path[step])):
+            exchanged = ntk(clocks.Switched(switches), weights, digits[:5])[0]
+            left = kernel_distance(own[1], exchanged)
+            np.testing.assert_allclose(measured[f"{part}_left"][i], left, rtol=1e-2)
+            assert left > 1e-6  # there is something to tell apart
