@@ -58,6 +58,19 @@ def test_theorem_2_sums_the_kernel_over_neurons(shape):
     )
 
 
+@pytest.mark.parametrize(("d", "c"), [(3, 1), (1, 3), (1, 1)])
+@pytest.mark.parametrize("delta", [1e6, -1e6])
+def test_the_kernel_of_one_neuron_has_the_printed_limits(d, c, delta):
+    a, w = theory.unbalanced_initialization(d, c, 1, delta, 1.0, seed=0)
+    direction = a if delta > 0 else w
+    projector = direction.T @ direction / np.sum(direction**2)
+    # On one side the identity, on the other a projector of rank one.
+    limit = np.kron(projector, np.eye(d)) if delta > 0 else np.kron(np.eye(c), projector)
+    np.testing.assert_allclose(linear.preconditioner(a, w) / abs(delta), limit, atol=1e-9)
+    side = c if delta > 0 else d
+    assert np.allclose(limit, np.eye(c * d)) == (side == 1)
+
+
 def test_only_with_its_rates_is_the_matrix_conserved():
     a, w, rng = network((3, 2, 4))
     x, y = rng.normal(size=(6, 3)), rng.normal(size=(6, 2))
