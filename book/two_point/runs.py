@@ -11,6 +11,7 @@ from book.two_point.experiments import (
     digits,
     dynamics,
     final_distance,
+    placement,
     xor,
 )
 from book.two_point.maps import DENSE, SOME, assumption, path, premise
@@ -131,6 +132,11 @@ RUNS = [
         final_distance,
         grid(row=["linear", "tanh", "swish", "elu", "default", "relu"], seed=range(8)),
         {"units": 100, "speed": 2.0, **_TWELVE},
+    ),
+    Run(
+        "two_point/placement",
+        placement,
+        grid(hidden_layers=[10, 20], first=[-1.0, 0.5], seed=range(8)),
     ),
     Run("two_point/final_distance_check", final_distance, grid(row=_DEEP, speed=[1.0, 2.0]), _FOUR),
     Run("two_point/xor", xor, _rows(_XOR, _XOR, "task", trials=10), chaotic=("distance2",)),
