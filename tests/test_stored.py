@@ -15,7 +15,6 @@ RUNS = listed()
 CHEAP = 60  # seconds of a case
 # These do not call the training loop, or only after long preparations.
 OWN_LOOP = (
-    "gated_linear/jitter",
     "localization/predicted",
     "localization/tiles",
     "piecewise_linear/authors_teachers",

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from book.gated_linear.experiments import gates_to_rest, trembling
+from book.gated_linear.experiments import first_and_last, gates_to_rest, trembling
 from lib.runs import Run, named
 
 
@@ -10,6 +10,9 @@ def _seeds(count: int, **case: Any) -> Any:
     """Return a case with some seeds."""
     return named("run", {f"seed {seed}": {**case, "seed": seed} for seed in range(count)})
 
+
+_LONG = {"steps": 4000}
+_SHORT = {"xi": (1.0, 3.0), "steps": 7000}
 
 RUNS = [
     Run(
@@ -25,19 +28,30 @@ RUNS = [
         chaotic=("w", "ipr"),
     ),
     Run(
+        "gated_linear/orders",
+        first_and_last,
+        named(
+            "setting",
+            {
+                "(2, 1), g = 3": _LONG,
+                "(2, 1), g = 10": {"gain": 10.0, **_LONG},
+                "(1, 3), g = 3": _SHORT,
+                "(2, 1), g = 3, 20 neurons": {"neurons": 20, **_LONG},
+                "(2, 1), g = 3, 8 neurons": {"neurons": 8, **_LONG},
+            },
+        ),
+    ),
+    Run(
         "gated_linear/jitter",
         trembling,
         named(
             "setting",
             {
-                "the second network": {"start": "seed 1", "seed": 21},
-                "the first, half the rate": {"start": "seed 0", "learning_rate": 2.0, "seed": 22},
-                "the first, a quarter of the batch": {"start": "seed 0", "batch": 250, "seed": 23},
-                "the second, a quarter of the rate": {
-                    "start": "seed 1",
-                    "learning_rate": 1.0,
-                    "seed": 24,
-                },
+                "(2, 1), g = 3": {"seed": 20},
+                "(2, 1), g = 3, four times the rate": {"learning_rate": 16.0, "seed": 21},
+                "(2, 1), g = 3, a quarter of the rate": {"learning_rate": 1.0, "seed": 22},
+                "(2, 1), g = 3, a quarter of the batch": {"batch": 250, "seed": 23},
+                "(1, 3), g = 3": {"xi": (1.0, 3.0), "forming": 14_000, "seed": 24},
             },
         ),
     ),

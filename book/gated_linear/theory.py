@@ -163,25 +163,21 @@ def gdln_limit(weights0: ArrayLike, a: ArrayLike, b: ArrayLike) -> NDArray:
     return gdln_trajectory(weights0, a, b, [np.finfo(float).max])[0]
 
 
-@takes(margins=numbers, moves=numbers, spreads=positives)
-def flip_probability(margins: ArrayLike, moves: ArrayLike, spreads: ArrayLike) -> NDArray:
-    r"""Return the probability that a gate flips,
-    :math:`\Phi\bigl(-(|S| + m\,\mathrm{sign}\,S)/s\bigr)`.
+@takes(margins=numbers, spreads=positives)
+def flip_probability(margins: ArrayLike, spreads: ArrayLike) -> NDArray:
+    r"""Return the probability that a gate flips, :math:`\Phi(-|S|/s)`.
 
     A signal lies at the distance S = ⟨w, x⟩ from the gate's edge (`margins`, (...)). The weights'
-    change δ moves it by ⟨δ, x⟩, which is Gaussian with mean m (`moves`) and standard deviation s
-    (`spreads`), both (...); all broadcast. For descent along a mean velocity v with gradient noise
-    of covariance C, at the learning rate η with batches of B, L steps have
-    :math:`m = L\langle v, x\rangle` and :math:`s^2 = L\,(\eta^2/B)\,x^\top Cx`, as long as nothing
-    pulls back.
+    change δ moves it by ⟨δ, x⟩, a Gaussian of mean 0 and standard deviation s (`spreads`, (...));
+    both broadcast.
 
-    Over Gaussian signals, S of standard deviation σ, and m = 0 the mean is
+    Over Gaussian signals, S of standard deviation σ, the mean is
     :math:`\tfrac1\pi\arctan(s/\sigma)`: a quarter where noise and signal are equal.
 
     Source: ours, for Eq. 78 of the localization notes.
     """
-    broadcastable(margins=margins, moves=moves, spreads=spreads)
-    return ndtr(-(np.abs(margins) + moves * np.where(margins < 0, -1, 1)) / spreads)
+    broadcastable(margins=margins, spreads=spreads)
+    return ndtr(-np.abs(margins) / spreads)
 
 
 @takes(hessian=matrix, noise=matrix, learning_rate=positive, steps=positives)
