@@ -136,10 +136,10 @@ RUNS = [
         predicted_tiles,
         named(
             "setting",
-            {label: {"xi": xi, "gain": gain} for label, (xi, gain, _) in (TILED | REVERSED).items()}
+            {label: {"xi": xi, "gain": gain} for label, (xi, gain, _) in TILED.items()}
             | {
                 label: {"xi": xi, "gain": gain, "samples": 40_000}
-                for label, (xi, gain, _) in GAINS.items()
+                for label, (xi, gain, _) in (GAINS | REVERSED).items()
             },
         ),
     ),
