@@ -1,6 +1,7 @@
 """Stored runs of the chapter on localized receptive fields."""
 
-from book.localization.experiments import (
+from book.localization.experiments import cooled, entropy, goals, predicted_tiles, tiles, to_rest
+from book.localization.ring_settings import (
     CLONED,
     FRESH,
     GAINS,
@@ -11,12 +12,6 @@ from book.localization.experiments import (
     SMOOTH,
     TILED,
     WIDE,
-    cooled,
-    entropy,
-    goals,
-    predicted_tiles,
-    tiles,
-    to_rest,
 )
 from lib.experiments.ring import receptive_fields
 from lib.runs import Run, named
