@@ -10,7 +10,6 @@ import os
 import re
 import subprocess
 import sys
-import tomllib
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -45,19 +44,6 @@ each_chapter = pytest.mark.parametrize("chapter", BOOK.chapters)
 each_notebook = pytest.mark.parametrize("chapter", NOTEBOOKS)
 LESSONS = [name for name in BOOK.chapters if f"{name}/evidence" in NOTEBOOKS]
 each_lesson = pytest.mark.parametrize("chapter", LESSONS)
-# The chapters whose pages are still of the third edition: ruff leaves out their cells.
-TO_DO = {
-    Path(place).parts[1].removesuffix(".ipynb")
-    for place in tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["ruff"][
-        "extend-exclude"
-    ]
-}
-each_open_lesson = pytest.mark.parametrize(
-    "chapter", [name for name in LESSONS if name not in TO_DO]
-)
-each_open_page = pytest.mark.parametrize(
-    "chapter", [name for name in NOTEBOOKS if BOOK.chapter_of(name) not in TO_DO]
-)
 
 
 source = BOOK.text
@@ -324,7 +310,7 @@ def test_a_lesson_is_short_with_few_checks(chapter):
     assert sum(len(cell.splitlines()) for cell in code if "claims.check(" in cell) < lines / 2
 
 
-@each_open_lesson
+@each_lesson
 def test_a_lesson_shows_its_experiments_and_has_few_claims(chapter):
     assert len(ledger(chapter)) in CLAIMS
     assert "```{findings}" in source(chapter).split("\n## ")[0]
@@ -339,7 +325,7 @@ def test_a_lesson_shows_its_experiments_and_has_few_claims(chapter):
     assert all("assert " in cell for cell in seen), "what ties it to the library?"
 
 
-@each_open_page
+@each_notebook
 def test_a_page_has_no_two_functions_of_one_name(chapter):
     trees = [ast.parse(cell.source) for cell in code_cells(chapter)]
     names = [
@@ -348,7 +334,7 @@ def test_a_page_has_no_two_functions_of_one_name(chapter):
     assert [name for name, count in Counter(names).items() if count > 1] == []
 
 
-@each_open_page
+@each_notebook
 def test_arguments_do_not_depend_on_their_order(chapter):
     calls = [
         node

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 import xarray as xr
 from torch import Tensor
-from torch.nn.functional import binary_cross_entropy
+from torch.nn.functional import binary_cross_entropy, binary_cross_entropy_with_logits
 
 from book.localization import tiling
 from lib import data, progress
@@ -21,6 +21,7 @@ from lib.experiments.signal_batches import signals
 from lib.measures import inverse_participation_ratio
 from lib.networks import Committee
 from lib.training import train
+from lib.training.schedules import piecewise
 
 WIDTHS = np.geomspace(0.3, 8, 40)  # of bumps, in sites
 
@@ -129,11 +130,10 @@ def goals(
 
 
 SIZES = (8, 20, 40, 100)
-
-
 SHARES = np.array(
     [0, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 5 / 8, 3 / 4, 7 / 8, 1]
-)  # of a run: when `tiles` looks
+)  # of a run: when one looks
+COOL = 7 / 8  # of a run: when the learning rate has fallen
 
 
 @takes(sizes=wholes, steps=size, rate=positive)
@@ -231,40 +231,35 @@ def tiles(
     )
 
 
-@takes(steps=size, sizes=partial(wholes, least=2))
+@takes(sizes=partial(wholes, least=2))
 def predicted_tiles(
     *,
     xi: tuple,
     gain: float,
-    steps: int,
     sites: int = 40,
     sizes: tuple[int, ...] = SIZES,
     samples: int = 8_000,
     seed: int = 1,
     device: str = "cpu",
 ) -> xr.Dataset:
-    """Predict what `tiles` finds, from signals alone: climb the
-    tiling score, and follow the flow of one profile.
+    """Predict what `tiles` finds, from signals alone: climb the tiling score.
 
     Returns
     -------
-    over size: the profile (…, site) of the highest score, its ipr, its error E(ŷ − y)², the turns
-    of its signs; over climb: ipr and score of the maxima that different starts reach, many neurons;
-    over width: the score of bumps; over frequency: of waves; over (time, neuron): the ipr of four
-    profiles along their common flow, from random starts of the networks' size, `clock` in τ
+    over size: the profile (…, site) of the highest score, its ipr and its error E(ŷ − y)²; over
+    climb: ipr and score of the maxima that different starts reach, many neurons; over width: the
+    score of bumps; over frequency: of waves
 
     Settings
     --------
     data : {samples} signals as at `tiles`, lengths ξ {xi}, gain {gain}, {sites} sites, seed {seed}
     initialization : profiles to climb from: bumps, wave packets and random ones, as `tiling.starts`
-        lists them; for the flow four normal profiles of variance 2 / (sites + 1)
+        lists them
     solved : the highest score R of one profile at the places of K = {sizes} neurons: L-BFGS-B from
         each start on a quarter of the signals with many neurons (60 steps), from the best of these
         with K neurons for the two numbers of sign changes around the ring that score highest (40),
-        and again on all signals (40); the flow of four profiles by Euler's method in steps of at
-        most 0.6τ on a sixth of the signals, over 2 · 0.2 · {steps} τ
-    read : the inverse participation ratio of the best profile, its error ½ − ½R; that of the flow
-        at 41 evenly spaced times
+        and again on all signals (40)
+    read : the inverse participation ratio of the best profile, its error ½ − ½R
     precision : 64 bits, kept in 32
     """
     x, y = data.nlgp(seed, samples, sites, xi, gain)
@@ -287,9 +282,6 @@ def predicted_tiles(
     ring = np.minimum(np.arange(sites), sites - np.arange(sites))
     bumps = np.exp(-(ring**2) / (2 * WIDTHS[:, None] ** 2))
     waves = np.cos(2 * np.pi * np.outer(np.arange(sites // 2 + 1), np.arange(sites)) / sites + 0.3)
-    times = 2 * 0.2 * steps * np.linspace(0, 1, 41)
-    random = np.random.default_rng((seed, sites)).normal(size=(4, sites)) * np.sqrt(2 / (sites + 1))
-    path = tiling.flow(tiling.Signals(x[: samples // 6], y[: samples // 6]), random, times)
     return xr.Dataset(
         {
             "profile": (("size", "site"), profiles),
@@ -299,8 +291,6 @@ def predicted_tiles(
             "top": ("climb", [score for _, score in tops]),
             "bump": ("width", [many.score(u, whole)[0] for u in bumps]),
             "wave": ("frequency", [many.score(u, whole)[0] for u in waves]),
-            "course": (("time", "neuron"), inverse_participation_ratio(path)),
-            "clock": ("time", times),
         },
         {"size": list(sizes), "width": WIDTHS, "site": np.arange(sites)},
     ).astype(np.float32)
@@ -360,64 +350,130 @@ def to_rest(
     )
 
 
-def _fields_of(kinds: tuple[str, ...], *others: tuple[str, tuple]) -> dict[str, tuple]:
-    cases = [*((kind, (2.0, 1.0)) for kind in kinds), *others]
-    return {f"{kind} ({xi[0]:g}, {xi[1]:g})": (kind, xi) for kind, xi in cases}
+def cooled(
+    *,
+    xi: tuple,
+    gain: float,
+    steps: int,
+    neurons: int = 40,
+    rate: float = 0.4,
+    trials: int = 8,
+    seed: int = 0,
+    device: str = "cpu",
+) -> xr.Dataset:
+    """Train ReLU neurons without biases as `receptive_fields` does, at a rate that falls.
+
+    Returns
+    -------
+    over (trial, share), the part of the run that is over: loss, E(ŷ − y)², and the ipr
+    (…, neuron); the fields w (trial, neuron, site) at the end
+
+    Settings
+    --------
+    as : receptive_fields
+    data : signals x = erf(gz)/Z of variance 1 on a ring of {sites} sites, z Gaussian with
+        correlation exp(−d²/ξ²) at the distance d around the ring, class 1 or 0 with probability ½,
+        their lengths ξ: {xi}, gain g = {gain}; targets {targets}
+    rate : {rate} times the number of neurons, no momentum, so that a step is {2 * rate}τ of the
+        notes' flow; from half of the steps to {COOL} of them it falls on a straight line to a
+        twentieth
+    stop : none
+    read : w and its inverse participation ratio Σw⁴/(Σw²)², the error on 10,000 other signals,
+        after the shares {SHARES.tolist()} of the steps
+    """
+    found = receptive_fields(
+        xi=xi,
+        neurons=neurons,
+        gain=gain,
+        learning_rate=rate * neurons,
+        steps=steps,
+        trials=trials,
+        record=np.round(SHARES * steps).astype(int),
+        schedule=piecewise([steps / 2, COOL * steps], [1, 0.05]),
+        seed=seed,
+        device=device,
+    )
+    each = ("trial", "share")
+    return xr.Dataset(
+        {
+            "loss": (each, found.loss.values.astype(np.float32)),
+            "ipr": ((*each, "neuron"), found.ipr.values.astype(np.float32)),
+            "w": (("trial", "neuron", "site"), found.w.values[:, -1]),
+            "steps": steps,
+        },
+        {"share": SHARES},
+    )
 
 
-SEEN = _fields_of(  # looked at while the criterion was made
-    (
-        "arcsine",
-        "uniform",
-        "square",
-        *(f"smoothed {kind}" for kind in ("sign", "uniform", "laplace", "sparse")),
-    ),
-    ("sign, any volume", (2.0, 1.0)),
-    ("Gaussian, one norm", (2.0, 1.0)),
-    ("telegraph", (3.0, 1.0)),
-    ("telegraph", (8.0, 1.0)),
-)
+@takes(steps=size, rate=positive)
+def entropy(
+    *,
+    xi: tuple,
+    steps: int,
+    gain: float = 3.0,
+    neurons: int = 40,
+    sites: int = 40,
+    batch: int = 1000,
+    rate: float = 1.6,
+    trials: int = 8,
+    seed: int = 0,
+    device: str = "cpu",
+) -> xr.Dataset:
+    """Train ReLU neurons with biases on the cross-entropy of the classes.
 
+    Returns
+    -------
+    over (trial, share), the part of the run that is over: the loss in nats, the ipr (…, neuron);
+    over trial: the bias of the output at the end
 
-FRESH = _fields_of(  # never run before the chapter's bounds were written down
-    ("ternary", "root", "laplace", "wave"),
-    ("sign, any volume", (3.0, 1.0)),
-    ("smoothed sign", (3.0, 1.0)),
-    ("ternary", (6.0, 1.0)),
-    ("uniform", (4.0, 1.0)),
-    ("arcsine", (3.0, 2.0)),
-    ("telegraph", (4.0, 2.0)),
-)
-
-
-WIDE, NARROW = (
-    (0.2, 0.25),
-    (0.05, 0.1),
-)  # pulses of the authors' stored runs, as fractions of the ring
-
-
-SMOOTH, ROUGH = (2.0, 1.0), (1.0, 2.0)
-
-
-TILED = {  # lengths, gain, steps
-    "(2, 1), g = 3": ((2.0, 1.0), 3.0, 6000),
-    "(3, 1), g = 3": ((3.0, 1.0), 3.0, 6000),
-    "(4, 1), g = 3": ((4.0, 1.0), 3.0, 6000),
-    "(1, 3), g = 3": ((1.0, 3.0), 3.0, 14_000),
-    "(1, 3), g = 10": ((1.0, 3.0), 10.0, 8000),
-    "(2, 1), g = 10": ((2.0, 1.0), 10.0, 5000),
-    "(3, 1), g = 10": ((3.0, 1.0), 10.0, 5000),
-}
-
-
-REVERSED = {  # the notes' case of oscillations, followed far beyond the authors' stop
-    "(1, 2), g = 1": (ROUGH, 1.0, 30_000),
-    "(1, 2), g = 3": (ROUGH, 3.0, 30_000),
-    "(1, 2), g = 10": (ROUGH, 10.0, 20_000),
-    "(1, 2), g = 100": (ROUGH, 100.0, 20_000),
-}
-
-
-CLONED = {
-    label: TILED[label] for label in ("(2, 1), g = 3", "(1, 3), g = 3")
-}  # the Gaussian control, for as long
+    Settings
+    --------
+    data : signals x = erf(gz)/Z of variance 1 on a ring of {sites} sites, z Gaussian with
+        correlation exp(−d²/ξ²) at the distance d around the ring, class 1 or 0 with probability ½,
+        their lengths ξ: {xi}, gain g = {gain}
+    network : the mean of {neurons} neurons relu(w·x + b), plus one bias c; nothing but w, b and c
+        is trained; class 1 has the probability 1/(1 + exp(−output))
+    initialization : w normal with the variance 2 / (neurons + sites), b and c zero; networks:
+        {trials}, seed {seed}
+    loss : the cross-entropy, mean over the batch
+    rate : {rate}, of c, and that times the number of neurons of w and b; no momentum
+    batch : {batch} fresh signals for each step
+    steps : {steps}
+    stop : none
+    read : the inverse participation ratio Σw⁴/(Σw²)² of w, and the loss on the batch, after the
+        shares {SHARES.tolist()} of the steps
+    precision : 32 bits
+    """
+    draw = signals("nlgp", sites, xi, gain, batch, seed, dtype="float32")
+    first = Committee(sites, neurons, "relu", True).initialize(seed, trials, device=device)
+    w = first["weight1"]
+    b = first["bias1"][:, None]
+    c = torch.zeros(trials, 1).to(w)
+    stops = np.round(SHARES * steps).astype(int)
+    losses, ratios = [], []
+    show = progress.bar(steps, "entropy", "step")
+    for step in range(steps + 1):
+        show.update(step > 0)
+        drawn = [draw(member, step) for member in range(trials)]
+        x = torch.from_numpy(np.stack([inputs for inputs, _ in drawn])).to(w)
+        y = torch.from_numpy(np.stack([labels for _, labels in drawn])).to(w)[..., 0]
+        hidden = torch.relu(x @ w.mT + b)
+        output = hidden.mean(-1) + c
+        if step in stops:
+            loss = binary_cross_entropy_with_logits(output, y, reduction="none")
+            losses.append(loss.mean(-1).cpu().numpy())
+            ratios.append(inverse_participation_ratio(w).cpu().numpy())
+        if step < steps:
+            slope = (torch.sigmoid(output) - y) / batch
+            back = (hidden > 0) * slope[..., None]
+            w -= rate * back.mT @ x
+            b -= rate * back.sum(1, keepdim=True)
+            c -= rate * slope.sum(1, keepdim=True)
+    return xr.Dataset(
+        {
+            "loss": (("trial", "share"), np.stack(losses, axis=1)),
+            "ipr": (("trial", "share", "neuron"), np.stack(ratios, axis=1)),
+            "c": ("trial", c[:, 0].cpu().numpy()),
+        },
+        {"share": SHARES},
+    )

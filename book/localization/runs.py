@@ -1,8 +1,10 @@
 """Stored runs of the chapter on localized receptive fields."""
 
-from book.localization.experiments import (
+from book.localization.experiments import cooled, entropy, goals, predicted_tiles, tiles, to_rest
+from book.localization.ring_settings import (
     CLONED,
     FRESH,
+    GAINS,
     NARROW,
     REVERSED,
     ROUGH,
@@ -10,10 +12,6 @@ from book.localization.experiments import (
     SMOOTH,
     TILED,
     WIDE,
-    goals,
-    predicted_tiles,
-    tiles,
-    to_rest,
 )
 from lib.experiments.ring import receptive_fields
 from lib.runs import Run, named
@@ -133,11 +131,45 @@ RUNS = [
         predicted_tiles,
         named(
             "setting",
-            _tiled(TILED)
-            | {label: case | {"steps": 4000} for label, case in _tiled(REVERSED).items()},
+            {label: {"xi": xi, "gain": gain} for label, (xi, gain, _) in TILED.items()}
+            | {
+                label: {"xi": xi, "gain": gain, "samples": 40_000}
+                for label, (xi, gain, _) in (GAINS | REVERSED).items()
+            },
         ),
     ),
-    Run("localization/reversed", to_rest, named("setting", _reversed({"": {}})), chaotic=NEURONS),
+    Run("localization/gains", cooled, named("setting", _tiled(GAINS)), chaotic=NEURONS),
+    Run(
+        "localization/entropy",
+        entropy,
+        named("setting", {"(2, 1)": {"xi": SMOOTH}, "(1, 2)": {"xi": ROUGH}}),
+        {"steps": 4000},
+        chaotic=(*NEURONS, "loss"),
+    ),
+    Run(
+        "localization/authors_plain",
+        receptive_fields,
+        named("setting", {"no bias": {}}),
+        {"neurons": 100, "learning_rate": 10.0, "steps": 1000, "trials": 8, "record": [0, 1000]},
+        chaotic=NEURONS,
+    ),
+    Run(
+        "localization/reversed",
+        to_rest,
+        named(
+            "setting",
+            _reversed({"": {}})
+            | {
+                "(1, 2), g = 100, biases, longer": {
+                    "xi": ROUGH,
+                    "gain": 100.0,
+                    "bias": True,
+                    "steps": 75_000,
+                }
+            },
+        ),
+        chaotic=NEURONS,
+    ),
     Run(
         "localization/reversed_seeds",
         to_rest,

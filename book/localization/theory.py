@@ -14,13 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
 
-from lib import checks
 from lib.checks import (
-    broadcastable,
     gram,
     matrix,
-    non_negatives,
-    positives,
     shaped,
     takes,
     vector,
@@ -109,10 +105,8 @@ def fixed_points(sigma1: ArrayLike, sigma0: ArrayLike) -> FixedPoints:
     )
 
 
-@takes(mean_absolute=non_negatives, variance1=positives, variance0=non_negatives)
-def symmetric_score(
-    mean_absolute: ArrayLike, variance1: ArrayLike, variance0: ArrayLike
-) -> NDArray:
+@takes(inputs=matrix, labels=classes, w=matrix)
+def scores(inputs: ArrayLike, labels: ArrayLike, w: ArrayLike) -> NDArray:
     r"""Return what one neuron maximizes over the directions of w,
     on any data symmetric about zero, with S = ⟨w, X⟩:
 
@@ -125,36 +119,29 @@ def symmetric_score(
     :math:`\tfrac\pi2(E|S|)^2/E[S^2]`, above 1 for a projection flatter than a Gaussian, such as a
     sign.
 
-    `mean_absolute` is E|S| where y = 1, `variance1` and `variance0` are E S² where y = 1 and y = 0,
-    each (...), as the result is, between 0 and 1. Raises ValueError if the mean exceeds the root of
-    the variance.
+    Parameters
+    ----------
+    inputs, labels : (samples, n) and (samples,), 1 or 0; the sample's moments stand for the
+        expectations, uncentred
+    w : (k, n), one neuron each
+
+    Returns
+    -------
+    (k,), between 0 and 1
 
     Source: ours; towards section 3.2 of the localization notes, which is empty, for K = 1.
     """  # noqa: D400
-    broadcastable(mean_absolute=mean_absolute, variance1=variance1, variance0=variance0)
-    if np.any(mean_absolute**2 > variance1 * (1 + 1e-9)):
-        raise ValueError(
-            "the square of mean_absolute exceeds variance1: no projection has these moments"
-        )
-    return mean_absolute**2 / (variance1 + variance0)
-
-
-@takes(inputs=matrix, labels=classes, w=matrix)
-def scores(inputs: ArrayLike, labels: ArrayLike, w: ArrayLike) -> NDArray:
-    """Return `symmetric_score` (k,) of the neurons w (k, n)
-    on samples (samples, n) with labels 1 or 0.
-    """
     shaped("(s, n), (s,), (k, n)", inputs=inputs, labels=labels, w=w)
     projections = inputs @ w.T
     one, zero = projections[labels == 1], projections[labels == 0]
-    return symmetric_score(np.abs(one).mean(axis=0), (one**2).mean(axis=0), (zero**2).mean(axis=0))
+    return np.abs(one).mean(axis=0) ** 2 / ((one**2).mean(axis=0) + (zero**2).mean(axis=0))
 
 
 @takes(starts=matrix, inputs=matrix, labels=classes, steps=partial(whole, least=0))
 def climb_score(
     starts: ArrayLike, inputs: ArrayLike, labels: ArrayLike, steps: int = 100
 ) -> NDArray:
-    r"""Climb `symmetric_score` R on given signals, from several starts
+    r"""Climb the score R of `scores` on given signals, from several starts
     at once; no step size, and no step that goes down.
 
     .. math:: w \leftarrow Q^{-1}g(w), \qquad g(w) = E[X\,\mathrm{sign}\,S \mid y=1], \qquad Q
@@ -192,32 +179,3 @@ def climb_score(
     for _ in range(steps):
         w = np.linalg.solve(total, (np.sign(one @ w.T).T @ one / len(one)).T).T
     return w
-
-
-def _circulant(name: str, value: ArrayLike) -> NDArray:
-    """Return a symmetric matrix (n, n) in which each row is the first one, moved along the ring."""
-    sigma = checks.squares(name, value)
-    shifts = np.subtract.outer(np.arange(len(sigma)), np.arange(len(sigma))) % len(sigma)
-    off = (
-        max(np.abs(sigma - sigma[0][shifts]).max(), np.abs(sigma - sigma.T).max())
-        if sigma.ndim == 2
-        else np.inf
-    )
-    if off > 1e-8 * np.abs(sigma).max():
-        raise ValueError(
-            f"{name} is not translation-invariant: want a symmetric circulant matrix (n, n)"
-        )
-    return sigma
-
-
-@takes(sigma=_circulant)
-def ring_spectrum(sigma: ArrayLike) -> NDArray:
-    r"""Return the eigenvalues (n//2 + 1,) of a translation-invariant
-    covariance on a ring, by frequency 0, 1, ..., n//2.
-
-    `sigma` (n, n) is symmetric and circulant. Frequencies other than 0 and n/2 have two modes, a
-    cosine and a sine of norm :math:`\sqrt{n/2}`.
-
-    Source: corrects localization notes, Eq. 136 (cosines alone are not a basis).
-    """
-    return np.fft.rfft(sigma[0]).real

@@ -23,10 +23,8 @@ from scipy.optimize import minimize
 
 from book.localization.theory import classes
 from lib.checks import (
-    ascending,
     instance,
     matrix,
-    positive,
     seed,
     shaped,
     size,
@@ -186,38 +184,6 @@ def starts(n: int, seed: int = 0, random: int = 2) -> NDArray:
         for s in (1.0, 2.5)
     ]
     return np.vstack([bumps, packets, np.random.default_rng(seed).normal(size=(random, n))])
-
-
-@takes(signals=instance(Signals), profiles=matrix, times=ascending, step=positive)
-def flow(signals: Signals, profiles: NDArray, times: ArrayLike, step: float = 0.6) -> NDArray:
-    r"""Follow a large network whose fields are some profiles (p, n),
-    each at all places and with both signs: (T, p, n).
-
-    With m the mean of :math:`|u_p\star x|` over the ring and the profiles, a neuron moves by
-
-    .. math:: \tau\dot u_p = \tfrac14\partial_{u_p}E[m_p\mid1]
-              - \tfrac18\sum_cE[m\,\partial_{u_p}m_p\mid c] ,
-
-    followed by Euler's method. `times` (T,) ascend from 0 or later, in units of τ; `step` times the
-    largest eigenvalue of :math:`\tfrac14(\Sigma_1+\Sigma_0)` must stay below 2.
-    """
-    now, path = 0.0, []
-    if profiles.shape[1] != signals.n:
-        raise ValueError(
-            f"profiles {profiles.shape}: want (p, {signals.n}), a number for each site of the "
-            "signals"
-        )
-    for time in times:
-        count = int(np.ceil((time - now) / step - 1e-9))
-        for _ in range(count):
-            fields = [signals._around(u) for u in profiles]
-            mean = np.mean([np.abs(s).mean(axis=1) for s in fields], axis=0)
-            force = signals.one / 4 - signals.share * mean / 8
-            pulls = [signals._back(force, np.fft.rfft(np.sign(s)).conj()) for s in fields]
-            profiles = profiles + (time - now) / count * np.array(pulls)
-        now = time
-        path.append(profiles)
-    return np.array(path)
 
 
 @takes(signals=instance(Signals), profile=vector, where=instance(Arrangement), steps=size)

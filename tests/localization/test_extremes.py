@@ -18,8 +18,3 @@ from book.localization import theory
 def test_fixed_points_of_one_neuron(one, zero, ratio):
     found = theory.fixed_points(one * np.eye(3), zero * np.eye(3))
     same([found.ratio, found.loss], [[ratio] * 3, [0.25 - ratio / (4 * np.pi)] * 3])
-
-
-def test_a_tiny_matrix_that_is_not_circulant_is_refused():
-    with pytest.raises(ValueError, match="circulant"):
-        theory.ring_spectrum(1e-12 * np.array([[1, 0.5, 0.4], [0.2, 1, 0.7], [0.1, 0.4, 1]]))

@@ -1,10 +1,7 @@
-"""The tiling score against a loop over neurons, its gradient against
-differences, its flow against a network's own descent.
-"""
+"""The tiling score against a loop over neurons, its gradient against differences."""
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import seeds
@@ -80,28 +77,6 @@ def test_tiling_score_does_not_care_about_size_sign_and_place():
     assert score == pytest.approx(one.mean() ** 2 / (np.mean(one**2) + np.mean(zero**2)))
     for other in (-3 * profile, np.roll(profile, 3)):
         assert tiling.tiling_score(other, inputs, labels) == pytest.approx(score)
-
-
-def test_flow_is_the_descent_of_the_tiled_network():
-    x, y = signals(5, 150, 6)
-    x, y = np.concatenate([x, -x]), np.tile(y, 2)
-    start = np.random.default_rng(2).normal(size=(2, 6))
-    path = tiling.flow(tiling.Signals(x, y), start, [0, 0.5, 2], step=0.1)
-    x = np.concatenate([np.roll(x, r, axis=1) for r in range(6)])
-    x, y = torch.tensor(x), torch.tensor(np.tile(y, 6))
-    weight = 0.5 * (
-        (y == 1).double() / (y == 1).sum() + (y == 0).double() / (y == 0).sum()
-    )  # balanced classes
-    w = torch.tensor(
-        np.array([sign * np.roll(u, r) for u in start for r in range(6) for sign in (1, -1)]),
-        requires_grad=True,
-    )
-    for _ in range(20):
-        loss = 0.5 * weight @ (torch.relu(x @ w.T).mean(1) - y) ** 2
-        (slope,) = torch.autograd.grad(loss, w)
-        w.data -= 0.1 * len(w) * slope
-    np.testing.assert_allclose(w.detach().numpy()[[0, 12]], path[-1], atol=1e-12)
-    np.testing.assert_array_equal(path[0], start)
 
 
 def test_climbing_goes_up_and_stops_at_a_maximum():
