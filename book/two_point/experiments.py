@@ -270,52 +270,6 @@ def final_distance(
     )
 
 
-def placement(
-    hidden_layers: int,
-    first: float,
-    *,
-    input_distances: tuple[float, ...] = (0.5, 1.0, 1.5),
-    target_distances: tuple[float, ...] = (0.25, 0.5, 0.75, 1.0),
-    seed: int = 0,
-    device: str = "cpu",
-) -> xr.Dataset:
-    """Train one leaky ReLU network for each pair of distances, with the first input elsewhere.
-
-    Parameters
-    ----------
-    hidden_layers : of a hundred units
-    first : the first input; if it is positive, so is the other
-
-    Returns
-    -------
-    (moment, input_distance, target_distance) loss, dh2 and dy2; moment is "start" and "end"
-
-    Source: beyond Appendix B.1, "Final Representational Distance", where `first` is −1.
-
-    Settings
-    --------
-    as : final_distance
-    data : two points for each network: inputs {first} and {first} + ‖Δx‖, targets 0.6 and
-        0.6 + ‖Δy‖, for each pair of ‖Δx‖ in {input_distances} and ‖Δy‖ in {target_distances}
-    network : {hidden_layers} hidden layers of 100 leaky rectifiers with the slope 0.01 and biases
-    rate : 0.004, as in deep networks at speed 2
-    steps : at most 20000
-    read : hidden layer number half of all + 1 ({hidden_layers // 2 + 1} of {hidden_layers}) after
-        its nonlinearity, at the first and the last record
-    """
-    setting = Setting(units=100, hidden_layers=hidden_layers, learning_rate=0.004, epochs=20_000)
-    axes = {"input_distance": input_distances, "target_distance": target_distances}
-    pairs = pd.MultiIndex.from_product(axes.values(), names=axes)
-    points = np.stack([toys.two_points(*pair) for pair in pairs])  # (pairs, 2, 2, 1)
-    inputs, targets = points[:, 0] + 1 + first, points[:, 1]
-    record = np.arange(0, setting.epochs + 1, 50)
-    options = {"record": record, "observe": measures.two_points(targets[0]), "stop_below": 1e-4}
-    found = setting.train(inputs, targets, len(pairs), seed, device, **options)
-    ends = _moments(found[["loss", "dh2", "dy2"]].isel(layer=0)).drop_vars("trial")
-    index = xr.Coordinates.from_pandas_multiindex(pairs, "trial")
-    return ends.assign_coords(index).unstack("trial")
-
-
 def _moments(found: xr.Dataset) -> xr.Dataset:
     """Keep the first and the last record."""
     return found.isel(step=[0, -1]).rename(step="moment").assign_coords(moment=["start", "end"])

@@ -11,10 +11,10 @@ from book.two_point.experiments import (
     digits,
     dynamics,
     final_distance,
-    placement,
     xor,
 )
 from book.two_point.maps import DENSE, SOME, assumption, path, premise
+from book.two_point.placement import placement
 from book.two_point.settings import BY_GAIN, FIGURE_5, TABLE_1, TABLE_2, Setting
 from lib.runs import Run, grid, named
 
