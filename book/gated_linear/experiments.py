@@ -12,13 +12,7 @@ import torch
 import xarray as xr
 from scipy.linalg import solve
 
-from book.gated_linear.theory import (
-    Moments,
-    flip_probability,
-    gdln_best_loss,
-    gdln_moments,
-    jitter,
-)
+from book.gated_linear.theory import Moments, flip_probability, gdln_best_loss, gdln_moments, jitter
 from lib import data
 from lib.checks import matrix, one_of, positive, shaped, size, takes, vector
 from lib.experiments.ring import _fields, receptive_fields
@@ -59,8 +53,7 @@ def gates_to_rest(
     pairs: int = 24,
     **options: Any,
 ) -> xr.Dataset:
-    """Train the mean of rectifiers as `receptive_fields` does, at a
-    constant learning rate and then at one that falls.
+    """Train the mean of rectifiers at a constant learning rate and then at one that falls.
 
     Parameters
     ----------
@@ -160,9 +153,7 @@ def behind_own_gates(weights: np.ndarray, inputs: np.ndarray, labels: np.ndarray
 
 
 def _moments(inputs: np.ndarray, labels: np.ndarray, opened: np.ndarray) -> Moments:
-    """Average A and b piece by piece: the gated inputs of
-    all samples at once would fill the memory.
-    """
+    """Average A and b piece by piece: all gated inputs at once would fill the memory."""
     a, b = 0, 0
     for piece in np.array_split(np.arange(len(inputs)), max(1, len(inputs) // 2500)):
         found = gdln_moments(inputs[piece], labels[piece], opened[piece].T)
@@ -174,9 +165,7 @@ def _moments(inputs: np.ndarray, labels: np.ndarray, opened: np.ndarray) -> Mome
 
 
 class Rest(NamedTuple):
-    """What the noise of descent on E(ŷ − y)² meets near a
-    network's weights, stacked as w₁, w₂ and so on.
-    """
+    """What the noise of descent meets near a network's weights, stacked as w₁, w₂ and so on."""
 
     linear: np.ndarray  # (Kn, Kn) 2A/K², the curvature of the linear network behind the gates
     edge: np.ndarray  # (Kn, Kn) a block for each neuron, what signals at the gate's edge add to it
@@ -289,8 +278,7 @@ def first_and_last(
     seed: int = 0,
     device: str = "cpu",
 ) -> xr.Dataset:
-    """Compare the gates of networks before training, after it and
-    after their learning rate has fallen.
+    """Compare the gates of networks before training, after it and after the cooling.
 
     Returns
     -------

@@ -4,14 +4,13 @@ case, resumable, and kept as one NetCDF file per run.
 
 from lib.runs.chapters import find, listed
 from lib.runs.profile import at, load
-from lib.runs.results import OutdatedResult, arguments, count, describe
+from lib.runs.results import OutdatedResult, count, describe
 from lib.runs.run import Run, grid, named
 from lib.runs.settings import settings_table
 
 __all__ = [
     "OutdatedResult",
     "Run",
-    "arguments",
     "at",
     "count",
     "describe",

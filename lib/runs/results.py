@@ -156,13 +156,6 @@ def count(found: xr.Dataset) -> str:
     return f"{int(found.done.sum()):,} of {found.attrs['cases']:,}"
 
 
-def arguments(found: xr.Dataset) -> dict[str, dict[str, Any]]:
-    """Return by its name what varies in each case of a result
-    that `load` has read, whose cases have names.
-    """
-    return json.loads(found.attrs["settings"])["cases"]
-
-
 def describe(found: xr.Dataset) -> str:
     """Say in a line how a result that `load` has read was computed, and how to compute it again."""
     known = found.attrs

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lib import runs
-from lib.runs import OutdatedResult, Run, arguments, count, describe, grid, load, named
+from lib.runs import OutdatedResult, Run, count, describe, grid, load, named
 from lib.runs.again import compare, recompute
 from lib.runs.precompute import Progress, precompute
 
@@ -43,12 +43,6 @@ def test_a_result_is_what_a_loop_finds():
     assert describe(found).startswith("CPU (") and describe(found).endswith(
         "again: python -m lib store --again topic/plane"
     )
-
-
-def test_a_result_says_what_its_named_cases_were_given():
-    run = Run("topic/given", small.ragged, named("row", {"b": {"size": 3}, "a": {"size": 2}}))
-    precompute(run)
-    assert arguments(load(run)) == {"b": {"size": 3}, "a": {"size": 2}}
 
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=32) | st.integers(
