@@ -213,7 +213,28 @@ def _ascend(
     return found.x / np.linalg.norm(found.x), -found.fun
 
 
-@takes(signals=instance(Signals), profile=vector, starts=matrix, steps=partial(whole, least=0))
+def _advantage(signals: Signals, profile: NDArray) -> Callable[[NDArray], tuple[float, NDArray]]:
+    """Return the function q of a profile (n,) at `rival`, with its gradient (n,)."""
+    signals.score(profile, _whole_ring(signals.n))  # refuses what has no score
+    mean = np.abs(signals._around(profile)).mean(axis=1)
+    weights = signals.share * mean
+    unit = signals.one @ mean / (weights @ mean)
+
+    def q(v: NDArray) -> tuple[float, NDArray]:
+        hit, d_hit = signals._pull(signals.one, v)
+        shared, d_shared = signals._pull(weights, v)
+        return hit / shared / unit, (d_hit - hit / shared * d_shared) / shared / unit
+
+    return q
+
+
+@takes(signals=instance(Signals), profile=vector, other=vector)
+def advantage(signals: Signals, profile: ArrayLike, other: ArrayLike) -> float:
+    """Return q(v) at `rival` of one other profile v (n,), as it is, without ascent."""
+    return float(_advantage(signals, profile)(other)[0])
+
+
+@takes(signals=instance(Signals), profile=vector, starts=matrix, steps=size)
 def rival(
     signals: Signals, profile: ArrayLike, starts: ArrayLike, steps: int = 60
 ) -> tuple[NDArray, float]:
@@ -228,24 +249,14 @@ def rival(
     for every distribution ν of profiles at all places and with both signs:
     :math:`N_\nu \le q\,(N_u/D_{uu})\,D_{u\nu}`, and :math:`D_{u\nu}^2 \le D_{uu}D_{\nu\nu}`. So if
     no q exceeds 1, no mixture beats one profile. Here q is the largest that ascent from the three
-    best of `starts` (k, n) finds; with no steps, that of the best start.
+    best of `starts` (k, n) finds.
 
     Source: ours, towards section 3.2 of the localization notes; the first-order condition of convex
     neural networks (Bach, 2017).
     """
-    signals.score(profile, _whole_ring(signals.n))  # refuses what has no score
+    q = _advantage(signals, profile)
     if starts.shape[1] != signals.n or not starts.any(axis=1).all():
         raise ValueError(f"starts {starts.shape}: want (k, {signals.n}), none of them all zero")
-    mean = np.abs(signals._around(profile)).mean(axis=1)
-    weights = signals.share * mean
-    unit = signals.one @ mean / (weights @ mean)
-
-    def pull(v: NDArray) -> tuple[float, NDArray]:
-        hit, d_hit = signals._pull(signals.one, v)
-        shared, d_shared = signals._pull(weights, v)
-        return hit / shared / unit, (d_hit - hit / shared * d_shared) / shared / unit
-
-    first = sorted(
-        starts / np.linalg.norm(starts, axis=1, keepdims=True), key=lambda v: -pull(v)[0]
-    )[:3]
-    return max((_ascend(pull, v, steps) for v in first), key=lambda found: found[1])
+    directions = starts / np.linalg.norm(starts, axis=1, keepdims=True)
+    first = sorted(directions, key=lambda v: -q(v)[0])[:3]
+    return max((_ascend(q, v, steps) for v in first), key=lambda found: found[1])

@@ -125,6 +125,22 @@ def test_a_rival_bounds_what_mixtures_can_reach():
         assert best <= score * q**2 + 1e-9 and best <= low * much**2
 
 
+def test_advantage_is_evaluated_where_it_stands():
+    x, y = signals(7, 300, 8)
+    u, v = np.random.default_rng(1).normal(size=(2, 8))
+    m_u, m_v = (
+        np.mean([np.abs(x @ np.roll(field, r)) for r in range(8)], axis=0) for field in (u, v)
+    )
+
+    def helped(m):
+        """N over D with the profile u, by a loop over places."""
+        return m[y == 1].mean() / sum((m * m_u)[y == c].mean() for c in (0, 1))
+
+    found = tiling.advantage(tiling.Signals(x, y), u, v)
+    assert found == pytest.approx(helped(m_v) / helped(m_u))
+    assert tiling.advantage(tiling.Signals(x, y), u, 3 * u) == pytest.approx(1)
+
+
 def test_what_does_not_fit_is_refused():
     found, where = tiling.Signals(*signals(1, 30, 6)), tiling.arrangement(6, 7, 1)
     with pytest.raises(ValueError, match="not all zero"):
