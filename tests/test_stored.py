@@ -15,6 +15,7 @@ RUNS = listed()
 CHEAP = 60  # seconds of a case
 # These do not call the training loop, or only after long preparations.
 OWN_LOOP = (
+    "localization/entropy",
     "localization/predicted",
     "localization/tiles",
     "piecewise_linear/authors_teachers",
