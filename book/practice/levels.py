@@ -17,7 +17,7 @@ from book.practice.clocks import Switched, _rising
 from book.practice.images import batches, states, unbalance, unpack
 from lib.data import digits
 from lib.kernels import kernel_distance, ntk
-from lib.networks import LeNet
+from lib.networks import LeNet, Network
 from lib.training import cross_entropy, train
 
 LOOKS = 10  # steps between two looks at the loss
@@ -33,6 +33,7 @@ def lenet_levels(
     learning_rate: float,
     optimizer: str = "sgd",
     ramp: int = 1,
+    centred: bool = False,
     probe: int = 256,
     looked_at: int = 500,
     device: str = "cpu",
@@ -51,6 +52,7 @@ def lenet_levels(
     steps : at most
     batch_size, learning_rate, optimizer : of the training, on the cross-entropy of all digits
     ramp : the steps over which the learning rate rises with the square of the step
+    centred : whether the loss is of the network less its initial outputs, which has nothing to undo
     probe : how many images kernels are compared on
     looked_at : how many training images give the loss
 
@@ -63,7 +65,7 @@ def lenet_levels(
     Settings
     --------
     data : the 60,000 training images of MNIST, pixels between 0 and 1 less 0.1307, over 0.3081
-    network : LeNet-5 as in `lenet_clocks`
+    network : LeNet-5 as in `lenet_clocks`; less its initial outputs: {centred}
     initialization : weights normal with He's variance 2/fan-in, biases zero; then the first layer's
         weights are divided by α and the last layer's multiplied by it. α = {alpha}; seeds {seed}
     loss : cross-entropy, mean over the batch
@@ -81,9 +83,11 @@ def lenet_levels(
     inputs, labels = digits(60_000)
     found = []
     for a, own in zip(*np.broadcast_arrays(*np.atleast_1d(alpha, seed)), strict=True):
+        whole = LeNet().initialize(int(own), device=device)
+        initial = unbalance(whole, float(a), "weight1", "weight5")
         run = train(
-            LeNet(),
-            unbalance(LeNet().initialize(int(own), device=device), float(a), "weight1", "weight5"),
+            Centred(initial) if centred else LeNet(),
+            initial,
             inputs[:looked_at],
             labels[:looked_at],
             learning_rate=learning_rate,
@@ -105,6 +109,25 @@ def lenet_levels(
         values = {name: ("level", np.array(value, np.float32)) for name, value in measured.items()}
         found.append(xr.Dataset(values, {"level": levels}))
     return xr.concat(found, "member")
+
+
+class Centred(Network):
+    """LeNet-5 less its outputs at the parameters `first`, of one member."""
+
+    depth, point, outputs = LeNet.depth, LeNet.point, LeNet.outputs
+
+    def __init__(self, first: Mapping[str, Tensor]) -> None:
+        self.first = {name: value[0] for name, value in first.items()}
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:  # noqa: D102
+        return LeNet().shapes()
+
+    def __call__(
+        self, parameters: Mapping[str, Tensor], inputs: Tensor, layers: tuple | None = None
+    ) -> tuple:
+        """Map images (n, 1, 28, 28) to outputs (n, 10) and hidden layers."""
+        outputs, hidden = LeNet()(parameters, inputs, layers)
+        return outputs - LeNet()(self.first, inputs, ())[0], hidden
 
 
 def fixed_units(parameters: Mapping[str, Tensor], alpha: float) -> dict[str, Tensor]:

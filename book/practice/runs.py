@@ -17,6 +17,7 @@ _LONG = {"images": 60_000, "epochs": 25, "records": 32, "probe": 256}
 _PASSES = _LONG | {"batch_size": 128, "learning_rate": 3e-4, "ramp": 0.012}
 _ADAM = _LONG | {"batch_size": 512, "learning_rate": 1e-4, "optimizer": "adam"}
 _LEVELS = {"levels": [2.1, 1.5, 1.0], "steps": 4000}
+_DESCENT = _LEVELS | {"batch_size": 128, "learning_rate": 3e-4, "ramp": 141}
 GRID = {"alpha": [0.1, 0.3, 1.0, 3.0, 10.0], "tau": [0.5, 0.75, 1.0, 1.25, 1.5]}
 
 # Rounding alone changes the epoch at which a network stops, and so what it is measured on.
@@ -57,7 +58,7 @@ RUNS = [
         "practice/lenet_levels",
         lenet_levels,
         grid(alpha=[0.1, 1.0, 10.0], seed=range(8)),
-        _LEVELS | {"batch_size": 128, "learning_rate": 3e-4, "ramp": 141},
+        _DESCENT,
         {"networks": 24, "probe": 6000},
         batch=8,
     ),
@@ -66,6 +67,24 @@ RUNS = [
         lenet_levels,
         grid(alpha=[0.1, 1.0, 10.0], seed=range(8)),
         _LEVELS | {"batch_size": 512, "learning_rate": 1e-4, "optimizer": "adam"},
+        {"networks": 24, "probe": 6000},
+        batch=8,
+    ),
+    # the same without initial outputs to undo, and with the
+    # rates that Adam has at α = 10
+    Run(
+        "practice/lenet_centred",
+        lenet_levels,
+        grid(alpha=[1.0, 10.0], seed=range(8)),
+        _DESCENT | {"centred": True},
+        {"networks": 24, "probe": 6000},
+        batch=8,
+    ),
+    Run(
+        "practice/lenet_mild",
+        lenet_levels,
+        grid(alpha=[10**0.5], seed=range(8)),
+        _DESCENT,
         {"networks": 24, "probe": 6000},
         batch=8,
     ),

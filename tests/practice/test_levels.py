@@ -56,18 +56,27 @@ def test_the_kernel_counts_layers_by_powers_of_alpha():
     torch.testing.assert_close(own, 9 * fixed["first"] + fixed["middle"] + fixed["last"] / 9)
 
 
-@pytest.mark.parametrize("name, method", [("sgd", torch.optim.SGD), ("adam", torch.optim.Adam)])
-def test_networks_turn_as_in_a_plain_loop(name, method):
+@pytest.mark.parametrize(
+    "name, method, centred",
+    [
+        ("sgd", torch.optim.SGD, False),
+        ("sgd", torch.optim.SGD, True),
+        ("adam", torch.optim.Adam, False),
+    ],
+)
+def test_networks_turn_as_in_a_plain_loop(name, method, centred):
     options = dict(steps=40, batch_size=50, learning_rate=2e-4, ramp=4, probe=5, looked_at=50)
     loss = torch.nn.functional.cross_entropy
     digits, labels = data.digits(50)
     weights = unbalance(LeNet().initialize(2), 3.0, "weight1", "weight5")
     path = [weights]
+    initially = LeNet()({key: value[0] for key, value in weights.items()}, digits, ())[0]
     leaves = {key: value[0].clone().requires_grad_() for key, value in weights.items()}
     optimizer = method(leaves.values(), lr=2e-4)
     losses = []
     for step in range(40):
-        found = loss(LeNet()(leaves, digits, ())[0], labels)
+        outputs = LeNet()(leaves, digits, ())[0]
+        found = loss(outputs - centred * initially, labels)
         losses.append(found.item())
         optimizer.param_groups[0]["lr"] = 2e-4 * min(1, (step + 1) / 4) ** 2
         optimizer.zero_grad()
@@ -75,7 +84,9 @@ def test_networks_turn_as_in_a_plain_loop(name, method):
         optimizer.step()
         path.append({key: value.detach()[None].clone() for key, value in leaves.items()})
     reached = [losses[10] + 1e-3, losses[30] + 1e-3]
-    measured = levels.lenet_levels([3.0], [2], levels=reached, optimizer=name, **options)
+    measured = levels.lenet_levels(
+        [3.0], [2], levels=reached, optimizer=name, centred=centred, **options
+    )
     measured = measured.isel(member=0)
     np.testing.assert_array_equal(measured.step, [10, 30])
     for i, step in enumerate((10, 30)):
