@@ -123,7 +123,7 @@ class Centred(Network):
         return LeNet().shapes()
 
     def __call__(
-        self, parameters: Mapping[str, Tensor], inputs: Tensor, layers: tuple | None = None
+        self, parameters: dict[str, Tensor], inputs: Tensor, layers: tuple | None = None
     ) -> tuple:
         """Map images (n, 1, 28, 28) to outputs (n, 10) and hidden layers."""
         outputs, hidden = LeNet()(parameters, inputs, layers)
