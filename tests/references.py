@@ -179,8 +179,8 @@ def aligning(w, a, drive, times):
 
 
 @digits
-def turned_kernels(balance, size, cosine):
-    """Return the kernel distances of a neuron and of one with a twin, in the plane, as 1 - cos."""
+def turned_kernel(balance, size, cosine):
+    """Return the kernel distance of a neuron in the plane, as 1 - cos."""
 
     def strengths(r):
         root = mp.sqrt(balance**2 + r**2)
@@ -188,9 +188,6 @@ def turned_kernels(balance, size, cosine):
 
     (a0, b0), (a1, b1) = strengths(size), strengths(mpf(1))
     overlap = 2 * a0 * a1 + a0 * b1 + b0 * a1 + b0 * b1 * cosine**2
-    one = 1 - overlap / mp.sqrt(
+    return 1 - overlap / mp.sqrt(
         (2 * a0**2 + 2 * a0 * b0 + b0**2) * (2 * a1**2 + 2 * a1 * b1 + b1**2)
     )
-    root = mp.sqrt(a0**2 / 4 + 1)
-    start, end = (a0 + b0, a0), (root + a0 / 2 + b0, 2 * root)
-    return [one, 1 - dot(start, end) / mp.sqrt(dot(start, start) * dot(end, end))]
