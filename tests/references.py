@@ -165,20 +165,6 @@ def two_point_path(h, y, w, x, target, tau_h, tau_y, times):
 
 
 @digits
-def aligning(w, a, drive, times):
-    """Return w and a of a neuron while it aligns with a drive, rows of times."""
-    speed = mp.sqrt(dot(drive, drive))
-    axis = [v / speed for v in drive]
-    u, rows = dot(w, axis), []
-    for t in times:
-        c, s = mp.cosh(speed * t), mp.sinh(speed * t)
-        rows.append(
-            [*(p + (u * (c - 1) + a * s) * q for p, q in zip(w, axis, strict=True)), a * c + u * s]
-        )
-    return rows
-
-
-@digits
 def turned_kernel(balance, size, cosine):
     """Return the kernel distance of a neuron in the plane, as 1 - cos."""
 
