@@ -12,7 +12,7 @@ from scipy.integrate import quad, solve_ivp
 from scipy.stats import norm
 
 from book.gated_linear import theory
-from lib.theory import gaussian_classes
+from lib.theory import gaussian_classes, orthants
 
 
 def loss(w, a, b):
@@ -342,6 +342,15 @@ def test_gate_agreement_is_eqs_78_and_79(seed, times, k):
     np.testing.assert_array_equal(
         alone[0].min(axis=0), alone[1]
     )  # of one input: kept throughout if kept at each step
+
+
+def test_gates_agree_on_gaussian_inputs_as_their_angle_says():
+    """1 − θ/π, with the angle in the inner product of the covariance."""
+    w, sigma, _ = network(6, 4, 3)
+    inputs = np.random.default_rng(6).multivariate_normal(np.zeros(3), sigma, 200_000)
+    (found,), _ = theory.gate_agreement(w.reshape(2, 2, 3), inputs)
+    wanted = 1 - orthants.angle(w[:2], w[2:], sigma) / np.pi
+    np.testing.assert_allclose(found, wanted, atol=0.006)
 
 
 @pytest.mark.parametrize(
