@@ -12,7 +12,7 @@ from scipy.integrate import quad, solve_ivp
 from scipy.stats import norm
 
 from book.gated_linear import theory
-from lib.theory import gaussian_classes, orthants
+from lib.theory import gaussian_classes
 
 
 def loss(w, a, b):
@@ -31,13 +31,6 @@ def test_a_flip_is_a_gaussian_beyond_the_edge(margin, spread):
     """P(sign(S + sε) ≠ sign S), by quadrature over the change."""
     wanted = quad(norm(0, spread).pdf, abs(margin), abs(margin) + 12 * spread)[0]
     np.testing.assert_allclose(theory.flip_probability(margin, spread), wanted, atol=1e-9)
-
-
-@given(size=st.floats(0.1, 5), spread=st.floats(0.1, 5))
-def test_over_gaussian_signals_flips_have_a_closed_form(size, spread):
-    wanted = np.arctan(spread / size) / np.pi
-    found = 2 * quad(lambda s: theory.flip_probability(s * size, spread) * norm.pdf(s), 0, 12)[0]
-    np.testing.assert_allclose(found, wanted, rtol=1e-7)
 
 
 @settings(max_examples=30)
@@ -342,15 +335,6 @@ def test_gate_agreement_is_eqs_78_and_79(seed, times, k):
     np.testing.assert_array_equal(
         alone[0].min(axis=0), alone[1]
     )  # of one input: kept throughout if kept at each step
-
-
-def test_gates_agree_on_gaussian_inputs_as_their_angle_says():
-    """1 − θ/π, with the angle in the inner product of the covariance."""
-    w, sigma, _ = network(6, 4, 3)
-    inputs = np.random.default_rng(6).multivariate_normal(np.zeros(3), sigma, 200_000)
-    (found,), _ = theory.gate_agreement(w.reshape(2, 2, 3), inputs)
-    wanted = 1 - orthants.angle(w[:2], w[2:], sigma) / np.pi
-    np.testing.assert_allclose(found, wanted, atol=0.006)
 
 
 @pytest.mark.parametrize(
