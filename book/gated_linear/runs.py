@@ -40,7 +40,6 @@ RUNS = [
                 "(1, 3), g = 10": {"gain": 10.0, **_SHORT},
                 "(1, 2), g = 3": _SHORT | {"xi": (1.0, 2.0)},
                 "(1, 2), g = 100": _SHORT | {"xi": (1.0, 2.0), "gain": 100.0},
-                "(1, 3), g = 3, 80 neurons": {"neurons": 80, **_SHORT},
                 "(2, 1), g = 3, 20 neurons": {"neurons": 20, **_LONG},
                 "(2, 1), g = 3, 8 neurons": {"neurons": 8, **_LONG},
             },
