@@ -165,22 +165,8 @@ def two_point_path(h, y, w, x, target, tau_h, tau_y, times):
 
 
 @digits
-def aligning(w, a, drive, times):
-    """Return w and a of a neuron while it aligns with a drive, rows of times."""
-    speed = mp.sqrt(dot(drive, drive))
-    axis = [v / speed for v in drive]
-    u, rows = dot(w, axis), []
-    for t in times:
-        c, s = mp.cosh(speed * t), mp.sinh(speed * t)
-        rows.append(
-            [*(p + (u * (c - 1) + a * s) * q for p, q in zip(w, axis, strict=True)), a * c + u * s]
-        )
-    return rows
-
-
-@digits
-def turned_kernels(balance, size, cosine):
-    """Return the kernel distances of a neuron and of one with a twin, in the plane, as 1 - cos."""
+def turned_kernel(balance, size, cosine):
+    """Return the kernel distance of a neuron in the plane, as 1 - cos."""
 
     def strengths(r):
         root = mp.sqrt(balance**2 + r**2)
@@ -188,9 +174,6 @@ def turned_kernels(balance, size, cosine):
 
     (a0, b0), (a1, b1) = strengths(size), strengths(mpf(1))
     overlap = 2 * a0 * a1 + a0 * b1 + b0 * a1 + b0 * b1 * cosine**2
-    one = 1 - overlap / mp.sqrt(
+    return 1 - overlap / mp.sqrt(
         (2 * a0**2 + 2 * a0 * b0 + b0**2) * (2 * a1**2 + 2 * a1 * b1 + b1**2)
     )
-    root = mp.sqrt(a0**2 / 4 + 1)
-    start, end = (a0 + b0, a0), (root + a0 / 2 + b0, 2 * root)
-    return [one, 1 - dot(start, end) / mp.sqrt(dot(start, start) * dot(end, end))]

@@ -78,8 +78,7 @@ def gates_to_rest(
     rate : {learning_rate} at first, so that a step is {2 * learning_rate / neurons}τ of the notes'
         flow; after {steps} steps it falls on a straight line to a hundredth; no momentum
     steps : {steps} and {cooling}, in which the rate falls
-    stop : none; "at rest" means after {steps} steps, where the noise of the steps remains, or after
-        all
+    stop : none
     read : w, its inverse participation ratio Σw⁴/(Σw²)² and the error on 10,000 other signals at
         {pairs} times, evenly spaced on a logarithmic scale, each time at two steps that are {PAUSE}
         apart, and at the end
@@ -337,6 +336,7 @@ class Guides(NamedTuple):
     least: np.ndarray  # the least E(ŷ − y)² behind the gates
     norm: np.ndarray  # of A, the root of the sum of its squared eigenvalues
     largest: np.ndarray  # eigenvalue of A
+    both: np.ndarray  # share of the inputs at which two gates are open, mean over pairs
     off_block: np.ndarray  # share of the squared entries of A⁺ outside of its blocks
     off_diagonal: np.ndarray  # and outside of its diagonal
 
@@ -350,11 +350,13 @@ def guides(gatings: Iterable[np.ndarray], inputs: np.ndarray, labels: np.ndarray
         squares = np.linalg.pinv(a, rcond=1e-8, hermitian=True) ** 2
         shape = len(gates), inputs.shape[1]
         own = np.einsum("kikj->", squares.reshape(shape + shape))
+        number = gates.sum(axis=0)  # of open gates
         found.append(
             (
                 gdln_best_loss(a, b, np.mean(labels**2)),
                 np.linalg.norm(a),
                 np.linalg.eigvalsh(a)[-1],
+                np.mean(number * (number - 1)) / (len(gates) * (len(gates) - 1)),
                 1 - own / squares.sum(),
                 1 - np.trace(squares) / squares.sum(),
             )
@@ -376,7 +378,7 @@ def normals_of(kind: str, number: int, neurons: int, sites: int, seed: int = 0) 
     return sign * np.exp(-(np.minimum(apart, sites - apart) ** 2) / (2 * width**2))
 
 
-LAGS = (10, 50, 250, 1000, 2900)  # steps between two looks at the gates of a network at rest
+LAGS = (10, 50, 250, 1000, 2900)  # steps between two looks at the gates of a stationary network
 
 
 @takes(forming=size, steps=size)
@@ -393,7 +395,7 @@ def trembling(
     seed: int = 0,
     device: str = "cpu",
 ) -> xr.Dataset:
-    """Measure and predict how many gates differ between two looks at a network at rest.
+    """Measure and predict how many gates differ between two looks at a stationary network.
 
     Parameters
     ----------

@@ -171,9 +171,6 @@ def flip_probability(margins: ArrayLike, spreads: ArrayLike) -> NDArray:
     change δ moves it by ⟨δ, x⟩, a Gaussian of mean 0 and standard deviation s (`spreads`, (...));
     both broadcast.
 
-    Over Gaussian signals, S of standard deviation σ, the mean is
-    :math:`\tfrac1\pi\arctan(s/\sigma)`: a quarter where noise and signal are equal.
-
     Source: ours, for Eq. 78 of the localization notes.
     """
     broadcastable(margins=margins, spreads=spreads)

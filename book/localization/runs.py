@@ -50,7 +50,6 @@ RUNS = [
                 "reversed, seed 1": _AUTHORS | {"xi": ROUGH, "seed": 1},
                 "reversed, seed 2": _AUTHORS | {"xi": ROUGH, "seed": 2},
                 "bias": _AUTHORS,
-                "no bias": {"neurons": 100, "learning_rate": 10.0, "records": 8, "steps": 1000},
                 "reversed": _AUTHORS | {"xi": ROUGH},
             },
         ),

@@ -88,14 +88,6 @@ RUNS = [
     ),
     Run("piecewise_linear/authors_teachers", authors_teachers, grid(seed=range(100, 116))),
     Run(
-        "piecewise_linear/turns",
-        turns,
-        grid(tau=TAU, delta=DELTA, seed=[1]),
-        {"steps": 1000, "record": [0, 100, 1000]},
-        PAPER,
-        batch=9,
-    ),
-    Run(
         "piecewise_linear/late",
         turns,
         grid(tau=TAU[:5:4], delta=np.linspace(-1, 1, 9), seed=[0, 1]),

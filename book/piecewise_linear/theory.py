@@ -10,13 +10,12 @@ residuals :math:`\rho_i = f(x_i) - y_i` and :math:`\xi_k = \sum_i c_{ki} x_i \rh
 :math:`\delta_k = \eta_w a_k^2 - \eta_a\|w_k\|^2`. The mean squared error multiplies ξ by 2/n.
 """
 
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from book.piecewise_linear.regions import TIED, _circle, _sectors, _unit, slope
+from book.piecewise_linear.regions import TIED, _circle, _sectors, slope
 from lib.checks import (
     broadcastable,
     matrix,
@@ -99,48 +98,6 @@ def _drive(direction: NDArray, inputs: NDArray, targets: NDArray, gamma: float) 
     d); where w·x_i = 0 a point counts as not active.
     """
     return np.where(direction @ inputs.T > 0, 1.0, gamma) * targets @ inputs
-
-
-@takes(w=vectors, a=numbers, drive=vectors, times=partial(numbers, largest=np.inf))
-def alignment_phase(
-    w: ArrayLike, a: ArrayLike, drive: ArrayLike, times: ArrayLike
-) -> tuple[NDArray, NDArray]:
-    r"""Solve :math:`\dot w = a\,v`, :math:`\dot a = v^\top w`
-    exactly, for a neuron with a constant drive v.
-
-    The drive is constant until the neuron meets a data point's boundary or the output is no longer
-    negligible. Across v nothing moves; along it, with :math:`u = \hat v^\top w`,
-
-    .. math:: u(t) = u_0\cosh\|v\|t + a_0\sinh\|v\|t, \qquad a(t) = a_0\cosh\|v\|t + u_0\sinh\|v\|t.
-
-    So neurons align with ±v for every δ, unless :math:`u_0=-a_0`, but their size by then depends on
-    δ.
-
-    Parameters
-    ----------
-    w, a : (..., d) and (...) at time 0
-    drive : (..., d)
-    times : (T,), in units of 1/(learning rate)
-
-    Returns w (T, ..., d) and a (T, ...). Raises ValueError if a neuron grows beyond the largest
-    float. Source: new.
-    """
-    times = np.atleast_1d(times)
-    shaped("(..., d), (...), (..., d), (T,)", w=w, a=a, drive=drive, times=times)
-    speed = np.hypot.reduce(drive, axis=-1)
-    axis = _unit(drive)
-    u = np.sum(w * axis, axis=-1)
-    angle = np.multiply.outer(times, speed)
-    # The falling part would drown in the rounding of the rising one, so they go apart; a part of
-    # zero stays so, even times e^∞.
-    parts = ((u + a) / 2, angle), ((u - a) / 2, -angle)
-    with np.errstate(over="ignore", invalid="ignore"):
-        risen, fallen = (np.where(part == 0, 0, part * np.expm1(power)) for part, power in parts)
-        rising, falling = (np.where(part == 0, 0, part * np.exp(power)) for part, power in parts)
-    change = held("a neuron", risen + fallen)
-    return w + change[..., None] * axis, np.where(
-        np.abs(angle) < 1, a + (risen - fallen), rising - falling
-    )
 
 
 class FixedDirections(NamedTuple):

@@ -151,6 +151,7 @@ def test_guides_describe_exclusive_gates_as_blocks():
     values = [np.linalg.eigvalsh(gdln_moments(x, y, g).a) for g in (gates, overlap)]
     np.testing.assert_allclose(found.largest, [own[-1] for own in values])
     np.testing.assert_allclose(found.norm**2, [np.sum(own**2) for own in values])
+    np.testing.assert_allclose(found.both, [0, np.mean(owner == 0)])
     np.testing.assert_allclose(found.off_block, [0, 0.5], atol=1e-6)  # equal gates: four blocks
     assert found.off_diagonal[0] > 0 and found.least[0] < found.least[1]
 

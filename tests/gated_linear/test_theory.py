@@ -33,13 +33,6 @@ def test_a_flip_is_a_gaussian_beyond_the_edge(margin, spread):
     np.testing.assert_allclose(theory.flip_probability(margin, spread), wanted, atol=1e-9)
 
 
-@given(size=st.floats(0.1, 5), spread=st.floats(0.1, 5))
-def test_over_gaussian_signals_flips_have_a_closed_form(size, spread):
-    wanted = np.arctan(spread / size) / np.pi
-    found = 2 * quad(lambda s: theory.flip_probability(s * size, spread) * norm.pdf(s), 0, 12)[0]
-    np.testing.assert_allclose(found, wanted, rtol=1e-7)
-
-
 @settings(max_examples=30)
 @given(seed=seeds, d=st.integers(1, 5), steps=st.integers(1, 60))
 def test_jitter_is_what_the_recursion_of_the_covariances_gives(seed, d, steps):

@@ -241,6 +241,14 @@ def test_aligned_modes_decouple_and_end_at_the_target(delta):
     assert np.allclose(path[-1], target, atol=1e-9)
 
 
+def test_square_gaussian_networks_become_isotropic_entry_by_entry():
+    def largest(n, seed):
+        a, w = np.random.default_rng([n, seed]).normal(size=(2, n, n)) / np.sqrt(n)
+        return np.abs(a @ a.T - w @ w.T / 2 - np.eye(n) / 2).max()
+
+    assert all(largest(800, seed) < 0.5 * largest(50, seed) for seed in range(4))
+
+
 def test_gaussian_layers_are_not_isotropic_in_norm():
     rng = np.random.default_rng(0)
     a, w, other = rng.normal(size=(3, 400, 400)) / np.sqrt(400)

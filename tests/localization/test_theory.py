@@ -15,9 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp
 from references import seeds
+from scipy.integrate import quad
+from scipy.special import erf
+from scipy.stats import norm
 
 from book.localization import theory
-from lib import data
+from lib import data, measures
 from lib.theory import gaussian_classes, orthants
 
 
@@ -98,6 +101,24 @@ def test_score_is_the_loss_at_the_best_scale(seed):
     assert loss(best) <= min(loss(1.01 * best), loss(0.99 * best))
 
 
+@given(seed=seeds)
+def test_a_half_space_holds_half_of_the_second_moment(seed):
+    w, (x, _) = symmetric_data(seed)  # Eqs. 12–13, without Gaussian inputs
+    s = x @ w
+    np.testing.assert_allclose(x.T @ np.maximum(s, 0), x.T @ s / 2, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(x.T @ (s > 0), x.T @ np.sign(s) / 2, rtol=1e-9, atol=1e-12)
+
+
+def test_the_best_field_is_more_local_at_a_higher_gain():
+    starts = np.random.default_rng(0).normal(size=(6, 40))
+    ratios = []
+    for gain in (0.5, 1.0, 3.0, 10.0, 100.0):
+        x, y = data.nlgp(1, 12_000, 40, (2.0, 1.0), gain)
+        ends = theory.climb_score(starts, x, y, steps=40)
+        ratios.append(np.median(measures.inverse_participation_ratio(ends)))
+    assert np.all(np.diff(ratios) > 0.02)
+
+
 @settings(deadline=None, max_examples=20)
 @given(seeds, st.integers(2, 6))
 def test_climbing_the_score_never_goes_down(seed, n):
@@ -166,6 +187,41 @@ def test_cosines_alone_span_half_of_the_ring():
     cosines, sines = np.cos(angles), np.sin(angles)
     assert np.linalg.matrix_rank(cosines) == 21  # Eq. 136
     assert np.linalg.matrix_rank(np.hstack([cosines, sines])) == 40
+
+
+@pytest.mark.parametrize("gamma", [-0.6, 0.3, 0.5])
+def test_eqs_44_and_45_each_have_a_slip(gamma):
+    r11, rkk = 1.0, 4.0
+    r1k = gamma * np.sqrt(r11 * rkk)
+    det = r11 * rkk - r1k**2
+    turned, arc = np.arccos(-gamma), np.arcsin(gamma)
+    tail = r1k / (r11 * rkk * np.sqrt(det))
+    one = (rkk**2 * turned - r1k**2 * arc) / det + tail * (rkk - r1k)  # Eq. 43, times 2π
+    both = (r1k * r11 * arc - r1k * rkk * turned) / det + tail * (r11 - r1k)
+
+    def in_gamma(sign, power):
+        """Return the coefficients in terms of γ, cos⁻¹(sign γ) in the second."""
+        size = (1 - gamma**2) * r11 * rkk
+        end = gamma**power / np.sqrt(1 - gamma**2) / (r11 * rkk)
+        second = r1k * r11 * arc - r1k * rkk * np.arccos(sign * gamma)
+        first = rkk**2 * turned - r1k**2 * arc
+        return first / size + end * (rkk - r1k), second / size + end * (r11 - r1k)
+
+    np.testing.assert_allclose(in_gamma(-1, 1), [one, both], rtol=1e-12)
+    assert abs(in_gamma(1, 1)[1] / both - 1) > 0.1  # Eq. 44
+    assert abs(in_gamma(-1, -1)[0] / one - 1) > 0.01  # Eq. 45
+
+
+@pytest.mark.parametrize("mean", [0.2, 0.5, 1.5])
+def test_eq_76_is_not_the_mean_of_the_truncated_normal(mean):
+    width = np.sqrt(0.75)  # correlation ½
+    reference = quad(lambda s: s * norm.pdf(s, mean, width), 0, np.inf)[0]
+    reference /= norm.sf(0, mean, width)
+    true = mean + width * norm.pdf(mean / width) / norm.cdf(mean / width)
+    printed = np.sqrt(2 / np.pi) * width**2 * np.exp(-(mean**2) / (2 * width))
+    printed += mean * erf(mean / width / np.sqrt(2))
+    np.testing.assert_allclose(true, reference, rtol=1e-9)
+    assert abs(printed / reference - 1) > 0.01
 
 
 @given(seed=seeds, n=st.integers(2, 6), kind=st.sampled_from(["random", "orthogonal"]))

@@ -7,7 +7,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 from references import balances, seeds, signs
-from scipy.linalg import expm
 
 from book.piecewise_linear import theory
 from lib.experiments import teachers
@@ -111,28 +110,6 @@ def test_a_downstream_neuron_without_output_only_grows():
     mu_dot, direction_dot = theory.neuron_flow(0.0, [0.6, 0.8], [1.0, 2.0], -3.0)
     np.testing.assert_allclose(mu_dot, -3.0 * 2.2)
     np.testing.assert_array_equal(direction_dot, 0)
-
-
-@given(
-    seed=seeds,
-    d=st.integers(1, 4),
-    delta=st.sampled_from([-30.0, -1.0, 0.0, 1.0, 30.0]),
-    tau=st.floats(0.01, 3),
-)
-def test_alignment_phase_is_the_matrix_exponential(seed, d, delta, tau):
-    rng = np.random.default_rng(seed)
-    w, a = teachers.scale_initialization(*balanced(rng, 3, d), tau, delta)
-    drive, times = rng.normal(size=(3, d)), np.array([0.0, 0.1, 1.0, 3.0])
-    drive[2] = 0
-    path_w, path_a = theory.alignment_phase(w, a, drive, times)
-    for k in range(3):
-        rate = np.zeros((d + 1, d + 1))
-        rate[0, 1:] = rate[1:, 0] = drive[k]
-        expected = np.array([expm(rate * t) @ np.append(a[k], w[k]) for t in times])
-        np.testing.assert_allclose(
-            np.column_stack([path_a[:, k], path_w[:, k]]), expected, rtol=1e-9, atol=1e-9
-        )
-        np.testing.assert_array_equal([path_a[0, k], *path_w[0, k]], [a[k], *w[k]])
 
 
 def turns(angles, x, y, gamma):

@@ -5,15 +5,14 @@ integrated flows and kernels that are written out.
 import numpy as np
 import pytest
 import torch
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from references import seeds, signs
+from references import seeds
 from scipy.integrate import quad
 
 from book.synthesis import theory
-from book.synthesis.theory import Neuron
 from lib.kernels import kernel_distance
-from lib.theory import linear, monomial, two_points
+from lib.theory import monomial, two_points
 from lib.theory import neuron as single_neuron
 
 torch.set_num_threads(1)
@@ -68,6 +67,12 @@ def around(loss, parameters, etas):
     ]
 
 
+def charge(parameters, generators, etas):
+    """Return Q = Σ ⟨θ, Gθ⟩/η."""
+    terms = zip(parameters, generators, etas, strict=True)
+    return sum(np.sum(theta * (s @ theta)) / eta for theta, s, eta in terms)
+
+
 def size_of(parameters, generators, etas):
     """Return the scale that a charge may be compared with."""
     terms = zip(parameters, generators, etas, strict=True)
@@ -87,7 +92,7 @@ def test_hidden_mixtures_are_conserved_in_deep_linear_networks(seed, etas):
     def value(
         weights, generators=(mix, -mix)
     ):  # W₁ → e^{εS} W₁, W₂ → W₂ e^{-εS}, which acts from the right
-        return theory.charge([weights[0], weights[1].T], generators, etas[:2])
+        return charge([weights[0], weights[1].T], generators, etas[:2])
 
     scale = size_of([weights[0], weights[1].T], [mix, -mix], etas[:2])
     assert abs(value(ahead) - value(behind)) < 1e-12 * scale
@@ -103,74 +108,36 @@ def test_neurons_of_any_degree_conserve_their_own_charge(seed, etas, power):
     ahead, behind = around(relu_loss(3, 2, rng, power), [w, a], etas)
     for only in (np.diag(row) for row in np.eye(3)):
         generators = [only, -power * only]
-        change = theory.charge(ahead, generators, etas) - theory.charge(behind, generators, etas)
+        change = charge(ahead, generators, etas) - charge(behind, generators, etas)
         assert abs(change) < 1e-12 * size_of([w, a], generators, etas)
-
-
-def test_the_charge_written_out():
-    w, a = np.array([[1.0, 2.0], [0.0, -1.0]]), np.array([3.0, -2.0])
-    s = np.array([[1.0, 0.5], [0.5, -1.0]])
-    expected = sum(s[i, j] * w[i] @ w[j] for i in range(2) for j in range(2)) / 2
-    expected -= sum(s[i, j] * a[i] * a[j] for i in range(2) for j in range(2)) / 5
-    assert np.isclose(theory.charge([w, a], [s, -s], [2.0, 5.0]), expected)
 
 
 # --- one step
 
 
 @settings(deadline=None, max_examples=30)
-@given(
-    seed=seeds,
-    etas=st.tuples(rates, rates),
-    momentum=st.one_of(st.just(0.0), st.floats(0, 0.95)),
-    decay=st.one_of(st.just(0.0), st.floats(0, 0.2)),
-    h=st.integers(1, 4),
-    d=st.integers(1, 4),
-)
-def test_drift_is_the_charge_along_descent(seed, etas, momentum, decay, h, d):
+@given(seed=seeds, etas=st.tuples(rates, rates), h=st.integers(1, 4), d=st.integers(1, 4))
+def test_a_step_adds_the_charge_of_the_gradients(seed, etas, h, d):
     rng = np.random.default_rng(seed)
     weights, mix = [rng.normal(size=(h, d)) / 2, rng.normal(size=(2, h)) / 2], symmetric(rng, h)
-    turn = np.triu(rng.normal(size=(h, h)), 1)
-    turn -= turn.T
     etas = 0.02 * np.array(etas)
-    loss = linear_loss([w.shape for w in weights], rng)
-
-    def charge(pair, by):
-        return theory.charge([pair[0], pair[1].T], [mix, -mix], by)
-
-    moves, charges, kinetic, momenta = [0 * w for w in weights], [charge(weights, etas)], [], []
-    for _ in range(12):
-        moves = [momentum * u - g for u, g in zip(moves, gradients(loss, weights), strict=True)]
-        momenta.append(
-            np.sum(moves[0] * (turn @ weights[0])) + np.sum(moves[1] * (weights[1] @ turn.T))
-        )
-        kinetic.append(charge(moves, 1 / etas))
-        weights = [
-            (1 - decay) * w + eta * u for w, eta, u in zip(weights, etas, moves, strict=True)
-        ]
-        charges.append(charge(weights, etas))
-    found = theory.drift(charges[0], kinetic, momentum, decay)
-    np.testing.assert_allclose(found, charges, rtol=0, atol=1e-9 * (1 + np.max(np.abs(charges))))
-    assert np.max(np.abs(momenta)) < 1e-9 * (
-        1 + np.max(np.abs(charges))
-    )  # a rotation has no motion from rest
+    slopes = gradients(linear_loss([w.shape for w in weights], rng), weights)
+    after = [w - eta * g for w, eta, g in zip(weights, etas, slopes, strict=True)]
+    before, later, added = (
+        charge([first, second.T], [mix, -mix], by)
+        for (first, second), by in ((weights, etas), (after, etas), (slopes, 1 / etas))
+    )
+    assert np.isclose(later, before + added, rtol=0, atol=1e-10 * (1 + abs(before)))
 
 
-@given(momentum=st.floats(0, 0.9), kinetic=st.lists(st.floats(-1, 1), min_size=1, max_size=5))
-def test_momentum_multiplies_the_drift_in_the_end(momentum, kinetic):
-    charges = theory.drift(0.0, [*kinetic, *[0.0] * 400], momentum)
-    factor = (1 + momentum) / (1 - momentum)
-    assert np.isclose(charges[-1], factor * sum(kinetic), rtol=1e-9, atol=1e-9)
-
-
-def test_neighbouring_layers_keep_their_imbalance():
-    rng = np.random.default_rng(0)
-    a, ws, target = rng.normal(size=3) / 2, rng.normal(size=(2, 3, 3)) / 2, rng.normal(size=3)
-    path = linear.deep_flow(a, ws, np.eye(3), target, np.linspace(0, 6, 7))
-    inner = [linear.conserved(w[1].T, w[0]) for w in path.ws]
-    outer = [linear.conserved(a[:, None], w[1]) for a, w in zip(path.a, path.ws, strict=True)]
-    for kept in (inner, outer):
-        np.testing.assert_allclose(kept, np.broadcast_to(kept[0], np.shape(kept)), atol=1e-8)
+@given(seed=seeds, eta_a=rates, eta_w=rates)
+def test_a_step_moves_a_balanced_neuron_downstream(seed, eta_a, eta_w):
+    rng = np.random.default_rng(seed)
+    a, w, target = rng.normal(), rng.normal(size=3), rng.normal(size=3)
+    eta_a, eta_w = eta_a / 10, eta_w / 10
+    error, delta = a * w - target, single_neuron.conserved(a, w, eta_a, eta_w)
+    after = single_neuron.conserved(a - eta_a * (w @ error), w - eta_w * a * error, eta_a, eta_w)
+    assert after <= (1 - eta_a * eta_w * (error @ error)) * delta + 1e-10
 
 
 # --- the maps
@@ -187,43 +154,20 @@ def test_a_product_of_two_weights_follows_the_course(balance, size, target):
     np.testing.assert_allclose(product / target, course, atol=1e-7)
 
 
-@pytest.mark.parametrize("size", [0.1, 0.3, 1.0, 5.0])
-@pytest.mark.parametrize("balance", [200.0, 800.0])
-def test_upstream_twins_turn_by_the_arctangent_of_one_over_r(balance, size):
-    """Of three pairs of linear neurons with w ⊥ β*, however large their readouts are."""
-    a, w = single_neuron.initialize([size / 6], balance / 3)
-    outputs = np.repeat([[a], [-a]], 3, axis=0)
-    inputs = np.tile(w * np.eye(5)[1:4], (2, 1))
-    path = linear.flow(outputs, inputs, np.eye(5), np.eye(5)[:, :1], [0.0, 40 / balance])
-    first, last = path.w
-    cosines = np.sum(first * last, axis=1) / np.linalg.norm(last, axis=1) / w[0]
-    np.testing.assert_allclose(np.arccos(cosines), np.arctan(1 / size), rtol=0.01)
-
-
 def draw_two_points(rng):
     return two_points.Pair(*rng.uniform(0.4, 2, 4))
 
 
 @settings(max_examples=40, deadline=None)
-@given(
-    seed=seeds,
-    cosine=st.one_of(st.sampled_from([-1.0, 0.0, 1.0]), st.floats(-0.95, 0.95)),
-    still=st.booleans(),
-)
-def test_two_points_are_a_neuron(seed, cosine, still):
+@given(seed=seeds, cosine=st.one_of(st.sampled_from([0.0, 1.0]), st.floats(-0.95, 0.95)))
+def test_two_points_follow_the_course(seed, cosine):
     """Against the whole flow of both maps, with a decoder of rank one, for which dh
     does not turn.
     """
     rng = np.random.default_rng(seed)
     constants = draw_two_points(rng)
-    h, size = rng.uniform(0.3, 1.5), 0.0 if still else rng.uniform(0.1, 1)
+    h, size = rng.uniform(0.3, 1.5), rng.uniform(0.1, 1)
     dy = size * np.array([cosine, np.sqrt(1 - cosine**2)])
-    target = constants.y * np.eye(2)[0]
-    neuron = theory.two_points_as_neuron(h**2, size**2, size**2 - dy @ target, constants)
-    assert len(neuron.w) == (1 if still or abs(cosine) == 1 else 2)
-    if len(neuron.w) == 1:
-        signed = neuron.a * np.sqrt(neuron.eta_w) + neuron.w[0] * np.sqrt(neuron.eta_a)
-        assume(abs(signed) > 1e-2)  # the saddle
     direction = rng.normal(size=3)
     direction /= np.linalg.norm(direction)
     dx = constants.x * np.eye(2)[0]
@@ -232,58 +176,41 @@ def test_two_points_are_a_neuron(seed, cosine, still):
         np.outer(dy / h, direction),
         TIMES,
         input_difference=dx,
-        target_difference=target,
+        target_difference=constants.y * np.eye(2)[0],
         tau_h=constants.tau_h / 2,  # Eq. 7 counts the mean once
         tau_y=constants.tau_y / 2,
     )
-    path = single_neuron.trajectory(*neuron[:3], TIMES, *neuron[3:])
-    np.testing.assert_allclose(path.a**2, full.dh2, atol=1e-7)
-    np.testing.assert_allclose(np.sum(path.beta**2, axis=1), full.dy2, atol=1e-7)
     high, low = two_points.high_low(h**2, size**2, constants)
-    delta = single_neuron.conserved(neuron.a, neuron.w, neuron.eta_a, neuron.eta_w)
-    assert np.isclose(2 * constants.tau_y * delta, high, atol=1e-12)
-    assert np.isclose(theory.coordinates(neuron).balance, high / (2 * low), atol=1e-12)
+    clock = constants.x * constants.y / 2 / np.sqrt(constants.tau_h * constants.tau_y)
+    course = theory.course(high / (2 * low), size / constants.y, cosine, clock * TIMES)
+    np.testing.assert_allclose(constants.y**2 * np.sum(course**2, axis=1), full.dy2, atol=1e-6)
+    strength, _ = theory.strengths(high / (2 * low), np.linalg.norm(course, axis=1))
+    np.testing.assert_allclose(low * strength, full.dh2, atol=1e-6)
 
 
 @settings(max_examples=40, deadline=None)
-@given(seed=seeds, d=st.integers(1, 5), eta_a=rates, eta_w=rates, sign=signs)
-def test_balance_size_and_cosine_decide_the_course(seed, d, eta_a, eta_w, sign):
+@given(seed=seeds, d=st.integers(2, 5), eta_a=rates, eta_w=rates)
+def test_balance_size_and_cosine_decide_the_course(seed, d, eta_a, eta_w):
     rng = np.random.default_rng(seed)
-    a, w, target = sign * rng.uniform(0.3, 1.5), rng.normal(size=d), rng.normal(size=d)
-    assume(np.linalg.norm(target) > 0.2 and np.linalg.norm(w) > 0.1)
-    neuron = Neuron(a, w, target, eta_a, eta_w)
-    found = theory.coordinates(neuron)
-    assume(d > 1 or abs(found.cosine + 1) > 1e-6 or abs(found.balance) > 1e-2)
-    s = np.linalg.norm(target)
-    times = TIMES / found.clock
-    beta = single_neuron.flow(a, w, np.eye(d), target, times, eta_a, eta_w).beta / s
+    a, w, target = rng.uniform(0.3, 1.5), rng.normal(size=d), rng.normal(size=d)
+    s, length = np.linalg.norm(target), np.linalg.norm(w)
+    clock = np.sqrt(eta_a * eta_w) * s
+    balance = (eta_w * a**2 - eta_a * length**2) / (2 * clock)
+    beta = single_neuron.flow(a, w, np.eye(d), target, TIMES / clock, eta_a, eta_w).beta / s
     along = beta @ target / s
     across = np.linalg.norm(beta - np.outer(along, target / s), axis=1)
-    course = theory.course(found.balance, found.size, found.cosine, TIMES)
+    course = theory.course(balance, a * length / s, w @ target / length / s, TIMES)
     np.testing.assert_allclose(course[:, 0], along, atol=1e-6)
     np.testing.assert_allclose(np.abs(course[:, 1]), across, atol=1e-6)
-
-
-def test_coordinates_written_out():
-    found = theory.coordinates(Neuron(2.0, np.array([0.0, 3.0]), np.array([3.0, 4.0]), 4.0, 9.0))
-    assert found == pytest.approx(((9 * 4 - 4 * 9) / 60, 6 / 5, 4 / 5, 30))
-    found = theory.coordinates(Neuron(2.0, np.zeros(2), np.array([3.0, 4.0]), 1.0, 1.0))
-    assert found == pytest.approx((0.4, 0, 0, 5))
-    found = theory.coordinates(Neuron(0.0, np.array([0.0, 3.0]), np.array([3.0, 4.0]), 1.0, 1.0))
-    assert found == pytest.approx((-0.9, 0, 4 / 5, 5))  # β₀ = 0, yet w has its angle
 
 
 # --- what balance and size decide
 
 
-@given(seed=seeds, eta_a=rates, eta_w=rates, d=st.integers(1, 6))
-def test_strengths_are_those_of_the_layers(seed, eta_a, eta_w, d):
-    rng = np.random.default_rng(seed)
-    neuron = Neuron(rng.normal(), rng.normal(size=d), rng.normal(size=d), eta_a, eta_w)
-    found = theory.coordinates(neuron)
-    plus, minus = theory.strengths(found.balance, found.size)
-    assert np.isclose(plus, eta_w * neuron.a**2 / found.clock, rtol=1e-9, atol=1e-12)
-    assert np.isclose(minus, eta_a * neuron.w @ neuron.w / found.clock, rtol=1e-9, atol=1e-12)
+@given(a=st.floats(0.1, 3), w=st.floats(0.1, 3))
+def test_strengths_are_those_of_the_layers(a, w):
+    plus, minus = theory.strengths((a**2 - w**2) / 2, a * w)
+    assert np.isclose(plus, a**2) and np.isclose(minus, w**2)
 
 
 def test_strengths_at_the_edges():
@@ -352,56 +279,7 @@ def test_the_authors_kernel_distances(delta, distance):
     assert np.isclose(theory.neuron_kernel_distance(delta / 2, 1.0), distance, atol=6e-5)
 
 
-@settings(max_examples=20, deadline=None)
-@given(
-    balance=balances,
-    size=st.floats(0.1, 4),
-    pairs=st.integers(1, 3),
-    more=st.integers(1, 3),
-    seed=seeds,
-)
-def test_how_far_the_kernel_of_twins_turns(balance, size, pairs, more, seed):
-    d, s = pairs + more, np.random.default_rng(seed).uniform(0.5, 2)
-    a, w = single_neuron.initialize(
-        [size * s / 2 / pairs], s * balance / pairs
-    )  # each has its part of both
-    outputs, inputs = (
-        np.repeat([[a], [-a]], pairs, axis=0),
-        np.tile(w * np.eye(d)[1 : pairs + 1], (2, 1)),
-    )
-    path = linear.flow(outputs, inputs, np.eye(d), s * np.eye(d)[:, :1], [0.0, 40 / s])
-    assert np.allclose(path.beta[-1], s * np.eye(d)[:, :1], atol=1e-9)
-    kernels = linear.preconditioner(path.a, path.w)
-    found = theory.twin_kernel_distance(balance, size, d, pairs)
-    assert np.isclose(found, kernel_distance(*kernels), rtol=1e-5, atol=1e-13)
-
-
-@pytest.mark.parametrize("distance", [theory.neuron_kernel_distance, theory.twin_kernel_distance])
-def test_distances_broadcast(distance):
+def test_distances_broadcast():
     balance, size = np.array([-1e4, 0, 1e4])[:, None], np.array([0.1, 1.0])
-    one_by_one = [[distance(b, r) for r in size] for b in balance[:, 0]]
-    np.testing.assert_array_equal(distance(balance, size), one_by_one)
-
-
-# --- errors
-
-GOOD = two_points.Pair(x=1.0, y=1.0, tau_h=1.0, tau_y=1.0)
-
-
-@pytest.mark.parametrize(
-    "call, words",
-    [
-        (lambda: theory.two_points_as_neuron(1.0, 1.0, 1 - 1.2, GOOD), "no dy has"),
-        (
-            lambda: theory.coordinates(Neuron(1.0, np.ones(2), np.zeros(2), 1.0, 1.0)),
-            "other than zero",
-        ),
-        (
-            lambda: theory.coordinates(Neuron(1.0, np.ones(2), np.ones(2), 1.0, -1.0)),
-            r"neuron\.eta_w must be positive",
-        ),
-    ],
-)
-def test_what_is_refused(call, words):
-    with pytest.raises(ValueError, match=words):
-        call()
+    one_by_one = [[theory.neuron_kernel_distance(b, r) for r in size] for b in balance[:, 0]]
+    np.testing.assert_array_equal(theory.neuron_kernel_distance(balance, size), one_by_one)

@@ -8,6 +8,7 @@ import torch
 import xarray as xr
 
 from book.two_point import experiments, measures, settings, toys
+from book.two_point.placement import placement
 from book.two_point.settings import TABLE_1, TABLE_2, Setting
 from lib.training import train
 
@@ -101,6 +102,26 @@ def test_final_distance_takes_other_units():
     setting = replace(settings.FIGURE_5["two layers"], units=4)
     encoder = setting.network().initialize(3, 1, setting.gain)["weight1"][0]
     np.testing.assert_allclose(found.dh2.sel(moment="start"), (encoder**2).sum(), rtol=1e-5)
+
+
+def test_placement_trains_each_pair_from_its_first_input(monkeypatch):
+    seen, train_in_full = {}, Setting.train
+
+    def brief(setting, inputs, targets, *rest, record, **options):
+        seen.update(inputs=inputs[..., 0], targets=targets[..., 0])
+        small = replace(setting, units=4)
+        return train_in_full(small, inputs, targets, *rest, record=record[:2], **options)
+
+    monkeypatch.setattr(Setting, "train", brief)
+    found = placement(4, 0.5, input_distances=(0.5, 1.5), target_distances=(0.25, 1.0), seed=3)
+    assert seen["inputs"].tolist() == [[0.5, 1.0], [0.5, 1.0], [0.5, 2.0], [0.5, 2.0]]
+    np.testing.assert_allclose(seen["targets"], [[0.6, 0.85], [0.6, 1.6]] * 2)
+    network = replace(SMALL, units=4).network()
+    parameters = network.initialize(3, 4, 1.0)
+    inputs = torch.tensor(seen["inputs"], dtype=torch.float32)[..., None]
+    _, (hidden,) = network(parameters, inputs, (2,))
+    start = ((hidden[:, 1] - hidden[:, 0]) ** 2).sum(-1)
+    np.testing.assert_allclose(found.dh2.sel(moment="start").values.ravel(), start, rtol=1e-4)
 
 
 def test_xor():

@@ -222,17 +222,6 @@ def test_premise_has_no_half_time_where_nothing_is_learned():
     assert bool(maps.premise(replace(SMALL, gain=0.1), trials=1).half.isnull().all())
 
 
-@pytest.mark.parametrize("gain", [0.4, 0.8])
-def test_eq_6_is_exact_after_a_first_linear_layer(gain):
-    """There the encoder is one weight matrix, whose gradients change dh along Dᵧᵀ alone."""
-    setting = Setting(
-        activation="linear", gain=gain, units=8, hidden_layers=3, learning_rate=0.02, epochs=4000
-    )
-    found = maps.assumption(setting, trials=1, records=1000, all_layers=True).isel(trial=0)
-    first, last = (float(maps.assessed(maps.rising(found.sel(layer=n))).share_h) for n in (0, 2))
-    assert first > 0.999 > 0.99 > last
-
-
 def test_growth_is_counted_until_half_is_learned():
     found = xr.Dataset({"dh2": ("step", [2.0, 3.0, 8.0, 9.0]), "dy2": ("step", [0, 0.2, 0.3, 0.5])})
     assert maps.growth(found) == 4
