@@ -48,8 +48,8 @@ def arrangement(n: int, neurons: int, turns: int) -> Arrangement:
     r"""Spread `neurons` as evenly as sites allow over a ring of n;
     their signs alternate in blocks, `turns` times around.
 
-    With more than n neurons every site has its share, and the signs can cancel: the odd filter is zero
-    (the limit of many neurons).
+    With more than n neurons every site has its share, and the signs can cancel: the odd filter is
+    zero (the limit of many neurons).
     """
     if turns < 1 or 2 * turns > neurons:
         raise ValueError(f"turns is {turns}: want 1 to neurons/2, so at most {neurons / 2:g}")
