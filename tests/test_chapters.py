@@ -21,7 +21,7 @@ from nbclient import NotebookClient
 from lib import bounds, claims, provenance, runs
 from lib.fingerprint import from_outside
 from lib.runs.run import stored
-from lib.site import coverage, execute, handouts, myst, pages, slices
+from lib.site import coverage, execute, findings, handouts, myst, pages, slices
 from lib.site.book import MATERIALS, Book
 from lib.site.ledger import records
 from lib.site.pages import course, margins
@@ -415,6 +415,12 @@ def test_a_chapter_opens_with_a_picture_and_its_findings(chapter):
     assert all(words in text for words in ("**You need**", "**You will be able to**", "minutes"))
     assert len(text.split()) <= OPENING_WORDS
     assert len(re.findall(r"\{(?:num)?ref\}`", text)) <= OPENING_LINKS
+
+
+@each_lesson
+def test_the_findings_of_a_lesson_can_be_written(chapter):
+    found = re.search(r"^```\{findings\}\n(.*?)^```$", source(chapter), re.MULTILINE | re.DOTALL)
+    assert findings.written(BOOK, found[1].splitlines()).startswith("1. **")
 
 
 @each_notebook
