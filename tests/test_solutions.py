@@ -85,7 +85,7 @@ def complaint(kind, said):
         return said and f"is refused: {said}"
     if said is None:
         return "passes"
-    if not re.match(r"AssertionError: \S", said):
+    if not re.match(r"AssertionError: \S|ValueError: .*want ", said):
         return f"is not told what is wrong: {said}"
     return None
 
