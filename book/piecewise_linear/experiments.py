@@ -59,7 +59,7 @@ def students(
     units : of a student, an even number; a teacher has `teachers`
     precise : train in float64
     authors, teacher_seed : draw what the authors' code draws at a seed (see
-        `lib.experiments.authors_draw.problem`)
+        `book.piecewise_linear.authors_draw.problem`)
 
     Returns
     -------
@@ -261,7 +261,7 @@ def turns(
     also readouts and inputs: the kernel distance if of the weights a or w alone are those of the
     step.
 
-    Source: `lib.kernels.kernel_turn`, for section 5 and figure 1(b).
+    Source: `book.piecewise_linear.tangent_kernels.kernel_turn`, for section 5 and figure 1(b).
 
     Settings
     --------
