@@ -19,9 +19,19 @@ from lib.site.book import Book
 from lib.site.myst import References
 
 
+# What a student is told who has the notebook alone.
+ORIGIN = """
+
+From the chapter *{title}* of the book "Executable Learning Dynamics", whose functions (`lib` and
+`book`) the cells import. In a clone of the book `make lab NAME={name}` opens JupyterLab with
+everything installed; elsewhere run `pip install --editable .` in a clone first. What a figure shows
+is printed beside it."""
+
+
 def lab(book: Book, name: str, solved: bool) -> NotebookNode:
-    """Return a lab with its solutions or with blanks."""
+    """Return a lab with its solutions or with blanks, and with a word on where it comes from."""
     written = jupytext.reads(book.text(f"{name}/lab"))
+    written.cells[0].source += ORIGIN.format(title=book.title(name), name=name)
     for number, cell in enumerate(written.cells):
         cell.id = f"{name}-{number}"
         if solved:

@@ -32,10 +32,10 @@ STUB = r"\1# YOUR CODE HERE\n\1raise NotImplementedError()"
 INTRODUCTION = """\
 # Problems: {title}
 
-From the chapter *{title}* of the book "Executable Learning Dynamics". Run it in the book's
-environment (the README says how), or after `pip install --editable .` in a clone. Each problem asks
-for an answer in words and one in code; a check cell says whether the numbers are right. {points}
-points in all.
+From the chapter *{title}* of the book "Executable Learning Dynamics". In a clone of the book
+`make lab NAME={name}` opens JupyterLab with everything installed; elsewhere run `pip install
+--editable .` in a clone first. Each problem asks for an answer in words and one in code; a check
+cell says whether the numbers are right. {points} points in all.
 
 Numbers with a dot, like equation (2.1) or Fig. 2.1, are those of the book; "Eq. 1" or "Proposition
 1" belongs to the document that the chapter replicates."""
@@ -81,7 +81,7 @@ def notebook(references: References, chapter: str, solved: bool) -> NotebookNode
     for label, section in zip(sections[::2], sections[1::2], strict=True):
         cells += _problem(references, chapter, label, section, solved)
     points = sum(cell.metadata["nbgrader"].get("points", 0) for cell in cells)
-    about = INTRODUCTION.format(title=book.title(chapter), points=points)
+    about = INTRODUCTION.format(title=book.title(chapter), name=chapter, points=points)
     cells.insert(0, _cell(new_markdown_cell(about), f"{chapter}-about"))
     return new_notebook(cells=cells, metadata={"kernelspec": head.metadata["kernelspec"]})
 
