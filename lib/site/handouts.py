@@ -18,7 +18,6 @@ from lib.site import problems
 from lib.site.book import Book
 from lib.site.myst import References
 
-
 # What a student is told who has the notebook alone.
 ORIGIN = """
 
