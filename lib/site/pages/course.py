@@ -37,16 +37,19 @@ def syllabus(book: Book) -> dict[str, str]:
         theme = f"**{week['title']}.** {week['text']}"
         for name in week["chapters"]:
             links = teaching.links(book, name, "book/syllabus")
-            rows.append([number, theme, links, guide(book)["chapters"][name]["reading"]])
+            rows.append([number, theme, links, to_read(book, name)])
     return {"weeks": table(["week", "theme", "materials", "to read"], rows)}
+
+
+def to_read(book: Book, name: str) -> str:
+    """Return what to read before a lecture and after it, from the end of its plan."""
+    return book.text(f"{name}/plan").partition("## What to read\n\n")[2].strip()
 
 
 def _chapter(book: Book, name: str, entry: dict) -> list[str]:
     """Return what the guide says of a chapter, and its exercises."""
-    said = [
-        f"**{what.capitalize()}.** {entry[what].strip()}"
-        for what in ("goals", "prerequisites", "reading")
-    ]
+    said = [f"**{what.capitalize()}.** {entry[what].strip()}" for what in ("goals", "prerequisites")]
+    said.append(f"**To read.** {to_read(book, name)}")
     listed = "\n".join(f"- {_line(exercise)}" for exercise in exercises(book, name))
     materials = f"**Materials.** {teaching.links(book, name, 'book/course')}."
     return [*said, f"**Time.** About {entry['hours']} hours.", materials, "**Exercises.**", listed]

@@ -43,7 +43,7 @@ COURSE = {
     ],
     "chapters": {
         name: {"about": f"About {name}.", "hours": 3, "goals": f"Know {name}."}
-        | {"prerequisites": "None.", "reading": "It."}
+        | {"prerequisites": "None."}
         for name in ("one", "two", "three")
     },
 }
@@ -83,6 +83,10 @@ def root(tmp_path, monkeypatch):
     for name in ("two", "three"):
         (tmp_path / "book" / f"{name}.md").write_text(f"# Chapter {name}\n")
     (tmp_path / "book" / "course.yml").write_text(yaml.safe_dump(COURSE))
+    for name in COURSE["chapters"]:
+        (tmp_path / "book" / name).mkdir()
+        plan = f"# Plan\n\n## What to read\n\nBefore the lecture: {name}.\n"
+        (tmp_path / "book" / name / "plan.md").write_text(plan)
     return tmp_path
 
 
