@@ -48,8 +48,11 @@ def to_read(book: Book, name: str) -> str:
 
 def _chapter(book: Book, name: str, entry: dict) -> list[str]:
     """Return what the guide says of a chapter, and its exercises."""
-    said = [f"**{what.capitalize()}.** {entry[what].strip()}" for what in ("goals", "prerequisites")]
-    said.append(f"**To read.** {to_read(book, name)}")
+    said = [
+        f"**Goals.** {entry['goals'].strip()}",
+        f"**Prerequisites.** {entry['prerequisites'].strip()}",
+        f"**To read.** {to_read(book, name)}",
+    ]
     listed = "\n".join(f"- {_line(exercise)}" for exercise in exercises(book, name))
     materials = f"**Materials.** {teaching.links(book, name, 'book/course')}."
     return [*said, f"**Time.** About {entry['hours']} hours.", materials, "**Exercises.**", listed]
