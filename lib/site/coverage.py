@@ -21,7 +21,8 @@ table: on a page of a chapter the items of this chapter, on any other page all o
 words such as "the authors' code" to it.
 """
 
-from dataclasses import dataclass
+import csv
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -120,7 +121,7 @@ def table(book: Book, document: Document, chapter: str = "") -> str:
     ValueError
         If an item names a claim that no notebook has.
     """
-    heads = [document.short, "here", "scale", "verdict", "recomputed by"]
+    heads = [document.short, "verdict", "here", "scale", "recomputed by"]
     items = [item for item in document.items if chapter in ("", item.chapter)]
     rows = [_row(book, document, item) for item in items]
     commands = {row[-1] for row in rows if row[-1]}
@@ -135,23 +136,31 @@ def _row(book: Book, document: Document, item: Item) -> list[str]:
     name = f"{anchored}**{escape(item.item)}:** {escape(item.says)}"
     scale = _scale(item)
     if item.missing:
-        return [name, "", scale, f"missing: {escape(item.missing)}", ""]
+        return [name, f"missing: {escape(item.missing)}", "", scale, ""]
+    judged = []
+    for verdict, claims in _verdicts(book, document, item).items():
+        links = [ledger.link(str(number), claim) for number, claim in enumerate(claims, start=1)]
+        links[0] = ledger.coloured(verdict, ledger.link(verdict, claims[0]))
+        judged.append(", ".join(links))
+    if item.where:
+        here = ROLES.get(item.where.split("-")[0], "{{ref}}`{}`").format(item.where)
+    else:
+        here = ledger.link("the claim", item.claims[0])
+    return [name, "; ".join(judged) or "no claim", here, scale, _commands(book, document, item)]
+
+
+def _verdicts(book: Book, document: Document, item: Item) -> dict[str, list[str]]:
+    """Return the claims that judge an item, by their verdict."""
     verdicts = {record["id"]: record["verdict"] for record in ledger.records(book)}
     if lost := [claim for claim in item.claims if claim not in verdicts]:
         file = path(book, document.name)
         raise ValueError(f"{file}, {item.item}: no notebook has the claim {lost[0]}")
-    judged = []
+    found = {}
     for verdict in VERDICTS:
         claims = [claim for claim in item.claims if verdicts[claim] == verdict]
-        links = [ledger.link(str(number), claim) for number, claim in enumerate(claims, start=1)]
         if claims:
-            links[0] = ledger.coloured(verdict, ledger.link(verdict, claims[0]))
-            judged.append(", ".join(links))
-    if item.where:
-        here = ROLES.get(item.where.split("-")[0], "{{ref}}`{}`").format(item.where)
-    else:
-        here = ledger.link(item.claims[0].split("/")[1], item.claims[0])
-    return [name, here, scale, "; ".join(judged) or "no claim", _commands(book, document, item)]
+            found[verdict] = claims
+    return found
 
 
 def _scale(item: Item) -> str:
@@ -175,13 +184,13 @@ def _commands(book: Book, document: Document, item: Item) -> str:
     """Write the commands that recompute an item, each with its time and the result's state."""
     if not item.runs:
         seconds = 60 * document.minutes[item.chapter]
-        return f"`python -m lib run {item.chapter}`, {_time(seconds)}"
+        return f"`.venv/bin/python -m lib run {item.chapter}`, {_time(seconds)}"
     said = []
     for run in item.runs:
         with xr.open_dataset(result_file(book.folder, run)) as found:
             known = found.attrs
         cost = f"{_time(known['seconds'])}, {known['device']}; {freshness(known)}"
-        said.append(f"`python -m lib store --again {run}`, {cost}")
+        said.append(f"`.venv/bin/python -m lib store --again {run}`, {cost}")
     return "; ".join(said)
 
 
@@ -190,13 +199,36 @@ def _time(seconds: float) -> str:
 
 
 def where(book: Book) -> dict[str, str]:
-    """Return what the page "Where is Figure 5?" takes: a table for each document, and of code."""
+    """Return what the page "Where is Figure 5?" takes: links to
+    the items, a table for each document, and of code.
+    """
     sections = [f"## {one.title}\n\n```{{coverage}} {one.name}\n```" for one in documents(book)]
     return {
+        "index": "\n".join(map(_links, documents(book))),
         "documents": "\n\n".join(sections),
         "repositories": public_code.repository_table(book),
         "experiments": _experiments(book),
     }
+
+
+def _links(document: Document) -> str:
+    """Write links to the rows of a document's items, in their order."""
+    links = [f'<a href="#{anchor(document, one)}">{escape(one.item)}</a>' for one in document.items]
+    return f"- **{document.short}:** {' · '.join(links)}"
+
+
+def write_csv(book: Book, file: Path) -> None:
+    """Write the items of all documents with their verdicts as a table of comma-separated values."""
+    heads = [field.name for field in fields(Item)]
+    with file.open("w", encoding="utf-8", newline="") as opened:
+        table = csv.writer(opened, lineterminator="\n")
+        table.writerow(["document", *heads, "verdicts"])
+        for document in documents(book):
+            for item in document.items:
+                values = [getattr(item, head) for head in heads]
+                said = [" ".join(value) if isinstance(value, tuple) else value for value in values]
+                verdicts = "; ".join(_verdicts(book, document, item))
+                table.writerow([document.short, *said, verdicts])
 
 
 def _experiments(book: Book) -> str:

@@ -126,6 +126,7 @@ def finish_site(app: Sphinx, problem: Exception | None) -> None:
                 known |= found
             files.write(Path(folder, f"{page}.html"), search.searched(page, article))
         search.index(folder, site)
+    coverage.write_csv(book, site / "book" / "where.csv")
     slides.write(book, site, known)
     references = References(book, known)
     handouts.write(references, site, solved=False)

@@ -1,5 +1,7 @@
 """The tables that say where a document's figures, theorems and statements are."""
 
+import csv
+
 import pytest
 import xarray as xr
 
@@ -59,24 +61,24 @@ def test_an_item_has_its_place_scale_verdicts_command_and_time(book):
     figure, theorem, field, rest = rows(book)
     assert figure == [
         '<span id="paper-figure-1-b"></span>**Figure 1(b):** it grows',
-        "{ref}`grows <one-grows>`",
-        "ours: 8 networks; source: 1 network; {ref}`code <where-code>`: code/run me.py",
         "[{ref}`reproduced <one-grows>`]{.reproduced}, {ref}`2 <one-shrinks>`; "
         "[{ref}`corrected <two-stays>`]{.corrected}",
-        "`python -m lib run one`, 2 min",
+        "{ref}`the claim <one-grows>`",
+        "ours: 8 networks; source: 1 network; {ref}`code <where-code>`: code/run me.py",
+        "`.venv/bin/python -m lib run one`, 2 min",
     ]
-    assert "$a\\|b$" in theorem[0] and theorem[1] == "Eq.&nbsp;{eq}`eq-one-two`"
-    assert theorem[-1] == "`python -m lib run two`, 90 min"
-    assert field[1] == "{numref}`fig-one-field`" and "no claim" in field
-    assert field[-1] == "`python -m lib store --again one/fields`, 2.5 h, a GPU; current"
+    assert "$a\\|b$" in theorem[0] and theorem[2] == "Eq.&nbsp;{eq}`eq-one-two`"
+    assert theorem[-1] == "`.venv/bin/python -m lib run two`, 90 min"
+    assert field[1:3] == ["no claim", "{numref}`fig-one-field`"]
+    assert field[-1] == "`.venv/bin/python -m lib store --again one/fields`, 2.5 h, a GPU; current"
     assert "missing: too dear" in rest
 
 
 def test_a_chapter_has_its_own_items(book):
     written = coverage.table(book, coverage.read(book, "paper"), "two")
-    assert written.splitlines()[0] == "| Paper | here | scale | verdict |"
+    assert written.splitlines()[0] == "| Paper | verdict | here | scale |"
     assert "Theorem 2" in written and "Figure" not in written
-    assert written.endswith("\n\nRecomputed by `python -m lib run two`, 90 min.")
+    assert written.endswith("\n\nRecomputed by `.venv/bin/python -m lib run two`, 90 min.")
 
 
 def test_a_claim_that_is_gone_is_named(book, monkeypatch):
@@ -85,6 +87,16 @@ def test_a_claim_that_is_gone_is_named(book, monkeypatch):
         ValueError, match=r"paper\.yml, Figure 1\(b\): no notebook has the claim one/grows"
     ):
         coverage.table(book, coverage.read(book, "paper"))
+
+
+def test_links_lead_to_the_rows_and_a_file_has_them_all(book, tmp_path):
+    index = coverage.where(book)["index"]
+    assert index.startswith('- **Paper:** <a href="#paper-figure-1-b">Figure 1(b)</a> · <a href="#')
+    coverage.write_csv(book, tmp_path / "where.csv")
+    with (tmp_path / "where.csv").open() as opened:
+        first, theorem, *_ = csv.DictReader(opened)
+    assert first["claims"] == "one/grows two/stays one/shrinks"
+    assert first["verdicts"] == "reproduced; corrected" and theorem["says"] == "$a|b$"
 
 
 def test_a_page_lists_which_code_each_experiment_follows(book):
