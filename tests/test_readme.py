@@ -30,7 +30,7 @@ STATED = [
     ("book/index.md", f"{CHAPTERS} chapters"),
     ("book/index.md", f"{CHAPTERS} lectures"),
     ("book/rerun.md", PYTHON),
-    ("book/contribute.md", f"`python -m lib seeds my_topic` runs {SEEDS}"),
+    ("book/contribute.md", f"`.venv/bin/python -m lib seeds my_topic` runs {SEEDS}"),
 ]
 
 

@@ -89,7 +89,7 @@ def test_a_claim_that_is_gone_is_named(book, monkeypatch):
         coverage.table(book, coverage.read(book, "paper"))
 
 
-def test_links_lead_to_the_rows_and_a_file_has_them_all(book, tmp_path):
+def test_links_lead_to_all_rows_and_a_file_has_them(book, tmp_path):
     index = coverage.where(book)["index"]
     assert index.startswith('- **Paper:** <a href="#paper-figure-1-b">Figure 1(b)</a> · <a href="#')
     coverage.write_csv(book, tmp_path / "where.csv")
