@@ -10,6 +10,7 @@ from lib.site import execute
 from lib.site.book import Book
 
 ROOT = Path(__file__).parents[1]
+ADDRESS = "http://localhost:9/owner/book"
 DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABAQAAAAA3bvkkAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
 TOC = """\
 format: jb-book
@@ -120,8 +121,10 @@ def write(root):
     """Write the book, its notebooks without outputs."""
     folder = root / "book"
     (folder / "library").mkdir(parents=True)
-    for name in ("_config.yml", "CITATION.cff", "lib", "book/_static", "book/_templates"):
+    for name in ("_config.yml", "lib", "book/_static", "book/_templates"):
         (root / name).symlink_to(ROOT / name)
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    (root / "CITATION.cff").write_text(citation + f"repository-code: {ADDRESS}\n")
     (folder / "references.bib").write_text("")
     (root / "_toc.yml").write_text(TOC)
     pages = {"cover": "# A small book", "library": "# The library\n\n```{library}\n```"}

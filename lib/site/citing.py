@@ -64,6 +64,27 @@ def read(book: Book) -> Citation:
     return Citation(facts["title"], str(facts["version"]), date, authors, repository)
 
 
+def online(book: Book) -> dict:
+    """Return the theme's options by which pages lead to the repository, once it has an address:
+    to their source, to its issues, and to a copy that runs on Colab or Binder.
+    """
+    address = read(book).repository
+    if not address:
+        return {}
+    return {
+        "repository_url": address,
+        "repository_provider": "github",
+        "repository_branch": "main",
+        "use_repository_button": True,
+        "use_source_button": True,
+        "use_issues_button": True,
+        "launch_buttons": {
+            "colab_url": "https://colab.research.google.com",
+            "binderhub_url": "https://mybinder.org",
+        },
+    }
+
+
 def end(book: Book, page: str, title: str, how: str) -> str:
     """Return the end of a page: the version, a link to the page that says how to cite.
 

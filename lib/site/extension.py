@@ -45,6 +45,7 @@ SCRIPTS = ("previews", "code", "play", "contents", "predict", "pictures")
 def fill(app: Sphinx, config: Config) -> None:
     """Read the book, and hand to the pages what they take from the ledger and from tables."""
     config.myst_substitutions |= pages.substitutions(book_of(app))
+    config.html_theme_options |= citing.online(book_of(app))
 
 
 class MovingFigure(SphinxDirective):
