@@ -3,6 +3,7 @@
 What pages take from the ledger, repairs, the end of each page, what is handed out.
 """
 
+import re
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -39,6 +40,7 @@ from lib.site.book import book_of
 from lib.site.myst import References
 
 STYLES = ("search", "previews", "reading", "formulas", "pictures", "frame")
+GENERATED = re.compile(r"\{\{ |^```\{(?:library|coverage)\}", re.MULTILINE)
 SCRIPTS = ("previews", "code", "play", "contents", "predict", "pictures")
 
 
@@ -100,6 +102,19 @@ def finish_page(
     context["body"] = body + citing.end(book_of(app), page, context["title"], how)
 
 
+def offer_no_template(
+    app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None
+) -> None:
+    """Take the download off a page whose source only says what is to be filled in."""
+    if doctree is None or context["page_source_suffix"] != ".md":
+        return
+    if GENERATED.search(book_of(app).text(page.removeprefix("book/"))):
+        for group in context["header_buttons"]:
+            if group["label"] == "download-buttons":
+                own = group["buttons"]
+                group["buttons"] = [one for one in own if one["label"] != "download-source-button"]
+
+
 def _is_thebe(script: Any) -> bool:
     return "thebe" in f"{script.filename} {script.attributes.get('body', '')}".lower()
 
@@ -157,5 +172,6 @@ def setup(app: Sphinx) -> dict:
     app.connect("doctree-read", library.find_names)
     app.connect("env-check-consistency", keep_pages)
     app.connect("html-page-context", finish_page)
+    app.connect("html-page-context", offer_no_template, priority=1000)  # after the theme's buttons
     app.connect("build-finished", finish_site)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -68,6 +68,16 @@ def test_links_in_code_and_docstrings_lead_to_what_there_is(small_site):
         assert pages[(path.parent / page).resolve() if page else path].find(id=anchor), link
 
 
+def test_a_page_that_is_generated_offers_no_template(small_site):
+    def offered(page):
+        text = (small_site / f"_build/html/book/{page}.html").read_text(encoding="utf-8")
+        return re.findall(r'href="([^"]*_sources/[^"]+)"', text)
+
+    assert not offered("library")
+    assert offered("cover") == ["../_sources/book/cover.md"]
+    assert offered("one") == ["../_sources/book/one.ipynb"]
+
+
 def test_the_code_of_a_page_is_as_it_was(small_site):
     shown_code = "".join(
         part.get_text() for part in read(small_site / "_build/html/book/one.html").select("pre")
