@@ -115,7 +115,7 @@ def behind_own_gates(weights: np.ndarray, inputs: np.ndarray, labels: np.ndarray
     their geometric mean is the least error on all signals; where all residuals are alike it is
     exact. With A, b of these gates and :math:`r = b - Aw/K`, the excess is :math:`r^\top A^{-1}r`;
     the two factors r come from different halves, since the squares of a sample's noise would add
-    up in Kn entries. It is :math:`1 - Kn/N` times too small, and zero for a network at rest.
+    up in Kn entries. It is zero for a network at rest.
 
     Parameters
     ----------
