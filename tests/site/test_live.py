@@ -230,7 +230,7 @@ def alive(process):
     """Whether a process runs, and is no zombie."""
     try:
         return ") Z" not in Path(f"/proc/{process}/stat").read_text()
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # it may end between open and read
         return False
 
 
