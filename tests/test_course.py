@@ -52,5 +52,6 @@ def test_what_a_plan_shows_is_on_a_slide(chapter):
 
 @each_chapter
 def test_a_lab_says_where_its_functions_come_from(chapter):
-    about = handouts.lab(BOOK, chapter, solved=False).cells[0].source
+    about, *cells = (cell.source for cell in handouts.lab(BOOK, chapter, solved=False).cells)
     assert f"`make lab NAME={chapter}`" in about and BOOK.title(chapter) in about
+    assert all("print(" in cell for cell in cells if "plt.show()" in cell)  # as it promises

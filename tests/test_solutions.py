@@ -18,11 +18,11 @@ import numpy as np
 import pytest
 import yaml
 
+from lib.site import problems
 from lib.site.book import Book
 
 pytestmark = pytest.mark.slow
 BOOK = Book(Path(__file__).parents[1])
-BLANK = re.compile(r"^( *)### BEGIN SOLUTION\n(.*?)^ *### END SOLUTION$", re.MULTILINE | re.DOTALL)
 FIRST_NAME = re.compile(r"(?:def )?(\w+)")
 LEAST = 3  # of each kind
 
@@ -43,8 +43,9 @@ def blanks_of(cells):
     """Return all blanks of a notebook's code, in their order."""
     found = []
     for cell, source in enumerate(cells):
-        for match in BLANK.finditer(source):
-            indent, model = match.groups()
+        for match in problems.SOLUTION.finditer(source):
+            indent = match[1]
+            model = "\n".join(match[0].split("\n")[1:-1]) + "\n"
             functions = re.findall(r"^def (\w+)", source[: match.start()], re.MULTILINE)
             name = functions[-1] if indent else FIRST_NAME.match(model)[1]
             span = match.span()
