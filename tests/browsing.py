@@ -77,5 +77,12 @@ def serious(page, part=None, rules=None):
     ]
 
 
+def show_answers(page):
+    """Show what waits behind the questions of a chapter."""
+    button = page.locator(".all-answers")
+    if button.count():
+        button.click()
+
+
 def rows(page):
     return page.locator("table tbody tr:visible")

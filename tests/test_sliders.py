@@ -45,6 +45,7 @@ def wave():
             [[(k / 3, 0), (k / 3 + 0.3, 0), (k / 3, value + 0.1)] for k in range(count)]
         )
         text.set_text(f"{count} < 5")
+        return f"{count} polygons"
 
     return fig, update
 
@@ -134,7 +135,8 @@ def test_ids_are_unique_and_every_reference_leads_somewhere():
 def test_words_follow_the_page_and_the_picture_has_its_text():
     figure = moved(label="a < b", format="{:+g}")
     still, _ = parse(figure)
-    assert (still.get("role"), still.get("aria-label"), repr(figure)) == ("img", ALT, ALT)
+    assert (still.get("role"), repr(figure)) == ("img", ALT)
+    assert still.get("aria-label") == f"{ALT} 1 polygons"
     assert f">{html.escape('a < b')}</label>" in figure.html
     assert not re.search("font-family|<style|xmlns|#000000|<metadata", figure.html)
     assert "−1" in moved([-1, 1]).html  # a minus, not a hyphen

@@ -1,16 +1,12 @@
 // "Show all code": opens every folded cell, on this page and on those to come; without JavaScript each fold has its own line.
 {
   const folds = document.querySelectorAll("details.hide, details.claim-fold");
-  const place = document.querySelector(".article-header-buttons");
+  const button = document.querySelector(".all-code");
   const memory = {
     get shown() { try { return localStorage.getItem("code") === "shown"; } catch { return false; } }, // storage may be barred
     set shown(all) { try { all ? localStorage.setItem("code", "shown") : localStorage.removeItem("code"); } catch {} },
   };
-  if (folds.length && place) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = "btn btn-sm pst-navbar-icon all-code";
-    button.innerHTML = '<span class="all-code-sign" aria-hidden="true">&lt;/&gt;</span><span class="all-code-words">Show all code</span>';
+  if (button) {
     const open = (all) => {
       button.setAttribute("aria-pressed", all);
       for (const fold of folds) fold.open = all;
@@ -27,6 +23,5 @@
     });
     button.setAttribute("aria-pressed", memory.shown);
     if (memory.shown) open(true); // what a link has opened stays open
-    place.prepend(button);
   }
 }

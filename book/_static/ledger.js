@@ -10,9 +10,7 @@ const rows = [...body.rows].map((row, number) => {
   const cells = [...row.cells].map((cell) => cell.textContent.trim());
   return { row, cells, number, chapter: cells.at(-2), verdict: cells.at(-1), words: plain(row.textContent) };
 });
-for (const [choice, name] of [[chapter, "chapter"], [verdict, "verdict"]]) {
-  for (const value of new Set(rows.map((entry) => entry[name]))) choice.add(new Option(value));
-}
+for (const value of new Set(rows.map((entry) => entry.chapter))) chapter.add(new Option(value));
 const asked = new URLSearchParams(location.search);
 let page = Number(asked.get("page") ?? 1);
 let order = asked.get("order") ?? ""; // a column's name, behind a minus if the last comes first
@@ -36,7 +34,10 @@ const show = () => {
   form.querySelector("output").textContent = `${fit.length} of ${rows.length} claims`;
   pages.hidden = last === 1;
   pages.querySelector("output").textContent = `page ${page} of ${last}`;
-  for (const button of pages.querySelectorAll("button")) button.disabled = page + Number(button.value) < 1 || page + Number(button.value) > last;
+  for (const button of pages.querySelectorAll("button")) {
+    const goal = page + Number(button.value);
+    button.ariaDisabled = goal < 1 || goal > last; // not `disabled`, which would lose the focus
+  }
   for (const head of heads) {
     const own = order.replace("-", "") === head.textContent.trim();
     head.ariaSort = own ? (order.startsWith("-") ? "descending" : "ascending") : null;
@@ -74,7 +75,7 @@ form.addEventListener("reset", () => {
   setTimeout(() => change(1)); // when the fields are empty
 });
 form.addEventListener("submit", (event) => event.preventDefault());
-pages.addEventListener("click", (event) => event.target.value && change(page + Number(event.target.value)));
+pages.addEventListener("click", (event) => event.target.ariaDisabled === "false" && change(page + Number(event.target.value)));
 form.hidden = false;
 show();
 if (wanted > 0) rows[wanted].row.scrollIntoView({ block: "center" });

@@ -16,7 +16,7 @@ addEventListener("DOMContentLoaded", () => {
   };
 
   for (const figure of moving) {
-    const button = Object.assign(document.createElement("button"), { type: "button", className: "enlarge", textContent: "Enlarge" });
+    const button = figure.querySelector(".enlarge");
     button.addEventListener("click", () => {
       const place = document.createElement("div");
       place.style.height = `${figure.offsetHeight}px`; // so that the page stays as it is
@@ -27,14 +27,13 @@ addEventListener("DOMContentLoaded", () => {
         button.focus();
       }, { once: true });
     });
-    figure.append(button);
   }
   box.addEventListener("keydown", event => { if (event.key === "Escape") box.close(); }); // the theme keeps Escape from dialogs
   document.addEventListener("click", event => {
     const link = event.target.closest("a.zoom");
     if (link && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
       event.preventDefault();
-      open(link.querySelector("img").cloneNode());
+      open([...link.querySelectorAll("img")].find((image) => image.checkVisibility()).cloneNode());
     } else if (event.target === box) {
       box.close();
     }

@@ -1,9 +1,7 @@
 // Moving figures play: a button moves the slider to its end, frame by frame, and stops there. It knows nothing of the frames.
-for (const slider of document.querySelectorAll(".moving-slider input")) {
+for (const button of document.querySelectorAll(".moving-play")) { // hidden where the reader wants less motion
+  const slider = button.parentElement.querySelector("input");
   const name = slider.labels[0].textContent;
-  const button = document.createElement("button");
-  button.type = "button";
-  button.className = "moving-play"; // hidden where the reader wants less motion
   let timer;
   const say = () => {
     button.setAttribute("aria-label", `${timer ? "Pause" : "Play"} ${name}`);
@@ -27,5 +25,4 @@ for (const slider of document.querySelectorAll(".moving-slider input")) {
   slider.addEventListener("input", (event) => event.isTrusted && pause()); // the reader takes over
   matchMedia("(prefers-reduced-motion: reduce)").addEventListener("change", pause);
   say();
-  slider.parentElement.prepend(button);
 }

@@ -45,7 +45,7 @@
     }
     const where = [link.pathname !== location.pathname && title, pointer === "touch" && "tap again to follow"].filter(Boolean).join(" · ");
     if (where) card.append(Object.assign(document.createElement("p"), { className: "preview-where", textContent: where }));
-    link.setAttribute("aria-describedby", card.id);
+    link.setAttribute("aria-description", inWords(card)); // in its flat text a fraction would be a product
     link.removeAttribute("title"); // or the browser shows a second card
     card.style.visibility = "hidden";
     card.hidden = false;
@@ -70,7 +70,7 @@
 
   function hide() {
     clearTimeout(timer);
-    shown?.removeAttribute("aria-describedby");
+    shown?.removeAttribute("aria-description");
     shown = undefined;
     card.hidden = true;
   }

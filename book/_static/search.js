@@ -7,7 +7,8 @@ const RANKING = { pageLength: 0.3, termSimilarity: 10 }; // long chapters before
 
 /** Return what Pagefind is asked for: no dots that end a word, and a citation such as "Eq. 7" in quotes. */
 function processTerm(asked) {
-  const words = asked.trim().replace(/\.(?=\s|$)/g, "").replace(/^equation /i, "eq ").replace(/^figure (?=E?\d+\.\d)/i, "fig ");
+  const words = asked.trim().replace(/\.(?=\s|$)/g, "").replace(/^equation /i, "eq ").replace(/^figure (?=E?\d+\.\d)/i, "fig ")
+    .replace(/\b(figure \d+)\(?([a-z])\)?(?=\s|$)/i, "$1($2)"); // 1b is 1(b)
   return CITATION.test(words) ? `"${words}"` : words;
 }
 
@@ -35,6 +36,13 @@ function start() {
     address.searchParams.set("q", event.target.value);
     history.replaceState(null, "", address);
   });
+  // how many there are is said, too
+  const status = Object.assign(document.createElement("p"), { className: "visually-hidden", role: "status" });
+  place.before(status);
+  new MutationObserver(() => {
+    const said = place.querySelector(".pagefind-ui__message")?.textContent ?? "";
+    if (status.textContent !== said) status.textContent = said;
+  }).observe(place, { childList: true, characterData: true, subtree: true });
   const asked = address.searchParams.get("q");
   if (asked) search.triggerSearch(asked);
 }

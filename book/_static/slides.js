@@ -7,5 +7,14 @@ if (matchMedia("(min-width: 700px) and (min-height: 420px)").matches && !locatio
   Reveal.initialize({
     width: 1120, height: 700, margin: 0.04, center: false, display: "flex", transition: "none", hash: true, slideNumber: "c/t",
     controlsTutorial: false,
+  }).then(() => {
+    // To a screen reader reveal.js is an application, which hides its pictures, and says the ticks of drawings: a slide is a
+    // part of a page here, and is said in words.
+    deck.removeAttribute("role");
+    deck.querySelector(".aria-status").remove();
+    const status = Object.assign(document.createElement("p"), { className: "visually-hidden", role: "status" });
+    deck.append(status);
+    Reveal.on("slidechanged", ({ currentSlide }) => (status.textContent = inWords(currentSlide)));
+    Reveal.on("fragmentshown", ({ fragment }) => (status.textContent = inWords(fragment)));
   });
 }

@@ -1,8 +1,8 @@
 // Figures that move: the slider swaps the attributes and contents in which the frames differ.
 for (const figure of document.querySelectorAll(".moving:not([data-ready])")) {
-  const { values, tracks } = JSON.parse(figure.querySelector('[type="application/json"]').textContent);
+  const { alt, values, said, tracks } = JSON.parse(figure.querySelector('[type="application/json"]').textContent);
   const parts = tracks.map(([part]) => figure.querySelector(`[data-part="${part}"]`));
-  const slider = figure.querySelector("input"), output = figure.querySelector("output");
+  const slider = figure.querySelector("input"), output = figure.querySelector("output"), picture = figure.querySelector("svg");
   const show = () => {
     const frame = slider.valueAsNumber;
     tracks.forEach(([, name, states], track) => {
@@ -11,7 +11,8 @@ for (const figure of document.querySelectorAll(".moving:not([data-ready])")) {
       else if (state === null) parts[track].removeAttribute(name);
       else parts[track].setAttribute(name, state);
     });
-    slider.setAttribute("aria-valuetext", values[frame]);
+    slider.setAttribute("aria-valuetext", `${values[frame]}: ${said[frame]}`);
+    picture.setAttribute("aria-label", `${alt} ${said[frame]}`);
     output.textContent = values[frame];
   };
   slider.addEventListener("input", show);

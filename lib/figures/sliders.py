@@ -58,7 +58,7 @@ class Moving:
 @takes(values=vector, label=words, alt=words)
 def figure(
     fig: Figure,
-    update: Callable[[float], object],
+    update: Callable[[float], str],
     values: ArrayLike,
     *,
     label: str,
@@ -77,7 +77,8 @@ def figure(
     Parameters
     ----------
     fig : the figure, with all its artists
-    update : called with a value, sets the artists' data
+    update : called with a value, sets the artists' data, and returns in a few words what they show,
+        such as "half the target after 45"; that is said with the value and behind `alt`
     values : (K,) numbers, at least two, one for each frame
     label : what the slider changes
     alt : what the picture shows, in words, for those who do not see it
@@ -93,6 +94,9 @@ def figure(
             f"start {start:g} is not one of the values; the nearest is {values[first]:g}"
         )
     written = [format.format(value).replace("-", "−") for value in values]
+    said = [update(value) for value in values]
+    if not all(isinstance(words, str) and words for words in said):
+        raise TypeError("update returns no words: want what the frame shows, for those who listen")
     update(values[first])
     fig.canvas.draw()
     fig.set_layout_engine("none")
@@ -103,11 +107,13 @@ def figure(
     still, tracks = frames[first], _number(_changes(frames), first)
     still.attrib |= {
         "role": "img",
-        "aria-label": alt,
+        "aria-label": f"{alt} {said[first]}",
         "width": f"{fig.get_figwidth() * fig.dpi:.0f}",
         "style": "max-width:100%;height:auto;fill:currentColor;stroke-linejoin:round",
     }
-    page = _page(still, {"values": written, "tracks": tracks}, _row(prefix, label, written, first))
+    data = {"alt": alt, "values": written, "said": said, "tracks": tracks}
+    spoken = f"{written[first]}: {said[first]}"
+    page = _page(still, data, _row(prefix, label, written, spoken, first))
     size = len(page.encode())
     if size > MOST_BYTES:
         raise ValueError(
@@ -219,12 +225,12 @@ def _page(still: Element, data: dict, row: str) -> str:
     )
 
 
-def _row(name: str, label: str, written: Sequence[str], first: int) -> str:
+def _row(name: str, label: str, written: Sequence[str], spoken: str, first: int) -> str:
     """Write the slider with its label and its value."""
     value = html.escape(written[first])
     return (
         f'<div class="moving-slider" hidden><label for="{name}">{html.escape(label)}</label>\n'
         f'<input type="range" id="{name}" min="0" max="{len(written) - 1}" value="{first}"'
-        f' aria-valuetext="{value}">\n'
+        f' aria-valuetext="{html.escape(spoken)}">\n'
         f'<output for="{name}" aria-live="off">{value}</output></div>'
     )

@@ -3,7 +3,11 @@
 import matplotlib.style
 import numpy as np
 import seaborn as sns
+from matplotlib import colormaps
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+
+from lib.figures import themes
 
 BLUE, ORANGE, GREEN, RED, PURPLE, BROWN, PINK, GREY, YELLOW, SKY = sns.color_palette(
     "colorblind"
@@ -16,6 +20,7 @@ def use() -> None:
     """Set Matplotlib up for the book, whatever it was set
     to; call it once at the top of a chapter.
     """
+    themes.use()
     matplotlib.style.use("default")
     sns.set_theme(
         context="notebook",
@@ -44,8 +49,11 @@ def use() -> None:
 
 
 def sequence(count: int) -> list:
-    """Return `count` colours that run from dark to light, for an ordered family of curves."""
-    return sns.color_palette("viridis", count)
+    """Return `count` colours that run from dark to light, for an ordered family of curves.
+
+    The lightest third of the colour map is left out: it is hard to see on white.
+    """
+    return [to_rgb(color) for color in colormaps["viridis"](np.linspace(0, 0.68, count))]
 
 
 def label_panels(axes: list[Axes]) -> None:
@@ -58,7 +66,8 @@ def label_panels(axes: list[Axes]) -> None:
 
 
 def diverging(count: int) -> list:
-    """Return `count` colours from dark blue over grey to dark
-    orange, for a parameter that changes sign.
+    """Return `count` colours from dark blue over grey to a lighter, deep orange.
+
+    For a parameter that changes sign; the two ends differ in lightness, too.
     """
-    return sns.blend_palette(["#08306b", BLUE, "#a0a0a0", ORANGE, "#7f3b08"], count)
+    return sns.blend_palette(["#08306b", BLUE, "#9a9a9a", ORANGE, "#c44e00"], count)

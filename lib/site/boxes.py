@@ -3,6 +3,8 @@
 Rivals, source and the code of the check are folded below.
 """
 
+import ast
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from docutils import nodes
@@ -18,7 +20,11 @@ from lib.site import ledger, names
 from lib.site.book import book_of
 
 DETAILS = 3  # the place of what is folded in a claim's box
-FOLD = '<details class="claim-fold"><summary>details</summary>'
+FOLD = (
+    '<details class="claim-fold"><summary>details<span class="visually-hidden"> of {}</span>'
+    "</summary>"
+)
+NAMED = 2  # of what a cell defines, at most, in the words of its fold
 
 
 class ClaimRenderer:
@@ -51,7 +57,7 @@ def box(record: dict) -> nodes.container:
     folded = nodes.container(classes=["claim-details"])
     for words in filter(None, (record["why"], rivals, record["source"])):
         folded += nodes.paragraph("", "", *typeset(words))
-    whole += [line, measure, _html(FOLD), folded, _html("</details>")]
+    whole += [line, measure, _html(FOLD.format(name)), folded, _html("</details>")]
     return whole
 
 
@@ -101,13 +107,18 @@ class FoldCode(SphinxPostTransform):
     default_priority = 198  # before myst-nb folds what is tagged
     formats = ("html",)
 
+    def _figures(self) -> dict[str, str]:
+        """Return the numbers of this page's figures, as they are shown, by their names."""
+        numbers = self.env.toc_fignumbers.get(self.env.docname, {}).get("figure", {})
+        return {name: "Fig. " + ".".join(map(str, number)) for name, number in numbers.items()}
+
     def run(self, **_: Any) -> None:
         """Wrap the cells' code, and end the details of each claim with its links."""
         for cell in list(self.document.findall(nodes.container)):
             if "tag_parameters" in cell["classes"]:
                 cell.parent.remove(cell)
             elif cell.children and cell[0].get("nb_element") == "cell_code_source":
-                fold(cell)
+                fold(cell, self._figures())
         up = "../" * (self.env.docname.count("/") - 1)
         for claim in boxes(self.document):
             source = list(claim[DETAILS].findall(nodes.paragraph))[-1]
@@ -117,8 +128,10 @@ class FoldCode(SphinxPostTransform):
                 source += [nodes.Text(" · "), nodes.reference("", words, refuri=place)]
 
 
-def fold(cell: nodes.container) -> None:
-    """Fold the code of a cell that shows claims or a figure or is tagged so; say how long it is.
+def fold(cell: nodes.container, figures: Mapping[str, str]) -> None:
+    """Fold the code of a cell that shows claims or a figure or is tagged so.
+
+    What unfolds it says what the code is for and how long it is; `figures` has their numbers.
 
     The table of all claims, which is long, is folded as a whole, and so are claims whose cell has
     the tag hide-output.
@@ -129,8 +142,13 @@ def fold(cell: nodes.container) -> None:
         cell.attributes |= _prompts("all claims of this chapter", "the claims")
         return
     shown = boxes(cell)
-    drawn = any(cell.findall(nodes.figure))
-    what = "the checks" if shown else "the figure's code" if drawn else "the code"
+    drawn = [name for found in cell.findall(nodes.figure) for name in found["ids"]]
+    if shown:
+        what = "the checks" + _of([claim["ids"][0].partition("-")[2] for claim in shown])
+    elif drawn:
+        what = "the code" + _of([figures.get(name, "the figure") for name in drawn])
+    else:
+        what = "the code" + _of(_defined(code.astext()))
     lines = len(code.astext().strip().splitlines())
     prompts = _prompts(f"{what} ({lines} line{'s' * (lines != 1)})", what)
     if not shown and not drawn:
@@ -148,6 +166,28 @@ def fold(cell: nodes.container) -> None:
         inside = HideCodeCellNode("", *cell, **prompts, classes=["above-input", "further"])
         cell.children = []
         cell += inside
+
+
+def _of(names: Sequence[str]) -> str:
+    """Say what something is of: the first names, and that there are more."""
+    if not names:
+        return ""
+    more = ["…"] * (len(names) > NAMED)
+    return " of " + ", ".join([*names[:NAMED], *more])
+
+
+def _defined(code: str) -> list[str]:
+    """Name what a cell defines, functions, classes and variables, and what it calls."""
+    found = {}
+    for line in ast.parse(code).body:
+        if isinstance(line, ast.FunctionDef | ast.ClassDef):
+            found[line.name] = True
+        elif isinstance(line, ast.Assign):
+            names = [part.id for part in ast.walk(line.targets[0]) if isinstance(part, ast.Name)]
+            found |= dict.fromkeys(names)
+        elif isinstance(line, ast.Expr) and isinstance(line.value, ast.Call):
+            found[ast.unparse(line.value.func)] = True
+    return list(found)
 
 
 def _prompts(show: str, hide: str) -> dict[str, str]:

@@ -22,6 +22,7 @@ words such as "the authors' code" to it.
 """
 
 import csv
+import re
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -41,6 +42,7 @@ from lib.site import ledger, public_code
 from lib.site.book import Book, book_of
 
 # How a place is written, by the beginning of its label; others are sections, exercises and claims.
+COST = re.compile(r"(?<=`, )[\d.]+ (?:min|h)")  # behind a command
 ROLES = {"eq": "Eq.&nbsp;{{eq}}`{}`", "fig": "{{numref}}`{}`"}
 
 
@@ -121,12 +123,12 @@ def table(book: Book, document: Document, chapter: str = "") -> str:
     ValueError
         If an item names a claim that no notebook has.
     """
-    heads = [document.short, "verdict", "here", "scale", "recomputed by"]
+    heads = [document.short, "here", "scale", "recomputed by"]
     items = [item for item in document.items if chapter in ("", item.chapter)]
     rows = [_row(book, document, item) for item in items]
     commands = {row[-1] for row in rows if row[-1]}
     if len(commands) > 1:
-        return markdown.table(heads, rows)
+        return markdown.table(heads, [[*row[:-1], _folded(row[-1])] for row in rows])
     shown = markdown.table(heads[:-1], [row[:-1] for row in rows])
     return "\n\n".join([shown, *(f"Recomputed by {one}." for one in commands)])
 
@@ -136,17 +138,27 @@ def _row(book: Book, document: Document, item: Item) -> list[str]:
     name = f"{anchored}**{escape(item.item)}:** {escape(item.says)}"
     scale = _scale(item)
     if item.missing:
-        return [name, f"missing: {escape(item.missing)}", "", scale, ""]
+        why = escape(item.missing)
+        return [name, f'<span data-verdict="missing">missing</span>: {why}', scale, ""]
     judged = []
     for verdict, claims in _verdicts(book, document, item).items():
         links = [ledger.link(str(number), claim) for number, claim in enumerate(claims, start=1)]
         links[0] = ledger.coloured(verdict, ledger.link(verdict, claims[0]))
-        judged.append(", ".join(links))
+        judged.append(f'<span data-verdict="{verdict}"></span>' + ", ".join(links))
     if item.where:
         here = ROLES.get(item.where.split("-")[0], "{{ref}}`{}`").format(item.where)
     else:
         here = ledger.link("the claim", item.claims[0])
-    return [name, "; ".join(judged) or "no claim", here, scale, _commands(book, document, item)]
+    said = "; ".join(judged) or '<span data-verdict="none">no claim</span>'
+    return [name, f"{here}: {said}", scale, _commands(book, document, item)]
+
+
+def _folded(commands: str) -> str:
+    """Fold commands behind the time that they take."""
+    if not commands:
+        return ""
+    times = "; ".join(COST.findall(commands))
+    return f'<details class="recompute"><summary>{times}</summary>{commands}</details>'
 
 
 def _verdicts(book: Book, document: Document, item: Item) -> dict[str, list[str]]:
@@ -169,7 +181,7 @@ def _scale(item: Item) -> str:
     if item.ours:
         said.append(f"ours: {escape(item.ours)}")
     if item.source:
-        said.append(f"source: {escape(item.source)}")
+        said.append(f"[source: {escape(item.source)}]{{.source-scale}}")
     if item.differs:
         said.append(f"{{ref}}`code <{public_code.LABEL}>`: {escape(item.follows)}")
     return "; ".join(said)

@@ -206,11 +206,18 @@ def _tidy(cell: NotebookNode) -> None:
         cell.metadata.tags.append("remove-cell")
     for output in cell.get("outputs", []):
         if "image/png" in output.get("data", {}):
-            drawn = BytesIO(base64.b64decode(output.data["image/png"]))
-            figure = Image.open(drawn).convert("RGB")
-            lean = BytesIO()
-            figure.quantize(256, dither=Image.Dither.NONE).save(lean, "png", optimize=True)
-            output.data["image/png"] = base64.b64encode(lean.getvalue()).decode()
+            output.data["image/png"] = _lean(output.data["image/png"])
+            shown = output.metadata.get("image/png", {})
+            if "dark" in shown:
+                shown["dark"] = _lean(shown["dark"])
+
+
+def _lean(figure: str) -> str:
+    """Give a figure, a PNG in base64, a palette of 256 colours."""
+    image = Image.open(BytesIO(base64.b64decode(figure))).convert("RGB")
+    lean = BytesIO()
+    image.quantize(256, dither=Image.Dither.NONE).save(lean, "png", optimize=True)
+    return base64.b64encode(lean.getvalue()).decode()
 
 
 def run(

@@ -41,7 +41,9 @@ from lib.site.myst import References
 
 STYLES = ("search", "previews", "reading", "formulas", "pictures", "frame")
 GENERATED = re.compile(r"\{\{ |^```\{(?:library|coverage)\}", re.MULTILINE)
-SCRIPTS = ("previews", "code", "play", "contents", "predict", "pictures")
+# An entry of the sidebar with pages below it, and the arrow that opens them.
+ARROW = re.compile(r"<a [^>]*>([^<]*)</a><details[^>]*><summary")
+SCRIPTS = ("words", "previews", "code", "play", "contents", "predict", "pictures")
 
 
 def fill(app: Sphinx, config: Config) -> None:
@@ -93,13 +95,21 @@ def finish_page(
         app.add_js_file(formulas.FONT, priority=100)  # before the page is drawn
     scripts = context["script_files"]
     context["script_files"] = [script for script in scripts if not _is_thebe(script)]
+    context["css_files"] = [style for style in context["css_files"] if not _is_thebe(style)]
+    defer_scripts(context)
     if doctree is None:  # no page of the book, like the index
         return
     images = {name: Path(app.srcdir, path) for path, name in app.builder.images.items()}
-    body = public_code.linked(page, reading.mended(pictures.placed(body, images)))
-    body = teaching.offered(book_of(app), page, body)
+    book = book_of(app)
+    name = page.removeprefix("book/")
+    darks = pictures.dark(book.notebook(name)) if name in book.notebooks else {}
+    for light, drawn in darks.items():
+        Path(app.outdir, "_images", light).with_suffix(".dark.png").write_bytes(drawn)
+    body = pictures.placed(body, images, darks)
+    body = public_code.linked(page, reading.mended(body))
+    body = teaching.offered(book, page, body)
     how = context["pathto"]("book/cite")
-    context["body"] = body + citing.end(book_of(app), page, context["title"], how)
+    context["body"] = body + citing.end(book, page, context["title"], how)
 
 
 def offer_no_template(
@@ -115,8 +125,27 @@ def offer_no_template(
                 group["buttons"] = [one for one in own if one["label"] != "download-source-button"]
 
 
-def _is_thebe(script: Any) -> bool:
-    return "thebe" in f"{script.filename} {script.attributes.get('body', '')}".lower()
+def name_toggles(
+    app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None
+) -> None:
+    """Say below what the sidebar's arrows open pages."""
+    write = context["generate_toctree_html"]
+
+    def named(*arguments: Any, **options: Any) -> str:
+        return ARROW.sub(r'\g<0> aria-label="Pages below \1"', str(write(*arguments, **options)))
+
+    context["generate_toctree_html"] = named
+
+
+def defer_scripts(context: dict) -> None:
+    """Let no script hold up the drawing of a page, but the one that loads the formulas' font."""
+    for script in context["script_files"]:
+        if script.filename and not script.filename.endswith(formulas.FONT):
+            script.attributes["defer"] = "defer"
+
+
+def _is_thebe(file: Any) -> bool:
+    return "thebe" in f"{file.filename} {file.attributes.get('body', '')}".lower()
 
 
 def replace_search(app: Sphinx) -> None:
@@ -143,7 +172,7 @@ def finish_site(app: Sphinx, problem: Exception | None) -> None:
             files.write(Path(folder, f"{page}.html"), search.searched(page, article))
         search.index(folder, site)
     coverage.write_csv(book, site / "book" / "where.csv")
-    slides.write(book, site, known)
+    slides.write(book, site, known, app.config.language)
     references = References(book, known)
     handouts.write(references, site, solved=False)
     handouts.write_chapters(references, site)
@@ -173,5 +202,6 @@ def setup(app: Sphinx) -> dict:
     app.connect("env-check-consistency", keep_pages)
     app.connect("html-page-context", finish_page)
     app.connect("html-page-context", offer_no_template, priority=1000)  # after the theme's buttons
+    app.connect("html-page-context", name_toggles, priority=1000)
     app.connect("build-finished", finish_site)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

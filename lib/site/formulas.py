@@ -21,40 +21,46 @@ FONT = "fonts/formulas.js"  # in book/_static
 SKIP = re.compile(r"\\\\\[-?[\d.]+(?:pt|ex|em|mm)\]")
 ALIGNED = re.compile(r"\\begin\{(align|gather|equation|multline)")
 LONG = 25  # signs: a longer formula may be wider than a phone, and is scrolled, by keyboard, too
-CONVERTER = LatexToMathML(fancy_error=False, unicode_substitution="never")
+CONVERTER = LatexToMathML(fancy_error=False, unicode_substitution="never", annotation=True)
+ANNOTATION = re.compile(r"<annotation.*?</annotation>", re.DOTALL)
 
 logger = logging.getLogger(__name__)
 
 
 def mathml(latex: str, block: bool = False) -> str:
-    """Write a formula as MathML; raise a ValueError if that is not possible."""
+    """Write a formula as MathML which says its TeX, for those who read it without its structure.
+
+    Raises
+    ------
+    ValueError
+        If that is not possible.
+    """
+    said = escape(latex.strip())
     latex = SKIP.sub(r"\\\\", latex.strip())
     if block and r"\\" in latex and not ALIGNED.match(latex):
         latex = rf"\begin{{aligned}}{latex}\end{{aligned}}"  # as Sphinx does
     try:
-        return CONVERTER.convert_with_local_state(latex, displaystyle=block)
+        written = CONVERTER.convert_with_local_state(latex, displaystyle=block)
     except LatexError as problem:
         raise ValueError(f"the formula {latex} has no MathML: {problem}") from problem
+    return written.replace("<math", f'<math alttext="{said}"', 1)
 
 
 def write(node: nodes.Node, block: bool) -> str:
-    """Write a formula of a page, with its TeX for the search; one that has no MathML gives a
-    warning and stays as it is.
-    """
-    tex = escape(node.astext())
+    """Write a formula of a page; one that has no MathML gives a warning and stays as it is."""
     try:
-        return mathml(node.astext(), block).replace("<math", f'<math data-tex="{tex}"', 1)
+        return mathml(node.astext(), block)
     except ValueError as problem:
         logger.warning(str(problem), location=node)
-        return f"<code>{tex}</code>"
+        return f"<code>{escape(node.astext())}</code>"
 
 
 def scrolled(tag: str, formula: str) -> str:
     """Put a formula that may be too long for a phone, or has
     a line of its own, into a box that scrolls.
     """
-    long = len(unescape(re.sub("<[^>]*>", "", formula))) > LONG
-    focus = ' tabindex="0"' * long
+    long = len(unescape(re.sub("<[^>]*>", "", ANNOTATION.sub("", formula)))) > LONG
+    focus = ' tabindex="0" role="group" aria-label="Formula"' * long
     return f'<{tag} class="formula"{focus}>{formula}</{tag}>' if long or tag == "div" else formula
 
 

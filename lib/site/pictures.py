@@ -4,44 +4,63 @@ near, open at their full size, and follow the dark theme.
 Each is a link to its own file; a script (`pictures.js`) opens it on the page instead.
 """
 
+import base64
 import re
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
 from pathlib import Path
 from urllib.parse import unquote
 
 from PIL import Image
 
 IMAGE = re.compile(r'(<img\b(?=[^>]*\bsrc="([^"]+\.png)")[^>]*?)\s*(/?>)')
-# the share of white above which a picture is a drawing: lines
-# and points have 0.9, maps and photographs 0.7
-PAPER = 0.8
+# The row of a figure's slider, and what it gets: buttons that a script fills.
+ROW = '<div class="moving-slider" hidden>'
+PLAY = '<button type="button" class="moving-play"></button>'
+ENLARGE = '<button type="button" class="enlarge">Enlarge</button>'
+DENSITY = 2  # pixels of a figure for each of a plain screen; lib.figures.themes draws it so
 
 
-@cache
-def look(path: Path) -> tuple[int, int, bool]:
-    """Return a picture's width and height and whether it is a
-    drawing on white, which the dark theme may turn over.
-    """
-    with Image.open(path) as image:
-        shades = image.convert("L").histogram()
-        return *image.size, sum(shades[246:]) > PAPER * sum(shades)
+def with_buttons(body: str) -> str:
+    """Give each figure that moves a button that plays it and one that opens it."""
+    return body.replace(ROW, f"{ENLARGE}\n{ROW}{PLAY}")
 
 
-def placed(body: str, files: Mapping[str, Path]) -> str:
-    """Write into each picture of a page how large it is, and put a
-    link to its file around it; `files` are by name.
+def dark(notebook: Mapping) -> dict[str, bytes]:
+    """Return the dark figures of an executed notebook, by the names of the light ones' files."""
+    found = {}
+    for cell in notebook["cells"]:
+        for output in cell.get("outputs", []):
+            drawn = output.get("metadata", {}).get("image/png", {}).get("dark")
+            if drawn:
+                light = base64.b64decode("".join(output["data"]["image/png"]))
+                found[f"{sha256(light).hexdigest()}.png"] = base64.b64decode(drawn)
+    return found
+
+
+def placed(body: str, files: Mapping[str, Path], darks: Iterable[str] = ()) -> str:
+    """Write into each picture of a page how large it is, and put a link to its file around it.
+
+    `files` are by name. Beside each of `darks` stands its dark twin, NAME.dark.png.
     """
 
     def sized(match: re.Match) -> str:
         image, address, end = match.groups()
-        path = files.get(unquote(address).rpartition("/")[2])
-        if path is None or " width=" in image:
+        name = unquote(address).rpartition("/")[2]
+        if name not in files or " width=" in image:
             return match[0]
-        width, height, drawn = look(path)
+        with Image.open(files[name]) as picture:
+            width, height = picture.size
+        shown = [""]
+        if name in darks:
+            width //= DENSITY
+            height //= DENSITY
+            shown = ["only-light", "only-dark"]
         size = f'width="{width}" height="{height}" loading="lazy" decoding="async"'
-        size += drawn * ' class="drawn"'
-        link = f'<a class="zoom" href="{address}" title="Open at full size">'
-        return f"{link}{image} {size} {end}</a>"
+        images = ""
+        for theme in shown:
+            one = image.replace(".png", ".dark.png") if theme == "only-dark" else image
+            images += f"{one} {size}" + f' class="{theme}"' * bool(theme) + f" {end}"
+        return f'<a class="zoom" href="{address}" title="Open at full size">{images}</a>'
 
     return IMAGE.sub(sized, body)

@@ -8,7 +8,7 @@ import re
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from lib.site import problems
+from lib.site import pictures, problems
 from lib.site.book import book_of
 
 # Kept as they are: tags, formulas, and what is not text.
@@ -18,8 +18,14 @@ THEBE = re.compile(
     r'\s*<script type="text/x-thebe-config">.*?</script>\s*<script>kernelName[^<]*</script>',
     re.DOTALL,
 )
+# A question that asks to predict, and what it gets: a button that shows the answer.
+QUESTION = re.compile(
+    r'<p>(?:(?!</p>).)*<span class="[^"]*\bpredict\b[^"]*">.*?</p>(?=\s*<(?!/))', re.DOTALL
+)
+ANSWER = '<button type="button" class="btn answer">Show the answer</button>'
+ANSWERS = '<button type="button" class="btn all-answers">Show all answers</button>'
 TABLE = re.compile(r"<table\b.*?</table>", re.DOTALL)
-SCROLLING = r'<div class="scrolling" tabindex="0">\g<0></div>'
+SCROLLING = r'<div class="scrolling" tabindex="0" role="group" aria-label="Table">\g<0></div>'
 LEDGER = re.compile(
     r'<table class="table">'
     r"(?=\s*<thead>\s*<tr[^>]*><th[^>]*><p>claim</p>(?:(?!</tr>).)*<p>verdict</p>)",
@@ -31,11 +37,16 @@ def mended(body: str) -> str:
     """Mend the HTML of a page.
 
     Numbers such as 1.8e-06 are marked, so that no line ends behind their `e-`; the tables of
-    claims, too, which on a phone are cards. Tables scroll by keyboard, lists of sources have an
-    honest role, and Thebe is not configured.
+    claims, too, which on a phone are cards. Questions and moving figures have their buttons.
+    Tables scroll by keyboard, lists of sources have an honest role, and Thebe is not configured.
     """
     body = THEBE.sub("", body)
+    body = body.replace('<summary aria-label="Toggle hidden content">', "<summary>")
     body = NUMBER.sub(_marked, body)
+    body, questions = QUESTION.subn(rf"\g<0>\n{ANSWER}", body)
+    if questions:
+        body = body.replace("</h1>", f"</h1>\n{ANSWERS}", 1)
+    body = pictures.with_buttons(body)
     body = LEDGER.sub('<table class="table ledger">', body)
     body = TABLE.sub(SCROLLING, body)
     return body.replace('<div role="list" class="citation-list">', '<div class="citation-list">')

@@ -19,7 +19,7 @@ from lib.markdown import plain
 from lib.site.sources import package
 
 LISTS_OF_CLAIMS = ("book/what_replicates", "book/margins")  # their tables repeat what others say
-IDLE = "summary, aside, .materials, .toctree-wrapper, .moving, .claim-details a"
+IDLE = "summary, aside, .materials, .toctree-wrapper, .where-index, .moving, .claim-details a"
 THINGS = "div.claim[id], div.math[id], figure[id], div.exercise[id], div.solution[id]"
 THINGS += ", .coverage tr:has(span[id]), tr:has(span[id^=symbol-])"
 END = re.compile(r"\.(?=[\s<])")  # a dot that is no part of a number; search.js writes those again
@@ -30,8 +30,8 @@ LONG = 120  # letters, at most, of a heading
 
 def searched(page: str, article: BeautifulSoup) -> str:
     """Turn the article of a page of the site into what is searched."""
-    for formula in article.select("math[data-tex]"):
-        formula.replace_with(plain(formula["data-tex"]))
+    for formula in article.select("math"):
+        formula.replace_with(plain(formula["alttext"]))
     for idle in article.select(f"{IDLE}, table" if page in LISTS_OF_CLAIMS else IDLE):
         idle.decompose()
     for heading in article.select("section[id] > :is(h1, h2, h3, h4)"):
@@ -62,6 +62,9 @@ def _told(thing: Tag) -> tuple[str, list[Tag]]:
     else:
         head = thing.figcaption or thing.td or thing.find(class_="admonition-title")
         title = head.get_text()
+    table = thing.find_parent("table", class_="coverage")
+    if table and table.th:
+        title = f"{table.th.get_text()}: {title}"  # of the document
     return title, [thing.extract()]
 
 

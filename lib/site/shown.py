@@ -65,13 +65,13 @@ def parts(page: str, article: Tag) -> dict[str, Part]:
             continue
         shown = _row(part) if part.name == "span" else copy(part)
         formula = shown.find("math")
-        tex = formula.get("data-tex", "").strip() if formula else ""
+        tex = formula["alttext"] if formula else ""
         for idle in shown.select(IDLE):
             idle.decompose()
         for link in shown.find_all("a"):
             link.unwrap()
         for tag in (shown, *shown.find_all(True)):
-            for attribute in ("id", "tabindex", "loading", "data-tex"):
+            for attribute in ("id", "tabindex", "loading"):
                 tag.attrs.pop(attribute, None)
         found[anchor.removeprefix("equation-")] = Part(page, anchor, str(shown), tex)
     return found

@@ -26,6 +26,7 @@ from lib import files
 from lib.site import formulas, ledger
 from lib.site.book import Book
 from lib.site.myst import figure
+from lib.site.pictures import with_buttons
 from lib.site.reading import SCROLLING, TABLE
 from lib.site.shown import Part, part
 
@@ -77,7 +78,10 @@ def _finished(slide: str) -> str:
     Where a slide asks to decide first, show its picture after a key press.
     """
     slide = TABLE.sub(SCROLLING, slide)
-    slide = slide.replace('class="formula"', 'class="formula" tabindex="0"')
+    slide = slide.replace(
+        '<div class="formula">',
+        '<div class="formula" tabindex="0" role="group" aria-label="Formula">',
+    )
     slide = PICTURES.sub('src="../_images/', slide)
     asks = "<strong>Decide" in slide and '<div class="moving">' not in slide
     return slide.replace('<figure class="', '<figure class="fragment ', 1) if asks else slide
@@ -112,12 +116,12 @@ def _with_sliders(book: Book, known: Mapping[str, Part]) -> dict[str, Part]:
     for notebook in book.notebooks:
         for label, slider in moving(book, notebook).items():
             one = part(known, label)
-            html = one.html.replace("<figcaption", f"{slider}<figcaption", 1)
+            html = one.html.replace("<figcaption", f"{with_buttons(slider)}<figcaption", 1)
             found[nodes.make_id(label)] = one._replace(html=html)
     return found
 
 
-def write(book: Book, site: Path, known: Mapping[str, Part]) -> None:
+def write(book: Book, site: Path, known: Mapping[str, Part], language: str = "en") -> None:
     """Write the decks of a site whose chapters show what is known."""
     template = book.folder / "_templates" / "deck.html"
     deck = Template(template.read_text(encoding="utf-8"))
@@ -130,5 +134,7 @@ def write(book: Book, site: Path, known: Mapping[str, Part]) -> None:
             raise ExtensionError(f"book/{chapter}/slides.md: {mistake}") from mistake
         planned = chapter in book.beside("plan")
         title = book.title(chapter)
-        html = deck.render(title=title, chapter=chapter, planned=planned, slides=written)
+        html = deck.render(
+            title=title, chapter=chapter, planned=planned, slides=written, language=language
+        )
         files.write(site / "slides" / f"{chapter}.html", html + "\n")

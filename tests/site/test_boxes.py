@@ -39,7 +39,9 @@ def render(*claims):
 def folded(*parts, page="book/products"):
     """Make a page of the book of these parts, its code folded."""
     document = new_document("page")
-    document.settings.env = SimpleNamespace(docname=page)
+    document.settings.env = SimpleNamespace(
+        docname=page, toc_fignumbers={page: {"figure": {"fig-a": (1, 2)}}}
+    )
     document += parts
     boxes.FoldCode(document).run()
     return document
@@ -121,8 +123,11 @@ def cell(*outputs, lines=3, mode="input", classes=()):
 @pytest.mark.parametrize(
     "made, prompts",
     [
-        (lambda: cell(*render(CLAIM, OTHER)), [None, "Show the checks (3 lines)"]),
-        (lambda: cell(nodes.figure(), lines=1), [None, "Show the figure's code (1 line)"]),
+        (lambda: cell(*render(CLAIM, OTHER)), [None, "Show the checks of rate, other (3 lines)"]),
+        (
+            lambda: cell(nodes.figure(ids=["fig-a"]), lines=1),
+            [None, "Show the code of Fig. 1.2 (1 line)"],
+        ),
         (lambda: cell(*render(CLAIM, OTHER), mode="output"), ["Show 2 further checks"]),
         (lambda: cell(*render(CLAIM)), [None]),  # the code is in the claim's details
     ],
@@ -141,4 +146,4 @@ def test_code_is_folded_behind_what_it_shows(made, prompts):
 def test_code_that_teaches_stays_where_it_is():
     (whole,) = folded(cell(nodes.literal_block(text="1")))
     assert whole[0]["nb_element"] == "cell_code_source" and whole["hide_mode"] == "input"
-    assert whole["prompt_show"] == "Show the code (3 lines)"
+    assert whole["prompt_show"] == "Show the code of x (3 lines)"

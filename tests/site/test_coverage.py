@@ -52,6 +52,10 @@ def book(tmp_path, monkeypatch):
     return book
 
 
+def folded(time, commands):
+    return f'<details class="recompute"><summary>{time}</summary>{commands}</details>'
+
+
 def rows(book, chapter=""):
     written = coverage.table(book, coverage.read(book, "paper"), chapter)
     return [line.strip("| ").split(" | ") for line in written.splitlines()[2:]]
@@ -61,22 +65,24 @@ def test_an_item_has_its_place_scale_verdicts_command_and_time(book):
     figure, theorem, field, rest = rows(book)
     assert figure == [
         '<span id="paper-figure-1-b"></span>**Figure 1(b):** it grows',
+        '{ref}`the claim <one-grows>`: <span data-verdict="reproduced"></span>'
         "[{ref}`reproduced <one-grows>`]{.reproduced}, {ref}`2 <one-shrinks>`; "
-        "[{ref}`corrected <two-stays>`]{.corrected}",
-        "{ref}`the claim <one-grows>`",
-        "ours: 8 networks; source: 1 network; {ref}`code <where-code>`: code/run me.py",
-        "`.venv/bin/python -m lib run one`, 2 min",
+        '<span data-verdict="corrected"></span>[{ref}`corrected <two-stays>`]{.corrected}',
+        "ours: 8 networks; [source: 1 network]{.source-scale}; "
+        "{ref}`code <where-code>`: code/run me.py",
+        folded("2 min", "`.venv/bin/python -m lib run one`, 2 min"),
     ]
-    assert "$a\\|b$" in theorem[0] and theorem[2] == "Eq.&nbsp;{eq}`eq-one-two`"
-    assert theorem[-1] == "`.venv/bin/python -m lib run two`, 90 min"
-    assert field[1:3] == ["no claim", "{numref}`fig-one-field`"]
-    assert field[-1] == "`.venv/bin/python -m lib store --again one/fields`, 2.5 h, a GPU; current"
-    assert "missing: too dear" in rest
+    assert "$a\\|b$" in theorem[0] and theorem[1].startswith("Eq.&nbsp;{eq}`eq-one-two`: ")
+    assert theorem[-1] == folded("90 min", "`.venv/bin/python -m lib run two`, 90 min")
+    assert field[1] == '{numref}`fig-one-field`: <span data-verdict="none">no claim</span>'
+    command = "`.venv/bin/python -m lib store --again one/fields`, 2.5 h, a GPU; current"
+    assert field[-1] == folded("2.5 h", command)
+    assert rest[1] == '<span data-verdict="missing">missing</span>: too dear'
 
 
 def test_a_chapter_has_its_own_items(book):
     written = coverage.table(book, coverage.read(book, "paper"), "two")
-    assert written.splitlines()[0] == "| Paper | verdict | here | scale |"
+    assert written.splitlines()[0] == "| Paper | here | scale |"
     assert "Theorem 2" in written and "Figure" not in written
     assert written.endswith("\n\nRecomputed by `.venv/bin/python -m lib run two`, 90 min.")
 

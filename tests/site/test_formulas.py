@@ -7,6 +7,7 @@ import re
 from types import SimpleNamespace
 
 import pytest
+from bs4 import BeautifulSoup
 from docutils import nodes
 
 from lib.site import formulas
@@ -14,7 +15,9 @@ from lib.site import formulas
 
 def plain(latex, block=False):
     """Return what a formula's MathML shows, without its structure."""
-    shown = html.unescape(re.sub("<[^>]*>", "", formulas.mathml(latex, block)))
+    shown = html.unescape(
+        re.sub("<annotation.*?</annotation>|<[^>]*>", "", formulas.mathml(latex, block))
+    )
     return re.sub("[\u2061\u2063\ufe00]", "", shown)
 
 
@@ -35,6 +38,12 @@ def test_a_formula_says_in_mathml_what_it_said(latex, shown):
     found = formulas.mathml(latex)
     assert found.startswith("<math") and "merror" not in found
     assert plain(latex).replace("ˆ", "^") == shown
+
+
+def test_a_formula_says_its_tex_to_those_who_do_not_see_it():
+    found = BeautifulSoup(formulas.mathml(r" \frac{s-p}{p}w_i < 1 "), "html.parser").math
+    assert found["alttext"] == r"\frac{s-p}{p}w_i < 1"
+    assert found.find("annotation", encoding="application/x-tex").get_text() == found["alttext"]
 
 
 @pytest.mark.parametrize("name", ["", "aligned", "align*"])

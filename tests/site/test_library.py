@@ -89,7 +89,7 @@ def test_the_code_of_a_page_is_as_it_was(small_site):
 
 def test_a_function_has_formulas_shapes_users_and_source(code):
     section = code.find(id="book.one.theory.twice")
-    assert [math["data-tex"].strip() for math in section.select("math")] == [
+    assert [math["alttext"].strip() for math in section.select("math")] == [
         "f(x) = 2x",
         r"\int_0^x 2\,dx' = 2x",
     ]

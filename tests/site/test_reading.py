@@ -2,8 +2,13 @@
 claims are marked, pictures have their size and open.
 """
 
+import base64
+import re
+from hashlib import sha256
+
 import pytest
-from PIL import Image, ImageDraw
+from bs4 import BeautifulSoup
+from PIL import Image
 
 from lib.site import pictures, reading
 
@@ -32,7 +37,7 @@ def test_tables_scroll_those_of_claims_are_marked_and_thebe_goes():
     claims = '<table class="table">\n<thead>\n<tr class="row-odd"><th><p>claim</p></th>\n<th><p>verdict</p></th></tr></thead></table>'
     errata = claims.replace("claim", "place")
     thebe = "<script type=\"text/x-thebe-config\">\n{}\n</script>\n<script>kernelName = 'python3'</script>"
-    box = '<div class="scrolling" tabindex="0">{}</div>'
+    box = '<div class="scrolling" tabindex="0" role="group" aria-label="Table">{}</div>'
     assert reading.mended(
         f'{claims}{errata}<div role="list" class="citation-list">two</div>{thebe}'
     ) == (
@@ -42,15 +47,40 @@ def test_tables_scroll_those_of_claims_are_marked_and_thebe_goes():
     )
 
 
-def test_a_drawing_has_its_size_and_opens(tmp_path):
-    drawing = Image.new("RGB", (300, 200), "white")
-    ImageDraw.Draw(drawing).line((0, 0, 300, 200), "black")
-    drawing.save(tmp_path / "a.png")
-    files, other = {"a drawing.png": tmp_path / "a.png"}, '<img src="../_images/other.png"/>'
-    assert pictures.placed(
-        '<p><img alt="a &gt; b" src="../_images/a%20drawing.png" /></p>' + other, files
-    ) == (
-        '<p><a class="zoom" href="../_images/a%20drawing.png" title="Open at full size"><img alt="a &gt; b"'
-        ' src="../_images/a%20drawing.png" width="300" height="200" loading="lazy" decoding="async" class="drawn" /></a></p>'
-        + other
+def test_a_picture_has_its_size_and_opens(tmp_path):
+    Image.new("RGB", (300, 200), "white").save(tmp_path / "a.png")
+    files = {"a picture.png": tmp_path / "a.png"}
+    other = '<img src="../_images/other.png"/>'
+    written = '<img alt="a &gt; b" src="../_images/a%20picture.png" />'
+    link = '<a class="zoom" href="../_images/a%20picture.png" title="Open at full size">'
+    size = '<img alt="a &gt; b" src="../_images/a%20picture{}.png" width="{}" height="{}" loading="lazy" decoding="async" {}/></a>'
+    assert (
+        pictures.placed(f"<p>{written}</p>{other}", files)
+        == f"<p>{link}{size.format('', 300, 200, '')}</p>{other}"
     )
+    twins = pictures.placed(written, files, ["a picture.png"])
+    assert twins.count('width="150" height="100"') == 2
+    assert 'src="../_images/a%20picture.dark.png"' in twins
+    assert re.findall(r'class="(only-\w+)"', twins) == ["only-light", "only-dark"]
+
+
+def test_dark_figures_are_found_by_the_names_of_the_light_ones():
+    light, dark = (base64.b64encode(one).decode() for one in (b"light", b"dark"))
+    output = {"data": {"image/png": light}, "metadata": {"image/png": {"dark": dark}}}
+    plain = {"data": {"image/png": light}, "metadata": {}}
+    notebook = {"cells": [{"outputs": [output]}, {"outputs": [plain]}, {}]}
+    assert pictures.dark(notebook) == {f"{sha256(b'light').hexdigest()}.png": b"dark"}
+
+
+def test_questions_and_moving_figures_get_their_buttons():
+    asked = '<p>One. <span class="predict"><strong>Guess.</strong></span> Which?</p>'
+    slider = '<div class="moving-slider" hidden><label>a</label></div>'
+    body = f"<h1>A</h1>\n<p>Before.</p>\n{asked}\n<p>The answer.</p>\n{slider}"
+    mended = BeautifulSoup(reading.mended(body), "html.parser")
+    assert mended.h1.find_next_sibling().text == "Show all answers"
+    assert (
+        mended.find("span", class_="predict").parent.find_next_sibling().text == "Show the answer"
+    )
+    assert len(mended.select(".answer")) == 1
+    assert mended.select_one(".moving-slider > .moving-play") and mended.select_one(".enlarge")
+    assert "answer" not in reading.mended("<h1>A</h1><p>No question.</p>")

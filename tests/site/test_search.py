@@ -7,10 +7,10 @@ from lib.site import search, shown
 
 PAGE = r"""<main><article class="bd-article"><section id="two-neurons">
 <h1><span class="section-number">3. </span>Two neurons<a class="headerlink" href="#two-neurons">#</a></h1>
-<p>They meet at <span class="math"><math data-tex="\delta &lt; 1.5"><mi>δ</mi></math></span> only.</p>
+<p>They meet at <span class="math"><math alttext="\delta &lt; 1.5"><mi>δ</mi></math></span> only.</p>
 <section id="what-stays"><h2><span class="section-number">3.1. </span>What stays</h2>
 <p>For all times the number</p>
-<div class="math" id="equation-eq-stays"><div class="formula"><math data-tex="a^2 - w^2"><mi>a</mi></math></div>
+<div class="math" id="equation-eq-stays"><div class="formula"><math alttext="a^2 - w^2"><mi>a</mi></math></div>
 <span class="eqno">(3.1)<a class="headerlink">#</a></span></div>
 <p>is conserved.</p>
 <div class="cell"><div class="cell_input"><pre>code = 1</pre></div><div class="cell_output"><pre>printed</pre>

@@ -32,7 +32,7 @@ def test_a_link_shows_what_it_leads_to(visit, page_name, target):
     link = link_to(page, target)
     card = show(page, link)
     assert card.get_attribute("role") == "tooltip"
-    assert link.get_attribute("aria-describedby") == card.get_attribute("id")
+    assert link.get_attribute("aria-description")
     assert card.inner_text().strip() or card.locator("math").count()
     assert card.locator(".math").count() == card.locator(".math:has(math)").count()
     assert (
@@ -46,7 +46,7 @@ def test_a_link_shows_what_it_leads_to(visit, page_name, target):
     assert 0 <= box["y"] <= LAPTOP["height"] - box["height"]
     assert serious(page, CARD) == []
     page.keyboard.press("Escape")
-    assert not card.is_visible() and link.get_attribute("aria-describedby") is None
+    assert not card.is_visible() and link.get_attribute("aria-description") is None
     assert (page.url, page.errors, page.outside) == (before, [], [])
 
 

@@ -1,0 +1,50 @@
+// "Where is Figure 5?": rows by document, verdict, scale and words. Without JavaScript all of them are there.
+{
+  const form = document.querySelector(".ledger-filter");
+  const { paper, verdict, scale, words } = form.elements;
+  const tables = [...document.querySelectorAll("table.coverage")];
+  const rows = tables.flatMap((table, number) => [...table.tBodies[0].rows].map((row) => ({
+    row,
+    paper: String(number),
+    verdicts: [...row.querySelectorAll("[data-verdict]")].map((one) => one.dataset.verdict),
+    compared: Boolean(row.querySelector(".source-scale")),
+    words: row.textContent.toLowerCase(),
+  })));
+  tables.forEach((table, number) => paper.add(new Option(table.querySelector("th").textContent.trim(), number)));
+  const asked = new URLSearchParams(location.search);
+
+  const fits = (entry) =>
+    ["", entry.paper].includes(paper.value) && (!verdict.value || entry.verdicts.includes(verdict.value)) &&
+    (!scale.value || entry.compared === (scale.value === "compared")) && entry.words.includes(words.value.toLowerCase());
+  const show = () => {
+    let count = 0;
+    for (const entry of rows) {
+      entry.row.hidden = !fits(entry);
+      count += !entry.row.hidden;
+    }
+    for (const table of tables) table.closest("section").hidden = [...table.tBodies[0].rows].every((row) => row.hidden);
+    form.querySelector("output").textContent = `${count} of ${rows.length}`;
+  };
+  const change = () => {
+    show();
+    const address = new URL(location);
+    for (const choice of [paper, verdict, scale, words]) {
+      if (choice.value) address.searchParams.set(choice.name, choice.value);
+      else address.searchParams.delete(choice.name);
+    }
+    history.replaceState(history.state, "", address);
+  };
+
+  for (const choice of [paper, verdict, scale, words]) choice.value = asked.get(choice.name) ?? "";
+  form.addEventListener("input", change);
+  form.addEventListener("reset", () => setTimeout(change)); // when the fields are empty
+  form.addEventListener("submit", (event) => event.preventDefault());
+  // a link to a row shows it, whatever is filtered
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest('a[href^="#"]');
+    const row = link && document.getElementById(link.hash.slice(1))?.closest("tr[hidden]");
+    if (row) form.reset();
+  }, true);
+  form.hidden = false;
+  show();
+}

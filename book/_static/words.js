@@ -1,0 +1,10 @@
+/* An element in words, for those who hear it: formulas as TeX, pictures by their alternatives. */
+function inWords(element) {
+  const copy = element.cloneNode(true);
+  for (const idle of copy.querySelectorAll("script, button")) idle.remove();
+  for (const formula of copy.querySelectorAll("math[alttext]")) formula.replaceWith(formula.getAttribute("alttext"));
+  for (const picture of copy.querySelectorAll("img[alt], svg[aria-label]")) {
+    picture.replaceWith(` ${picture.getAttribute("aria-label") ?? picture.alt} `);
+  }
+  return copy.textContent.replace(/\s+/g, " ").trim();
+}
