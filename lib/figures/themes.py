@@ -69,16 +69,15 @@ def darken(fig: Figure) -> None:
             part.set_color(ink(part.get_color()))
             part.set_markeredgecolor(ink(edge))
             part.set_markerfacecolor(area(face))
-        elif isinstance(part, Patch) or _is_plain(part):
+        elif isinstance(part, Patch | Collection) and not _is_mapped(part):
             edges, faces = part.get_edgecolor(), part.get_facecolor()
             part.set_edgecolor(ink(edges))
             part.set_facecolor(area(faces))
 
 
-def _is_plain(part: Artist) -> bool:
-    """Whether a part is drawn in colours of its own, and not by a colour map."""
-    mapped = isinstance(part, ScalarMappable) and part.get_array() is not None
-    return isinstance(part, Collection) and not mapped
+def _is_mapped(part: Artist) -> bool:
+    """Whether the colours of a part are those of a map."""
+    return isinstance(part, ScalarMappable) and part.get_array() is not None
 
 
 def ink(color: Any) -> Any:

@@ -197,17 +197,21 @@ def _refuse_another_name(claim: str, chapter: str) -> None:
 def _tidy(cell: NotebookNode) -> None:
     """Drop what differs from run to run, and hide the injected parameters.
 
-    Every figure gets a palette of 256 colours: a third of the size, and no eye sees it.
+    Every figure gets its alternative text, and a palette of 256 colours: a third of the size, and
+    no eye sees it.
     """
     cell.metadata.pop("papermill", None)
     cell.metadata.pop("execution", None)
     if "injected-parameters" in cell.metadata.get("tags", []):
         cell.id = "cell-parameters"
         cell.metadata.tags.append("remove-cell")
+    alternative = cell.metadata.get("mystnb", {}).get("image", {}).get("alt")
     for output in cell.get("outputs", []):
         if "image/png" in output.get("data", {}):
             output.data["image/png"] = _lean(output.data["image/png"])
-            shown = output.metadata.get("image/png", {})
+            shown = output.metadata.setdefault("image/png", {})
+            if alternative:
+                shown["alt"] = alternative  # where nbconvert looks for it
             if "dark" in shown:
                 shown["dark"] = _lean(shown["dark"])
 

@@ -26,7 +26,7 @@ MARKDOWN.use(dollarmath_plugin).use(colon_fence_plugin).use(myst_block_plugin)
 DIRECTIVE = re.compile(r"\{([\w:-]+)\} *(.*)")
 OPTION = re.compile(r":([\w-]+): *(.*)")
 ROLE = re.compile(r"\{(\w+(?::\w+)?)\}`([^`<]+?)(?:\s*<([^`>]+)>)?`")
-COLOURED = re.compile(r"\[(\{ref\}`[^`]+`)\]\{\.[\w-]+\}")  # the verdict behind a finding
+COLOURED = re.compile(r"\[(\{ref\}`[^`]+`|\*\*[^*]+\*\*)\]\{\.[\w-]+\}")  # verdicts and questions
 SECTION = re.compile(r"^\((\S+)\)=\n+#+ (.+)$", re.MULTILINE)
 
 
@@ -168,6 +168,7 @@ class References:
             elif name := figure(cell).get("name"):
                 caption = f"**{self.number(name)}** {self.write(figure(cell)['caption'])}"
                 for output in cell["outputs"]:
+                    output.get("metadata", {}).get("image/png", {}).pop("dark", None)
                     if output.get("data", {}).pop("text/html", None):
                         caption += " It moves once the cell above is run."
                 added = {"cell_type": "markdown", "id": f"{cell['id']}-caption", "metadata": {}}

@@ -24,6 +24,10 @@ QUESTION = re.compile(
 )
 ANSWER = '<button type="button" class="btn answer">Show the answer</button>'
 ANSWERS = '<button type="button" class="btn all-answers">Show all answers</button>'
+# A formula within a line, and what must not begin the next one.
+ENDED = re.compile(
+    r'<span class="math notranslate nohighlight"><math(?:(?!</math>).)*</math></span>[.,;:!?)”’]+'
+)
 TABLE = re.compile(r"<table\b.*?</table>", re.DOTALL)
 SCROLLING = r'<div class="scrolling" tabindex="0" role="group" aria-label="Table">\g<0></div>'
 LEDGER = re.compile(
@@ -36,13 +40,15 @@ LEDGER = re.compile(
 def mended(body: str) -> str:
     """Mend the HTML of a page.
 
-    Numbers such as 1.8e-06 are marked, so that no line ends behind their `e-`; the tables of
-    claims, too, which on a phone are cards. Questions and moving figures have their buttons.
-    Tables scroll by keyboard, lists of sources have an honest role, and Thebe is not configured.
+    Numbers such as 1.8e-06 are marked, so that no line ends behind their `e-`, and formulas with
+    the full stop behind them; the tables of claims, too, which on a phone are cards. Questions and
+    moving figures have their buttons. Tables scroll by keyboard, lists of sources have
+    an honest role, and Thebe is not configured.
     """
     body = THEBE.sub("", body)
     body = body.replace('<summary aria-label="Toggle hidden content">', "<summary>")
     body = NUMBER.sub(_marked, body)
+    body = ENDED.sub(r'<span class="together">\g<0></span>', body)
     body, questions = QUESTION.subn(rf"\g<0>\n{ANSWER}", body)
     if questions:
         body = body.replace("</h1>", f"</h1>\n{ANSWERS}", 1)

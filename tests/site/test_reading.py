@@ -33,6 +33,12 @@ def test_numbers_in_the_text_are_marked(text, marked):
     assert reading.mended(text) == expected
 
 
+def test_a_formula_keeps_its_full_stop():
+    formula = '<span class="math notranslate nohighlight"><math><mi>x</mi></math></span>'
+    together = f'<span class="together">{formula}).</span> Then {formula} is {formula}<p>.'
+    assert reading.mended(f"{formula}). Then {formula} is {formula}<p>.") == together
+
+
 def test_tables_scroll_those_of_claims_are_marked_and_thebe_goes():
     claims = '<table class="table">\n<thead>\n<tr class="row-odd"><th><p>claim</p></th>\n<th><p>verdict</p></th></tr></thead></table>'
     errata = claims.replace("claim", "place")

@@ -138,7 +138,7 @@ def test_without_javascript_everything_is_there(visit):
     assert not front.locator(".moving input").is_visible()
     chapter = visit(f"book/{BOOK.chapters[0]}.html", java_script_enabled=False)
     assert chapter.locator(".solution").first.locator("p").last.is_visible()
-    assert chapter.locator(".all-code, .moving-play").count() == 0
+    assert chapter.locator(":is(.all-code, .moving-play, .answer):visible").count() == 0
     fold = chapter.locator("details.behind").first
     fold.locator("summary").press("Enter")
     assert fold.locator("pre").is_visible()

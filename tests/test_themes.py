@@ -1,0 +1,78 @@
+"""Figures for light and dark pages: what is drawn can be seen on both, and maps keep their colours."""
+
+import base64
+from io import BytesIO
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.colors import to_rgb, to_rgba
+from PIL import Image
+
+from lib.figures import style, themes
+
+
+@pytest.fixture
+def drawing():
+    fig, (left, right) = plt.subplots(1, 2, figsize=(4, 2), layout="none")
+    (line,) = left.plot([0, 1], [0, 1], color=style.BLUE, marker="o", mfc="white")
+    (star,) = left.plot([0], [0], "*", color="black")
+    points = left.scatter([0, 1], [1, 0], color=["black", style.ORANGE])
+    mapped = left.scatter([0, 1], [0.5, 0.5], c=[0.0, 1.0])
+    field = right.imshow(np.eye(2))
+    yield fig, line, star, points, mapped, field
+    plt.close(fig)
+
+
+def test_ink_becomes_light_paper_dark_and_maps_stay(drawing):
+    fig, line, star, points, mapped, field = drawing
+    fig.canvas.draw()
+    before = mapped.get_facecolor().copy(), field.get_cmap()
+    themes.darken(fig)
+    assert to_rgb(fig.get_facecolor()) == pytest.approx(themes.BACK)
+    assert min(to_rgb(star.get_markerfacecolor())) > 0.8
+    assert to_rgb(line.get_markerfacecolor()) == pytest.approx(themes.BACK)
+    black, orange = points.get_facecolor()
+    assert min(black[:3]) > 0.8 and orange == pytest.approx(to_rgba(style.ORANGE))
+    assert min(to_rgb(fig.axes[0].yaxis.label.get_color())) > 0.8
+    assert (mapped.get_facecolor() == before[0]).all() and field.get_cmap() is before[1]
+
+
+@given(st.tuples(*[st.floats(0, 1)] * 3))
+def test_lines_can_be_seen_on_a_dark_page_and_keep_their_alpha(color):
+    most, least = max(color), min(color)
+    seen = themes.ink((*color, 0.4))
+    assert seen[3] == 0.4 and (seen >= 0).all() and (seen <= 1).all()
+    if not (most - least < themes.GREYS and most > themes.PALE):  # what is faint on white is here
+        assert themes.contrast(seen[:3], themes.BACK) >= themes.CONTRAST - 1e-9
+
+
+def test_of_several_blues_the_darkest_becomes_the_lightest():
+    blues = [to_rgb(color) for color in ("#000040", "#08306b", "#0050a0")]
+    lightness = [themes.ink(blue)[:3].sum() for blue in blues]
+    assert lightness == sorted(lightness, reverse=True)
+    assert all(themes.ink(blue)[2] >= themes.ink(blue)[:2].max() for blue in blues)
+
+
+@pytest.mark.parametrize("palette", [style.sequence, style.diverging])
+def test_the_colours_of_families_can_be_seen_on_both_pages(palette):
+    for color in palette(7):
+        assert themes.contrast(to_rgb(color), (1, 1, 1)) > 2.4
+        assert themes.contrast(themes.ink(color)[:3], themes.BACK) >= themes.CONTRAST
+
+
+def test_a_figure_is_drawn_twice_with_its_size_on_a_plain_screen(drawing):
+    fig = drawing[0]
+    light, known = themes.both(fig)
+    with Image.open(BytesIO(light)) as image:
+        assert image.size[0] // 2 == known["width"] and image.size[1] // 2 == known["height"]
+        assert image.convert("L").getpixel((0, 0)) == 255
+    dark = Image.open(BytesIO(base64.b64decode(known["dark"])))
+    assert dark.size == image.size and dark.convert("L").getpixel((0, 0)) < 30
+
+
+def test_outside_a_notebook_nothing_changes(monkeypatch):
+    monkeypatch.setattr(plt, "switch_backend", None)
+    themes.use()
