@@ -18,6 +18,7 @@ from lib.figures import style, themes
 def drawing():
     fig, (left, right) = plt.subplots(1, 2, figsize=(4, 2), layout="none")
     (line,) = left.plot([0, 1], [0, 1], color=style.BLUE, marker="o", mfc="white")
+    left.errorbar([0, 1], [0, 1], 0.1, color=style.sequence(2)[0], capsize=3, **style.EXPERIMENT)
     (star,) = left.plot([0], [0], "*", color="black")
     points = left.scatter([0, 1], [1, 0], color=["black", style.ORANGE])
     mapped = left.scatter([0, 1], [0.5, 0.5], c=[0.0, 1.0])
@@ -44,16 +45,16 @@ def test_ink_becomes_light_paper_dark_and_maps_stay(drawing):
 def test_lines_can_be_seen_on_a_dark_page_and_keep_their_alpha(color):
     most, least = max(color), min(color)
     seen = themes.ink((*color, 0.4))
-    assert seen[3] == 0.4 and (seen >= 0).all() and (seen <= 1).all()
+    assert seen[3] == 0.4 and 0 <= min(seen) <= max(seen) <= 1
     if not (most - least < themes.GREYS and most > themes.PALE):  # what is faint on white is here
         assert themes.contrast(seen[:3], themes.BACK) >= themes.CONTRAST - 1e-9
 
 
 def test_of_several_blues_the_darkest_becomes_the_lightest():
     blues = [to_rgb(color) for color in ("#000040", "#08306b", "#0050a0")]
-    lightness = [themes.ink(blue)[:3].sum() for blue in blues]
+    lightness = [sum(themes.ink(blue)[:3]) for blue in blues]
     assert lightness == sorted(lightness, reverse=True)
-    assert all(themes.ink(blue)[2] >= themes.ink(blue)[:2].max() for blue in blues)
+    assert all(themes.ink(blue)[2] >= max(themes.ink(blue)[:2]) for blue in blues)
 
 
 @pytest.mark.parametrize("palette", [style.sequence, style.diverging])

@@ -93,7 +93,8 @@ def area(color: Any) -> Any:
 def _each(color: Any, change: Any) -> Any:
     if isinstance(color, str) and color in ("none", "auto"):
         return color
-    return np.array([change(one) for one in colors.to_rgba_array(color)]).squeeze()
+    changed = [tuple(change(one)) for one in colors.to_rgba_array(color)]
+    return changed[0] if len(changed) == 1 else changed
 
 
 def _lifted(color: np.ndarray) -> np.ndarray:
