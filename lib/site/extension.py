@@ -27,6 +27,7 @@ from lib.site import (
     formulas,
     handouts,
     library,
+    licences,
     pages,
     pictures,
     public_code,
@@ -98,8 +99,7 @@ def finish_page(
     images = {name: Path(app.srcdir, path) for path, name in app.builder.images.items()}
     body = public_code.linked(page, reading.mended(pictures.placed(body, images)))
     body = teaching.offered(book_of(app), page, body)
-    how = context["pathto"]("book/cite")
-    context["body"] = body + citing.end(book_of(app), page, context["title"], how)
+    context["body"] = body + citing.end(book_of(app), page, context["title"], context["pathto"])
 
 
 def offer_no_template(
@@ -147,6 +147,7 @@ def finish_site(app: Sphinx, problem: Exception | None) -> None:
     references = References(book, known)
     handouts.write(references, site, solved=False)
     handouts.write_chapters(references, site)
+    licences.write(book, site)
 
 
 def setup(app: Sphinx) -> dict:
