@@ -16,6 +16,7 @@ from lib.checks import one_of, seed, takes
 
 PROFILES = ("quick", "paper")
 SHA = 40  # characters of a commit's name
+UNKNOWN = "unknown"  # of what is in no checkout, like a downloaded archive
 NO_GPU = "torch sees no GPU here"
 PACKAGES = ("torch", "numpy", "scipy", "xarray", "numba")  # a number may depend on their versions
 
