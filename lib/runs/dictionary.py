@@ -47,4 +47,3 @@ def annotated(run: Run, content: bytes) -> bytes:
             found.variables[name].long_name = meaning.encode()
         found.flush()
         return file.getvalue()
-
