@@ -21,6 +21,8 @@ from lib.site.book import Book
 # to: no traceback, since it is not our fault.
 DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
 
+NO_DATA = 3  # the exit status where chapters failed for want of a data set only
+
 # What Ctrl-C leaves.
 LEFT = {
     "run": "; finished chapters are kept",
@@ -260,10 +262,11 @@ def summary(finished: Sequence) -> str:
 def run_chapters(options: argparse.Namespace) -> int:
     """Execute chapters with papermill: the lesson book/NAME.md and the evidence page
     book/NAME/evidence.md. By default NAME.ipynb is replaced once the whole notebook has succeeded;
-    if it fails, the last good notebook is kept, and the exit status is 1. With --profile paper no
-    stored result is read: each run that a page loads is computed, resumable, under _build/runs/;
-    the notebooks go to _build/paper/ and book/ stays as it is; a table compares each claim with the
-    committed one, and the exit status is 1 if a verdict has changed.
+    if it fails, the last good notebook is kept, and the exit status is 1, or 3 if all that is wrong
+    is that a data set, like MNIST, cannot be had. With --profile paper no stored result is read:
+    each run that a page loads is computed, resumable, under _build/runs/; the notebooks go to
+    _build/paper/ and book/ stays as it is; a table compares each claim with the committed one, and
+    the exit status is 1 if a verdict has changed.
     """
     from lib.site import execute, paper
 
@@ -280,7 +283,10 @@ def run_chapters(options: argparse.Namespace) -> int:
         finished = execute.run(*given)
         print(summary(finished))
     wrong = [row for row in rows if row.changed or paper.FAILED in row.why]
-    return int(bool(wrong) or any(result.error for result in finished))
+    failed = [result for result in finished if result.error]
+    if failed and not wrong and all(result.no_data for result in failed):
+        return NO_DATA
+    return int(bool(wrong or failed))
 
 
 def build_site(options: argparse.Namespace) -> None:

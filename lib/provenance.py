@@ -3,16 +3,20 @@
 import ctypes
 import os
 import platform
+import subprocess
 import sys
 import warnings
 from functools import cache, partial
 from importlib.metadata import version
+from pathlib import Path
 
 from threadpoolctl import threadpool_info
 
 from lib.checks import one_of, seed, takes
 
 PROFILES = ("quick", "paper")
+SHA = 40  # characters of a commit's name
+UNKNOWN = "unknown"  # of what is in no checkout, like a downloaded archive
 NO_GPU = "torch sees no GPU here"
 PACKAGES = ("torch", "numpy", "scipy", "xarray", "numba")  # a number may depend on their versions
 
@@ -81,6 +85,19 @@ def versions(*packages: str) -> str:
     of a chapter ends with, and their versions.
     """
     return ", ".join(f"{package} {version(package)}" for package in packages or PACKAGES[:3])
+
+
+@cache
+def commit(root: Path) -> str:
+    """Name the commit that is checked out in a folder, with "-dirty" if its files differ, or ""."""
+    if not (root / ".git").exists():  # or else git would name that of a folder around it
+        return ""
+    command = ["git", "describe", "--always", "--dirty", "--exclude=*", f"--abbrev={SHA}"]
+    try:
+        done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    except FileNotFoundError:  # a machine without git
+        return ""
+    return done.stdout.strip()
 
 
 def blas() -> str:

@@ -121,7 +121,8 @@ def write(root):
     """Write the book, its notebooks without outputs."""
     folder = root / "book"
     (folder / "library").mkdir(parents=True)
-    for name in ("_config.yml", "lib", "book/_static", "book/_templates"):
+    shared = ("_config.yml", "lib", "book/_static", "book/_templates", "LICENSES", "THIRD-PARTY.md")
+    for name in shared:
         (root / name).symlink_to(ROOT / name)
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     (root / "CITATION.cff").write_text(citation + f"repository-code: {ADDRESS}\n")

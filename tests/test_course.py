@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lib.site import handouts
+from lib.site import citing, handouts
 from lib.site.book import Book
 
 BOOK = Book(Path(__file__).parents[1])
@@ -53,5 +53,6 @@ def test_what_a_plan_shows_is_on_a_slide(chapter):
 @each_chapter
 def test_a_lab_says_where_its_functions_come_from(chapter):
     about, *cells = (cell.source for cell in handouts.lab(BOOK, chapter, solved=False).cells)
+    assert about.endswith(citing.notice(BOOK))
     assert f"`make lab NAME={chapter}`" in about and BOOK.title(chapter) in about
     assert all("print(" in cell for cell in cells if "plt.show()" in cell)  # as it promises

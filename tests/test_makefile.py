@@ -15,7 +15,8 @@ STAND_IN = """\
 case "$1" in
 -V) echo "Python VERSION" ;;
 -c) exec PYTHON -c "$(echo "$2" | sed 's/sys.version_info/(NUMBERS)/')" ;;
--m) echo "$2" >> asked; if [ "$2" = venv ]; then mkdir -p .venv/bin; cp "$0" .venv/bin/python; fi ;;
+-m) echo "$2" >> asked; if [ -f "fails $2 $3" ]; then exit "$(cat "fails $2 $3")"; fi
+  if [ "$2" = venv ]; then mkdir -p .venv/bin; cp "$0" .venv/bin/python; fi ;;
 esac
 """
 
@@ -66,6 +67,19 @@ def test_only_other_pins_packages_or_python_need_the_network(make, tmp_path):
     assert make("setup")[1] == ["pip", "lib.data"]  # our packages have other names
     assert make("setup", version="3.13.0")[1] == ["venv", "pip", "lib.data"]
     assert make("setup")[1] == []
+
+
+def test_missing_data_stop_neither_setup_nor_book(make, tmp_path):
+    (tmp_path / "fails lib.data ").write_text("1")
+    done, asked = make("setup", version="3.12.1")
+    assert (done.returncode, asked) == (0, ["venv", "pip", "lib.data"])
+    assert make("setup")[1] == []
+    (tmp_path / "fails lib run").write_text("3")  # for want of data
+    done, asked = make("book")
+    assert (done.returncode, asked) == (0, ["lib", "lib"])
+    (tmp_path / "fails lib run").write_text("1")
+    done, asked = make("book")
+    assert (done.returncode, asked) == (2, ["lib"])
 
 
 def test_lab_opens_a_copy_and_keeps_what_a_reader_wrote(make, tmp_path):

@@ -3,14 +3,19 @@ fingerprints, and one case of each cheap run by its numbers.
 """
 
 import json
+import re
 import shutil
+from pathlib import Path
 
 import pytest
 import xarray as xr
+import yaml
 
-from lib.runs import freshness, listed
+from lib.runs import dictionary, freshness, listed
 from lib.runs.again import AGAIN, compare, recompute
 
+ROOT = Path(__file__).parents[1]
+CFF = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
 RUNS = listed()
 CHEAP = 60  # seconds of a case
 # These do not call the training loop, or only after long preparations.
@@ -36,6 +41,34 @@ def test_a_stored_result_is_current_or_verified(run):
     assert state in (freshness.CURRENT, freshness.VERIFIED), (
         f"python -m lib store --again {run.name}"
     )
+
+
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
+def test_a_stored_result_says_what_it_is(run):
+    remedy = "run.path.write_bytes(dictionary.annotated(run, run.path.read_bytes()))"
+    with xr.open_dataset(run.path, engine="scipy") as found:
+        assert found.attrs["title"] == dictionary.title(run), remedy
+        assert found.attrs["license"] == CFF["preferred-citation"]["license"]
+        commits = found.attrs["commit"].split("; ")
+        assert all(re.fullmatch("[0-9a-f]{40}(-dirty)?|unknown", commit) for commit in commits)
+        known = dictionary.meanings(run)
+        for name, one in found.variables.items():
+            assert (one.attrs["units"], one.attrs["long_name"]) == known[name], (name, remedy)
+
+
+@pytest.mark.parametrize("chapter", sorted({run.chapter for run in RUNS}))
+def test_a_dictionary_has_no_other_variables(chapter):
+    text = (ROOT / "book" / chapter / "results" / "README.md").read_text(encoding="utf-8")
+    named = [name for name, *_ in dictionary.ROW.findall(text)]
+    assert len(named) == len(set(named)) == text.count("\n| `")
+    found = set()
+    for run in RUNS:
+        if run.chapter == chapter:
+            with xr.open_dataset(run.path, engine="scipy") as result:
+                names = set(result.variables)
+            own = {f"{run.path.stem}/{name}" for name in names} & set(named)
+            found |= own | {name for name in names if f"{run.path.stem}/{name}" not in own}
+    assert found == set(named)
 
 
 @pytest.mark.slow

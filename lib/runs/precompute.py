@@ -16,13 +16,13 @@ import xarray as xr
 
 from lib import files
 from lib.progress import bar, duration
-from lib.provenance import device_name
+from lib.provenance import UNKNOWN, device_name
 from lib.runs.freshness import freshness
 from lib.runs.results import OutdatedResult, matching, numbered, read, save
 from lib.runs.run import Run
 from lib.runs.workers import ComputationFailed, compute
 
-ORIGIN = ("device", "versions", "code")  # of a case
+ORIGIN = ("device", "versions", "code", "commit")  # of a case
 
 
 def precompute(
@@ -153,7 +153,7 @@ class Progress:
         self.done += found.sizes["case"]
         self.seconds += float(found.attrs["seconds"])
         for name, known in self.origin.items():
-            known.update(found.attrs[name].split("; "))
+            known.update(found.attrs.get(name, UNKNOWN).split("; "))
         self.parts.append(found.drop_attrs(deep=False))
 
     def collect(self, todo: Sequence[int]) -> list[int]:

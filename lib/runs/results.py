@@ -14,6 +14,7 @@ from scipy.io import netcdf_file
 
 from lib import files
 from lib.progress import duration
+from lib.runs.dictionary import annotated
 from lib.runs.freshness import numbers_of
 from lib.runs.run import Run
 
@@ -115,7 +116,7 @@ def save(run: Run, found: xr.Dataset) -> None:
         settings["cases"] = {name: settings["cases"][name] for name in names}
     table = found.drop_vars("case").assign_coords(columns).drop_encoding()
     table.attrs = {"settings": json.dumps(settings, separators=(",", ":")), **found.attrs}
-    files.write(run.path, bytes(table.to_netcdf(engine="scipy")))
+    files.write(run.path, annotated(run, bytes(table.to_netcdf(engine="scipy"))))
 
 
 def laid_out(run: Run, found: xr.Dataset) -> xr.Dataset:
@@ -148,7 +149,7 @@ def attach(run: Run, check: Mapping[str, Any]) -> None:
     with netcdf_file(content, "a") as found:
         found.verified = json.dumps({**check, "numbers": numbers_of(found)})
         found.flush()
-        files.write(run.path, content.getvalue())
+        files.write(run.path, annotated(run, content.getvalue()))
 
 
 def count(found: xr.Dataset) -> str:

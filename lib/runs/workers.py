@@ -15,7 +15,8 @@ from threadpoolctl import threadpool_limits
 
 from lib.fingerprint import code
 from lib.processes import submit
-from lib.provenance import PACKAGES, device_name, versions
+from lib.provenance import PACKAGES, UNKNOWN, commit, device_name, versions
+from lib.runs.run import ROOT
 
 DIED = (
     "a process died, perhaps for want of memory; what was finished is kept: "
@@ -102,5 +103,6 @@ def _call(
         "device": device,
         "versions": versions(*PACKAGES),
         "code": code(function),
+        "commit": commit(ROOT) or UNKNOWN,
     }
     return found

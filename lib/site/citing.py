@@ -3,15 +3,18 @@ which has version, authors, repository.
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from html import escape
 
 import yaml
 
+from lib.provenance import commit
 from lib.site.book import Book
 
 NAME = "executable_learning_dynamics"  # of the entries
+COMMIT = 12  # characters of its name that a page shows
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,7 @@ class Citation:
         preparation
     authors : as BibTeX can sort them: a name that is no person's is in braces
     repository : its web address, https://github.com/OWNER/NAME, or "" while there is none
+    code, rest : the licences of the code, and of text, figures and data, as SPDX names them
     """
 
     title: str
@@ -31,6 +35,8 @@ class Citation:
     date: str
     authors: list[str]
     repository: str
+    code: str
+    rest: str
 
     def bibtex(self, chapter: str = "", heading: str = "") -> str:
         """Write the entry of the book, or of a chapter with this heading, which TeX can typeset."""
@@ -61,7 +67,17 @@ def read(book: Book) -> Citation:
     ]
     date = str(facts.get("date-released", ""))
     repository = facts.get("repository-code", "")
-    return Citation(facts["title"], str(facts["version"]), date, authors, repository)
+    rest = facts["preferred-citation"]["license"]
+    return Citation(
+        facts["title"], str(facts["version"]), date, authors, repository, facts["license"], rest
+    )
+
+
+def notice(book: Book) -> str:
+    """Say in a line whose a notebook is, and under which licences."""
+    citation = read(book)
+    authors = re.sub("[{}]", "", ", ".join(citation.authors))
+    return f"© {authors}. Text, figures and data: {citation.rest}; code: {citation.code}."
 
 
 def online(book: Book) -> dict:
@@ -85,14 +101,21 @@ def online(book: Book) -> dict:
     }
 
 
-def end(book: Book, page: str, title: str, how: str) -> str:
-    """Return the end of a page: the version, a link to the page that says how to cite.
+def end(book: Book, page: str, title: str, pathto: Callable[..., str]) -> str:
+    """Return the end of a page: version, commit and licences, with links from `pathto`.
 
     A chapter has its entry, folded.
     """
     citation = read(book)
+    made = commit(book.root)[:COMMIT]
     date = citation.date or "in preparation"
-    said = f'<p>Version {citation.version}, {date} · <a href="{how}">how to cite</a></p>'
+    date += f", commit {made}" if made else ""
+    said = f"<p>Version {citation.version}, {date} · "
+    said += f'<a href="{pathto("book/cite")}">how to cite</a><br>'
+    terms = {"Text, figures, data": citation.rest, "code": citation.code}
+    for kind, licence in terms.items():
+        said += f'{kind}: <a href="{pathto(f"LICENSES/{licence}.txt", 1)}">{licence}</a> · '
+    said += f'<a href="{pathto("LICENSES/THIRD-PARTY.txt", 1)}">third parties</a></p>'
     name = page.removeprefix("book/")
     if name in book.chapters:
         entry = citation.bibtex(name, re.sub(r"<[^>]*>|\d+\. ", "", title))

@@ -49,6 +49,7 @@ class Result:
 
     chapter: str
     error: str = ""
+    no_data: bool = False  # whether that is because a data set cannot be had
     seconds: float = 0.0
     peak_mib: float = 0.0
     verdicts: Counter = field(default_factory=Counter)
@@ -140,6 +141,7 @@ def execute(
     except PapermillExecutionError as failure:
         place = _place(failure.cell_index, failure.source)
         result.error = f"{chapter}, {place}: {failure.ename}: {failure.evalue}"
+        result.no_data = failure.ename == "DataUnavailable"  # of lib.data
     except DeadKernelError:
         reason = f"the kernel died, most likely for lack of memory{jupyter_kernel.last_words()}"
         result.error = f"{chapter}, {begun[-1]}: {reason}"

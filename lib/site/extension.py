@@ -27,6 +27,7 @@ from lib.site import (
     formulas,
     handouts,
     library,
+    licences,
     pages,
     pictures,
     public_code,
@@ -108,8 +109,7 @@ def finish_page(
     body = pictures.placed(body, images, darks)
     body = public_code.linked(page, reading.mended(body))
     body = teaching.offered(book, page, body)
-    how = context["pathto"]("book/cite")
-    context["body"] = body + citing.end(book, page, context["title"], how)
+    context["body"] = body + citing.end(book, page, context["title"], context["pathto"])
 
 
 def offer_no_template(
@@ -176,6 +176,7 @@ def finish_site(app: Sphinx, problem: Exception | None) -> None:
     references = References(book, known)
     handouts.write(references, site, solved=False)
     handouts.write_chapters(references, site)
+    licences.write(book, site)
 
 
 def setup(app: Sphinx) -> dict:

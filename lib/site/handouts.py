@@ -14,7 +14,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from lib import files
-from lib.site import problems
+from lib.site import citing, problems
 from lib.site.book import Book
 from lib.site.myst import References
 
@@ -24,13 +24,17 @@ ORIGIN = """
 From the chapter *{title}* of the book "Executable Learning Dynamics", whose functions (`lib` and
 `book`) the cells import. In a clone of the book `make lab NAME={name}` opens JupyterLab with
 everything installed; elsewhere run `pip install --editable .` in a clone first. What a figure shows
-is printed beside it."""
+is printed beside it.
+
+{notice}"""
 
 
 def lab(book: Book, name: str, solved: bool) -> NotebookNode:
     """Return a lab with its solutions or with blanks, and with a word on where it comes from."""
     written = jupytext.reads(book.text(f"{name}/lab"))
-    written.cells[0].source += ORIGIN.format(title=book.title(name), name=name)
+    written.cells[0].source += ORIGIN.format(
+        title=book.title(name), name=name, notice=citing.notice(book)
+    )
     for number, cell in enumerate(written.cells):
         cell.id = f"{name}-{number}"
         if solved:
@@ -64,5 +68,7 @@ def write_chapters(references: References, site: Path) -> None:
     """Write the executed notebooks into the site, in words that Jupyter shows."""
     for name in references.book.notebooks:
         written = references.notebook(references.book.notebook(name))
+        cell = {"cell_type": "markdown", "id": "notice", "metadata": {}}
+        written["cells"].append(cell | {"source": citing.notice(references.book)})
         path = site / "_sources" / "book" / f"{name}.ipynb"
         files.write(path, json.dumps(written, indent=1) + "\n")

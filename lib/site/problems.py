@@ -19,7 +19,7 @@ import jupytext
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from lib.site import myst
+from lib.site import citing, myst
 from lib.site.book import Book
 from lib.site.myst import References
 from lib.site.shown import part
@@ -38,7 +38,9 @@ From the chapter *{title}* of the book "Executable Learning Dynamics". In a clon
 cell says whether the numbers are right. {points} points in all.
 
 Numbers with a dot, like equation (2.1) or Fig. 2.1, are those of the book; "Eq. 1" or "Proposition
-1" belongs to the document that the chapter replicates."""
+1" belongs to the document that the chapter replicates.
+
+{notice}"""
 
 
 def sets(book: Book) -> list[str]:
@@ -81,7 +83,9 @@ def notebook(references: References, chapter: str, solved: bool) -> NotebookNode
     for label, section in zip(sections[::2], sections[1::2], strict=True):
         cells += _problem(references, chapter, label, section, solved)
     points = sum(cell.metadata["nbgrader"].get("points", 0) for cell in cells)
-    about = INTRODUCTION.format(title=book.title(chapter), name=chapter, points=points)
+    about = INTRODUCTION.format(
+        title=book.title(chapter), name=chapter, points=points, notice=citing.notice(book)
+    )
     cells.insert(0, _cell(new_markdown_cell(about), f"{chapter}-about"))
     return new_notebook(cells=cells, metadata={"kernelspec": head.metadata["kernelspec"]})
 

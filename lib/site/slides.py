@@ -23,7 +23,7 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 from sphinx.errors import ExtensionError
 
 from lib import files
-from lib.site import formulas, ledger
+from lib.site import citing, formulas, ledger
 from lib.site.book import Book
 from lib.site.myst import figure
 from lib.site.pictures import with_buttons
@@ -123,6 +123,7 @@ def _with_sliders(book: Book, known: Mapping[str, Part]) -> dict[str, Part]:
 
 def write(book: Book, site: Path, known: Mapping[str, Part], language: str = "en") -> None:
     """Write the decks of a site whose chapters show what is known."""
+    licence = citing.read(book).rest
     template = book.folder / "_templates" / "deck.html"
     deck = Template(template.read_text(encoding="utf-8"))
     known = _with_sliders(book, known)
@@ -135,6 +136,11 @@ def write(book: Book, site: Path, known: Mapping[str, Part], language: str = "en
         planned = chapter in book.beside("plan")
         title = book.title(chapter)
         html = deck.render(
-            title=title, chapter=chapter, planned=planned, slides=written, language=language
+            title=title,
+            chapter=chapter,
+            planned=planned,
+            slides=written,
+            language=language,
+            licence=licence,
         )
         files.write(site / "slides" / f"{chapter}.html", html + "\n")

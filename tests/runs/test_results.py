@@ -1,5 +1,6 @@
 """Results: laid out over coordinates, grown, refused when outdated or spoilt."""
 
+import re
 import shutil
 
 import numpy as np
@@ -7,9 +8,10 @@ import pytest
 import small_runs as small
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.io import netcdf_file
 
 from lib import runs
-from lib.runs import OutdatedResult, Run, count, describe, grid, load, named
+from lib.runs import OutdatedResult, Run, count, describe, dictionary, grid, load, named
 from lib.runs.again import compare, recompute
 from lib.runs.precompute import Progress, precompute
 
@@ -167,6 +169,39 @@ def test_what_is_missing_or_unknown_says_what_to_do(listed):
         r"book/NAME/runs.py, as RUNS$",
     ):
         runs.load("topic/none")
+
+
+DICTIONARY = """\
+| variable | units | meaning |
+|---|---|---|
+| `height` | 1 | height Δ of the wave |
+| `other/number` | 1 | of another run |
+| `plane/number` | step | seven times the seed |
+"""
+
+
+def test_a_result_says_what_it_is(root):
+    precompute(small.plane())
+    before = load(small.plane())
+    path = small.plane().path
+    path.with_name("README.md").write_text(DICTIONARY, encoding="utf-8")
+    path.write_bytes(dictionary.annotated(small.plane(), path.read_bytes()))
+    with netcdf_file(path, mmap=False) as found:
+        assert found.title.decode().startswith("topic/plane: Return numbers that belong to")
+        assert found.license == b"CC-BY-4.0"
+        assert re.fullmatch("[0-9a-f]{40}(-dirty)?|unknown", found.commit.decode())
+    after = load(small.plane())
+    assert after.height.attrs == {"units": "1", "long_name": "height Δ of the wave"}
+    assert after.number.attrs == {"units": "step", "long_name": "seven times the seed"}
+    assert small.same(before.drop_attrs(), after.drop_attrs())
+
+
+def test_a_new_result_has_the_words_of_its_dictionary(root):
+    folder = small.plane().path.parent
+    folder.mkdir(parents=True)
+    (folder / "README.md").write_text(DICTIONARY, encoding="utf-8")
+    precompute(small.plane())
+    assert load(small.plane()).number.attrs["long_name"] == "seven times the seed"
 
 
 def test_a_spoilt_result_is_refused_and_made_again(log):

@@ -1,12 +1,18 @@
 """How to cite: one file says it, and those that repeat it agree."""
 
 import json
+import shutil
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 import yaml
 from small_site import ADDRESS
+
+from lib.site import citing
+from lib.site.book import Book
 
 ROOT = Path(__file__).parents[2]
 CFF = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
@@ -29,12 +35,7 @@ def test_metadata_repeat_the_citation_file_and_invent_nothing():
     ]
     assert names[0] == names[1] == names[2]
     assert zenodo["keywords"] == codemeta["keywords"] == CFF["keywords"]
-    assert [one.removeprefix("https://spdx.org/licenses/") for one in codemeta["license"]] == CFF[
-        "license"
-    ]
-    assert (
-        zenodo["license"] == CFF["license"][0] and zenodo["description"] == codemeta["description"]
-    )
+    assert zenodo["description"] == codemeta["description"]
     assert codemeta.get("codeRepository") in (None, CFF.get("repository-code"))
     said = (
         " ".join([*texts, json.dumps(CFF)])
@@ -42,6 +43,52 @@ def test_metadata_repeat_the_citation_file_and_invent_nothing():
         .replace("https://doi.org/10.5063/schema/codemeta-2.0", "")
     )
     assert not [word for word in ("doi", "zenodo.org", "swh:", "orcid") if word in said]
+
+
+def test_code_has_one_licence_and_the_rest_another():
+    book = CFF["preferred-citation"]
+    assert {book[name] == CFF[name] for name in ("title", "authors", "version")} == {True}
+    code, rest = CFF["license"], book["license"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    zenodo = json.loads((ROOT / ".zenodo.json").read_text(encoding="utf-8"))
+    codemeta = json.loads((ROOT / "codemeta.json").read_text(encoding="utf-8"))
+    assert {project["license"], zenodo["license"]} == {code}
+    assert zenodo["notes"].startswith(f"Code: {code}. Text, figures and data")
+    assert rest.replace("-", " ", 1).replace("-", " ") in zenodo["notes"]
+    assert codemeta["license"] == f"https://spdx.org/licenses/{code}"
+    parts = {part["license"] for part in codemeta["hasPart"]}
+    assert parts == {f"https://spdx.org/licenses/{rest}"}
+
+
+def test_the_citation_file_has_its_schema():
+    command = ["-m", "check_jsonschema", "--builtin-schema", "vendor.citation-file-format"]
+    done = subprocess.run(
+        [sys.executable, *command, "CITATION.cff"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_end_of_a_page_names_licences_and_commit(tmp_path):
+    for name in ("CITATION.cff", "_toc.yml"):
+        shutil.copy(ROOT / name, tmp_path)
+    said = citing.end(Book(tmp_path), "book/cite", "", lambda name, *_: f"../{name}")
+    assert 'data: <a href="../LICENSES/CC-BY-4.0.txt">CC-BY-4.0</a>' in said
+    assert 'code: <a href="../LICENSES/MIT.txt">MIT</a>' in said
+    assert '<a href="../LICENSES/THIRD-PARTY.txt">' in said
+    assert "commit" not in said  # an archive
+
+
+def test_a_page_of_a_checkout_names_its_commit(tmp_path):
+    for name in ("CITATION.cff", "_toc.yml"):
+        shutil.copy(ROOT / name, tmp_path)
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@localhost"]
+    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
+        subprocess.run([*git, *command], cwd=tmp_path, check=True)
+    head = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=tmp_path, capture_output=True, text=True
+    ).stdout
+    said = citing.end(Book(tmp_path), "book/cite", "", lambda name, *_: name)
+    assert f", commit {head[:12]} · " in said
 
 
 @pytest.mark.slow

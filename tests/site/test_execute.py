@@ -127,6 +127,22 @@ def test_a_failure_keeps_the_last_good_notebook(executed, tmp_path_factory):
     assert notebook(root, "two")["cells"][0]["source"] == ["# New two"]
 
 
+def test_chapters_without_their_data_have_a_status_of_their_own(executed, tmp_path_factory):
+    root = copy(executed.root, tmp_path_factory)
+    lacks = (
+        "from lib.data import DataUnavailable\n\nraise DataUnavailable('set MNIST_DIR')\nfrom lib"
+    )
+    change(root, one=("from lib", lacks))
+    before = notebook(root, "one")
+    failing = lib(root, "run", "--lesson", *SETTINGS)
+    assert failing.returncode == 3
+    (said,) = [line for line in failing.stdout.splitlines() if line.startswith("failed:")]
+    assert said.endswith("DataUnavailable: set MNIST_DIR")
+    assert notebook(root, "one") == before
+    change(root, two=("1 + 1", "1 + 2"))
+    assert lib(root, "run", "--lesson", *SETTINGS).returncode == 1
+
+
 def test_a_chapter_that_was_copied_badly_says_why(executed, tmp_path_factory):
     root = copy(executed.root, tmp_path_factory)
     header = ("language: python}\n---", "language: python}")

@@ -11,7 +11,7 @@ import pytest
 from handed_out import markup, words
 from nbclient import NotebookClient
 
-from lib.site import handouts, problems, shown
+from lib.site import citing, handouts, problems, shown
 from lib.site.book import Book
 from lib.site.myst import References
 
@@ -124,6 +124,15 @@ def test_a_student_is_told_the_names_of_a_check(chapter, references):
         check = given[name.replace("-answer", "-check")]
         wanted = names(check, ast.Load) - names(check, ast.Store)
         assert wanted & names(whole[name], ast.Store) <= set(re.findall(r"\w+", given[name]))
+
+
+def test_each_notebook_says_under_which_licences_it_is(references, tmp_path):
+    handouts.write_chapters(references, tmp_path)
+    chapters = [*tmp_path.rglob("*.ipynb")]
+    assert len(chapters) == len(BOOK.notebooks)
+    for path in [*handouts.write(references, tmp_path / "out", solved=False), *chapters]:
+        cells = nbformat.read(path, as_version=4).cells
+        assert any(citing.notice(BOOK) in cell.source for cell in cells), path
 
 
 def names(code, context):

@@ -1,5 +1,8 @@
 """Problem sets, of a small chapter: the files, what nbgrader is told, and mistakes by name."""
 
+import shutil
+from pathlib import Path
+
 import pytest
 import small_book
 
@@ -59,6 +62,7 @@ def root(tmp_path):
         lesson.write(EXERCISE)
     (root / "book" / "one" / "problems.md").write_text(SOLUTION)
     (root / "book" / "references.bib").touch()
+    shutil.copy(Path(__file__).parents[2] / "CITATION.cff", root)
     return root
 
 

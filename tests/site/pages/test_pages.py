@@ -18,6 +18,8 @@ authors:
   - {given-names: Ada, family-names: Lovelace}
   - name: Others
 version: 1.2.3
+license: MIT
+preferred-citation: {license: CC-BY-4.0}
 date-released: "2026-05-04"
 """
 CHAPTER = """\
