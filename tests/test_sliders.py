@@ -50,6 +50,12 @@ def wave():
     return fig, update
 
 
+def wave_without_words():
+    fig, update = wave()
+    plt.close(fig)
+    return fig, lambda value: update(value) and None
+
+
 def moved(values=VALUES, **changes):
     fig, update = wave()
     try:
@@ -155,6 +161,20 @@ def test_words_follow_the_page_and_the_picture_has_its_text():
         ({"start": 0.4}, "start 0.4 is not one of the values; the nearest is 0.5"),
     ],
 )
+def test_colours_have_twins_for_dark_pages_behind_themselves():
+    styles = re.findall(r'style="([^"]*)"', moved().html)
+    assert any(
+        re.search(r"stroke: #[0-9a-f]{6}; stroke: light-dark\(#[0-9a-f]{6}, #[0-9a-f]{6}\)", one)
+        for one in styles
+    )
+    assert not any("#000000" in one for one in styles)
+
+
+def test_what_is_shown_is_said():
+    with pytest.raises(TypeError, match="update returns no words"):
+        sliders.figure(*wave_without_words(), VALUES, label="phase", alt=ALT)
+
+
 def test_values_and_start_fit(changes, message):
     with pytest.raises(ValueError, match=message):
         moved(**changes)

@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -26,10 +27,12 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from lib.checks import takes, vector, words
+from lib.figures import themes
 
 MOST_BYTES = 300_000
 CONTENTS = ""  # stands for an element's contents where others name an attribute
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
+COLOR = re.compile(r"((fill|stroke): (#[0-9a-f]{6}))")
 REFERENCE = re.compile(r"#([\w.-]+)")
 SETTINGS: dict[Any, str] = {
     "svg.fonttype": "none",
@@ -71,8 +74,8 @@ def figure(
 
     Only artists should change, by `set_data`, `set_offsets`, `set_verts` and the like; their number
     may. Axes whose ticks or limits change are swapped as a whole, which is heavy. The layout is
-    that of the first frame shown. Colours should be legible on white and on black; black itself
-    becomes the colour of the page's text. `fig` is closed. A result above 300 kB is a ValueError.
+    that of the first frame shown. Colours get twins for dark pages; black becomes the colour of
+    the page's text. `fig` is closed. A result above 300 kB is a ValueError.
 
     Parameters
     ----------
@@ -172,7 +175,20 @@ def _attribute(name: str, value: str, ids: dict[Any, str]) -> dict[str, str]:
         value = re.sub(r" ?font-family:[^;]*;?", "", value)
         for ink in {to_hex("black"), to_hex(plt.rcParams["text.color"])}:
             value = value.replace(ink, "currentColor")
+        value = COLOR.sub(_both, value)
     return {name: REFERENCE.sub(lambda match: "#" + ids.get(match[1], match[1]), value)}
+
+
+@cache
+def _dark(kind: str, color: str) -> str:
+    return to_hex((themes.ink if kind == "stroke" else themes.area)(color))
+
+
+def _both(found: re.Match) -> str:
+    """Add to a colour the one for dark pages; a browser that does not know both keeps the first."""
+    light, kind, color = found.groups()
+    dark = _dark(kind, color)
+    return light if dark == color else f"{light}; {kind}: light-dark({color}, {dark})"
 
 
 def _changes(

@@ -150,7 +150,7 @@ class References:
         entry = self.sources[key]
         names = [" ".join([*one.prelast_names, *one.last_names]) for one in entry.persons["author"]]
         author = f"{names[0]} et al." if len(names) > 2 else " and ".join(names)
-        return str(Text.from_latex(author)), entry.fields.get("year", "n.d.")
+        return str(Text.from_latex(author)), entry.fields.get("year", "undated")
 
     def notebook(self, executed: dict) -> dict:
         """Return a copy of a notebook (its JSON) for Jupyter, with a caption below each figure.

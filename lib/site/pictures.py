@@ -18,6 +18,7 @@ IMAGE = re.compile(r'(<img\b(?=[^>]*\bsrc="([^"]+\.png)")[^>]*?)\s*(/?>)')
 ROW = '<div class="moving-slider" hidden>'
 PLAY = '<button type="button" class="moving-play"></button>'
 ENLARGE = '<button type="button" class="enlarge">Enlarge</button>'
+STYLE = re.compile(r' style="[^"]*"')
 DENSITY = 2  # pixels of a figure for each of a plain screen; lib.figures.themes draws it so
 
 
@@ -49,6 +50,7 @@ def placed(body: str, files: Mapping[str, Path], darks: Iterable[str] = ()) -> s
         name = unquote(address).rpartition("/")[2]
         if name not in files or " width=" in image:
             return match[0]
+        image = STYLE.sub("", image)  # which would not shrink in proportion
         with Image.open(files[name]) as picture:
             width, height = picture.size
         shown = [""]

@@ -46,6 +46,7 @@ def mended(body: str) -> str:
     an honest role, and Thebe is not configured.
     """
     body = THEBE.sub("", body)
+    body = body.replace("n.d.</a>", "undated</a>")
     body = body.replace('<summary aria-label="Toggle hidden content">', "<summary>")
     body = NUMBER.sub(_marked, body)
     body = ENDED.sub(r'<span class="together">\g<0></span>', body)

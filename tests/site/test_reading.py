@@ -57,7 +57,7 @@ def test_a_picture_has_its_size_and_opens(tmp_path):
     Image.new("RGB", (300, 200), "white").save(tmp_path / "a.png")
     files = {"a picture.png": tmp_path / "a.png"}
     other = '<img src="../_images/other.png"/>'
-    written = '<img alt="a &gt; b" src="../_images/a%20picture.png" />'
+    written = '<img alt="a &gt; b" src="../_images/a%20picture.png" style="width: 300px" />'
     link = '<a class="zoom" href="../_images/a%20picture.png" title="Open at full size">'
     size = '<img alt="a &gt; b" src="../_images/a%20picture{}.png" width="{}" height="{}" loading="lazy" decoding="async" {}/></a>'
     assert (
