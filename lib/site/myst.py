@@ -26,7 +26,7 @@ MARKDOWN.use(dollarmath_plugin).use(colon_fence_plugin).use(myst_block_plugin)
 DIRECTIVE = re.compile(r"\{([\w:-]+)\} *(.*)")
 OPTION = re.compile(r":([\w-]+): *(.*)")
 ROLE = re.compile(r"\{(\w+(?::\w+)?)\}`([^`<]+?)(?:\s*<([^`>]+)>)?`")
-COLOURED = re.compile(r"\[(\{ref\}`[^`]+`|\*\*[^*]+\*\*)\]\{\.[\w-]+\}")  # verdicts and questions
+COLOURED = re.compile(r"\[(\{ref\}`[^`]+`|\*\*[^*]+\*\*)\]\{\.[\w-]+\}")  # verdicts, questions
 SECTION = re.compile(r"^\((\S+)\)=\n+#+ (.+)$", re.MULTILINE)
 
 

@@ -13,7 +13,10 @@ from urllib.parse import unquote
 
 from PIL import Image
 
-IMAGE = re.compile(r'(<img\b(?=[^>]*\bsrc="([^"]+\.png)")[^>]*?)\s*(/?>)')
+IMAGE = re.compile(
+    r'(?:<a class="[^"]*\bimage-reference"[^>]*>)?'  # of docutils, around what has a size
+    r'(<img\b(?=[^>]*\bsrc="([^"]+\.png)")[^>]*?)\s*(/?>)(?:</a>)?'
+)
 # The row of a figure's slider, and what it gets: buttons that a script fills.
 ROW = '<div class="moving-slider" hidden>'
 PLAY = '<button type="button" class="moving-play"></button>'

@@ -23,7 +23,7 @@ def test_each_fold_and_arrow_says_what_it_opens(visit, name):
 
 def test_a_card_describes_its_formula_in_tex(visit):
     page = visit("book/products.html")
-    link = page.locator("a[href='#equation-eq-products-flow']").first
+    link = page.locator("p a[href='#equation-eq-products-flow']").first
     link.focus()
     link.hover()
     page.wait_for_function(
@@ -38,7 +38,7 @@ def test_a_deck_says_its_pictures_and_formulas(visit, name):
     page.wait_for_function("window.Reveal && Reveal.isReady()")
     deck = page.locator("main")
     assert deck.get_attribute("role") is None
-    status = page.get_by_role("status")
+    status = page.locator("p[role=status]")
     said = []
     for number in range(1, page.locator("main section").count()):
         page.evaluate(f"Reveal.slide({number}, 0, 99)")
