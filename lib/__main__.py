@@ -4,12 +4,16 @@
 what the others need is imported when they are called.
 """
 
+from lib import interrupts
+
+if __name__ == "__main__":
+    interrupts.note()  # what is imported below takes a while
+
 import argparse
 import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
@@ -28,6 +32,7 @@ LEFT = {
     "store": "; finished cases are kept",
     "seeds": "; finished runs are kept",
 }
+LATE = ("run", "store", "seeds")  # these wait for processes, and obey Ctrl-C between their results
 
 
 def integer(text: str, least: int = 1) -> int:
@@ -192,7 +197,11 @@ def parser() -> argparse.ArgumentParser:
         help="chapter or chapter/experiment (default: all)",
     )
     store.add_argument(
-        "--workers", type=integer, metavar="N", help="compute on N processes (default: in this one)"
+        "--workers",
+        type=integer,
+        metavar="N",
+        default=1,
+        help="processes that compute (default: 1)",
     )
     store.add_argument(
         "--plan",
@@ -366,8 +375,8 @@ def store_runs(options: argparse.Namespace) -> None:
     book/NAME/results/. Finished cases are not computed again, and an interrupted run resumes. With
     --again, stored cases are computed anew with today's code and compared with the result.
     """
+    from lib.interrupts import limit, obey
     from lib.processes import processes
-    from lib.progress import limit
     from lib.provenance import resolve_device
     from lib.runs import OutdatedResult, chapters
     from lib.runs.again import again
@@ -382,11 +391,9 @@ def store_runs(options: argparse.Namespace) -> None:
     if options.plan:
         print(plan(chosen, device))
         return
-    with (
-        processes(options.workers) if options.workers else nullcontext() as pool,
-        limit(options.budget),
-    ):
+    with processes(options.workers) as pool, limit(options.budget):
         for run in chosen:
+            obey()
             try:
                 if options.again:
                     said = again(run, device, pool, options.cases, options.replace)
@@ -432,19 +439,20 @@ def carry_out(options: argparse.Namespace) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out what the command line says; return the exit status, 130 after Ctrl-C."""
-    from lib.progress import OutOfTime
-
     options = parser().parse_args(arguments)
     assert isinstance(sys.stdout, TextIOWrapper)
     sys.stdout.reconfigure(errors="backslashreplace")  # a Greek letter must not stop a line
     try:
-        status = carry_out(options)
+        with interrupts.handled(late=options.command in LATE):
+            status = carry_out(options)
+            if status == 0:
+                interrupts.obey()
         sys.stdout.flush()
         return status
     except BrokenPipeError:  # nobody reads on
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except OutOfTime:
+    except interrupts.OutOfTime:
         print("time is up; what was finished is kept")
         return 0
     except KeyboardInterrupt:

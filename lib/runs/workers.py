@@ -4,7 +4,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Generator, Mapping, Sequence
-from concurrent.futures import Executor, as_completed
+from concurrent.futures import Executor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +14,7 @@ import xarray as xr
 from threadpoolctl import threadpool_limits
 
 from lib.fingerprint import code
-from lib.processes import submit
+from lib.processes import results
 from lib.provenance import PACKAGES, device_name, versions
 
 DIED = (
@@ -44,10 +44,8 @@ def compute(
                 yield number, _call(function, arguments)
         return
     calls = {number: (function, arguments) for number, arguments in enumerate(tasks)}
-    numbers = submit(pool, _task, calls)
     died = False
-    for future in as_completed(list(numbers)):
-        number = numbers.pop(future)
+    for number, future in results(pool, _task, calls):
         found = future.exception() or future.result()
         if isinstance(found, BrokenProcessPool):
             died = True

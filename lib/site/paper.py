@@ -10,15 +10,15 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
-from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
 from tabulate import tabulate
 
 from lib import claims, files, runs
+from lib.interrupts import OutOfTime, limit
 from lib.processes import processes
-from lib.progress import OutOfTime, duration, limit
+from lib.progress import duration
 from lib.provenance import device_name, resolve_device
 from lib.runs import results
 from lib.runs.precompute import Progress
@@ -91,23 +91,22 @@ def compute(names: Iterable[str], device: str, jobs: int, budget: float | None) 
         return {}
     failed = set()
 
-    def attempt(one: Progress, cases: list[int], pool: Executor | None) -> None:
+    def attempt(one: Progress, cases: list[int], pool: Executor) -> None:
         try:
             one.compute(cases, pool)
         except ComputationFailed as problem:  # the other runs go on
             failed.add(one)
             print(problem, flush=True)
 
-    several = processes(jobs, runs.at, "paper", device) if jobs > 1 else nullcontext()
     try:
-        with limit(budget), several as pool:
+        with limit(budget), processes(jobs, runs.at, "paper", device) as pool:
             print(plan(known, device, jobs), flush=True)
             new = [one for one in known if not one.done]
             # A first case tells how long the others take, if it does not use up the time of all.
             quick = [one for one in new if stored_seconds(one) <= (budget or math.inf) / 10]
             for one in sorted(quick, key=stored_seconds):
                 size = one.run.batch if device == "cuda" else 1
-                attempt(one, todo[one][:size], None)
+                attempt(one, todo[one][:size], pool)
                 del todo[one][:size]
             if new:
                 print(plan(known, device, jobs), flush=True)
