@@ -5,6 +5,7 @@ process starts, or while a file is written. So a handler only notes that Ctrl-C 
 what waits for processes calls `obey` again and again.
 """
 
+import atexit
 import math
 import signal
 import time
@@ -20,9 +21,15 @@ class OutOfTime(KeyboardInterrupt):
 
 
 def note() -> None:
-    """Note Ctrl-C from now on; a job in a shell's background goes on ignoring it."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, lambda number, frame: _noted.append(number))
+    """Note Ctrl-C to the end of this process; a job in a shell's background goes on ignoring it."""
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, _note)
+        # Python, which has no handler when it ends, would die of it.
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
+
+
+def _note(number: int, frame: object) -> None:
+    _noted.append(number)
 
 
 @contextmanager
@@ -30,10 +37,8 @@ def handled(late: bool) -> Generator[None]:
     """Handle Ctrl-C within this context: late, by `obey`, or at once, by KeyboardInterrupt."""
     before = signal.getsignal(signal.SIGINT)
     try:
-        if late:
-            note()
-        elif before is not signal.SIG_IGN:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+        if before is not signal.SIG_IGN:
+            signal.signal(signal.SIGINT, _note if late else signal.default_int_handler)
         obey()
         yield
     finally:

@@ -17,10 +17,10 @@ from tabulate import tabulate
 
 from lib import claims, files, runs
 from lib.interrupts import OutOfTime, limit
-from lib.processes import processes
+from lib.processes import processes, results
 from lib.progress import duration
 from lib.provenance import device_name, resolve_device
-from lib.runs import results
+from lib.runs import results as stored
 from lib.runs.precompute import Progress
 from lib.runs.workers import ComputationFailed
 from lib.site import execute, slices
@@ -99,19 +99,22 @@ def compute(names: Iterable[str], device: str, jobs: int, budget: float | None) 
             print(problem, flush=True)
 
     try:
-        with limit(budget), processes(jobs, runs.at, "paper", device) as pool:
-            print(plan(known, device, jobs), flush=True)
-            new = [one for one in known if not one.done]
-            # A first case tells how long the others take, if it does not use up the time of all.
-            quick = [one for one in new if stored_seconds(one) <= (budget or math.inf) / 10]
-            for one in sorted(quick, key=stored_seconds):
-                size = one.run.batch if device == "cuda" else 1
-                attempt(one, todo[one][:size], pool)
-                del todo[one][:size]
-            if new:
+        with processes(jobs, runs.at, "paper", device) as pool:
+            # Time begins when a process has imported the functions.
+            list(results(pool, id, {one: (one.run.function,) for one in known}))
+            with limit(budget):
                 print(plan(known, device, jobs), flush=True)
-            for one in sorted(known, key=lambda one: (not one.done, left(one))):
-                attempt(one, todo[one], pool)
+                new = [one for one in known if not one.done]
+                # A first case tells how long the others take, if it leaves them time.
+                quick = [one for one in new if stored_seconds(one) <= (budget or math.inf) / 10]
+                for one in sorted(quick, key=stored_seconds):
+                    size = one.run.batch if device == "cuda" else 1
+                    attempt(one, todo[one][:size], pool)
+                    del todo[one][:size]
+                if new:
+                    print(plan(known, device, jobs), flush=True)
+                for one in sorted(known, key=lambda one: (not one.done, left(one))):
+                    attempt(one, todo[one], pool)
     except OutOfTime:
         print("time is up; what was finished is kept", flush=True)
     lacking = {}
@@ -126,7 +129,7 @@ def compute(names: Iterable[str], device: str, jobs: int, budget: float | None) 
 def stored_seconds(one: Progress) -> float:
     """Return what a case took for the stored result, on whatever device; 0 without one."""
     try:
-        found = results.read(one.run)
+        found = stored.read(one.run)
     except runs.OutdatedResult:
         return 0.0
     return found.attrs["seconds"] / found.sizes["case"] if found else 0.0
