@@ -10,7 +10,6 @@ if __name__ == "__main__":
     interrupts.note()  # what is imported below takes a while
 
 import argparse
-import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -19,11 +18,8 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
+from lib import files
 from lib.site.book import Book
-
-# A disk that is full and a folder that may not be written
-# to: no traceback, since it is not our fault.
-DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
 
 # What Ctrl-C leaves.
 LEFT = {
@@ -262,7 +258,10 @@ def summary(finished: Sequence) -> str:
     cells = sorted((cell for result in finished for cell in result.cells), reverse=True)
     lines = list(map(str, finished))
     lines += [f"{seconds:>7.1f} s  {cell}" for seconds, cell in cells[:10] if seconds >= 1]
-    lines += [f"failed: {result.error}" for result in finished if result.error]
+    errors = [f"failed: {result.error}" for result in finished if result.error]
+    if errors:
+        errors[-1] += files.closed("\n".join(errors))
+    lines += errors
     return "\n".join(lines)
 
 
@@ -424,16 +423,17 @@ def carry_out(options: argparse.Namespace) -> int:
     from lib.runs.workers import ComputationFailed
 
     try:
+        files.choose_temporary()
         return options.call(options) or 0
     except (ValueError, ComputationFailed, OutdatedResult, DataUnavailable) as problem:
         wrong, said = isinstance(problem, ValueError), str(problem)
     except OSError as problem:
-        if problem.errno not in DISK:
+        if problem.errno not in files.DISK:
             raise
         place = f"{problem.filename}: " if problem.filename else ""
         wrong = False
         said = f"{place}{problem.strerror}; fix that and start again: what was finished is kept"
-    print(f"lib {options.command}: {said}", file=sys.stderr)
+    print(f"lib {options.command}: {said}{files.closed(said)}", file=sys.stderr)
     return 2 if wrong else 1
 
 

@@ -1,6 +1,9 @@
-"""Files that are there whole or not at all."""
+"""Files that are there whole or not at all, and places that cannot be written to."""
 
+import errno
+import os
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -8,6 +11,10 @@ from typing import TypeVar
 from uuid import uuid4
 
 Content = TypeVar("Content")
+
+# A disk that is full and a folder that may not be written
+# to: no traceback, since it is not our fault.
+DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 def write(path: Path, content: str | bytes) -> None:
@@ -52,3 +59,35 @@ def kept(path: Path, decode: Callable[[bytes], Content]) -> Content | None:
         print(f"{path} cannot be used ({reason}): computed anew", file=sys.stderr)
         path.unlink(missing_ok=True)
         return None
+
+
+def choose_temporary() -> None:
+    """Give all that we start the temporary folder that Python has found; few look for another."""
+    try:
+        os.environ["TMPDIR"] = tempfile.gettempdir()
+    except FileNotFoundError as problem:
+        raise ValueError(
+            f"{problem.strerror}: make room there, or set TMPDIR to a folder that can be written to"
+        ) from None
+
+
+def closed(said: str) -> str:
+    """Name the places of our tools that cannot be written to, if what was said is about a disk."""
+    if "no locator available" in said:
+        return "; numba keeps what it compiles in the folder that NUMBA_CACHE_DIR names: set it"
+    if not any(os.strerror(number) in said for number in DISK):
+        return ""
+    places = {
+        tempfile.gettempdir(): "set TMPDIR to another folder",
+        "/dev/shm": "processes share memory there: let it be written to",
+        os.getcwd(): "make room there, or use a copy of your own",
+        os.path.expanduser("~"): "set HOME to another folder",
+    }
+    found = []
+    for place, remedy in places.items():
+        try:
+            with TemporaryFile(dir=place) as file:
+                file.write(bytes(2**20))
+        except OSError as problem:
+            found.append(f"; {place}: {problem.strerror}: {remedy}")
+    return "".join(found)

@@ -136,7 +136,15 @@ def test_a_budget_ends_at_any_moment_in_one_line(start, workers, seconds):
     assert found[3] < CASES
 
 
-def test_ctrl_c_is_noted_and_then_obeyed():
+@pytest.fixture
+def foreground():
+    """Handle Ctrl-C as in a terminal; a shell's background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_is_noted_and_then_obeyed(foreground):
     with interrupts.handled(late=True):
         signal.raise_signal(signal.SIGINT)
         with pytest.raises(KeyboardInterrupt):
@@ -144,5 +152,14 @@ def test_ctrl_c_is_noted_and_then_obeyed():
     interrupts.obey()
     with interrupts.handled(late=False), pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     with interrupts.limit(0.0), pytest.raises(interrupts.OutOfTime):
         interrupts.obey()
+
+
+def test_a_job_in_the_background_goes_on(foreground):
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for late in (True, False):
+        with interrupts.handled(late):
+            signal.raise_signal(signal.SIGINT)
+            interrupts.obey()
