@@ -44,7 +44,7 @@ lab: named setup  ## open a copy of a chapter in JupyterLab: make lab NAME=produ
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-lab.txt
 	@mkdir -p $(dir _build/lab/$(NAME))
 	@test -f _build/lab/$(NAME).ipynb || cp _build/html/_sources/book/$(NAME).ipynb _build/lab/$(NAME).ipynb
-	$(BIN)/python -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) _build/lab/$(NAME).ipynb  # root: in a container
+	$(BIN)/python -P -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) _build/lab/$(NAME).ipynb  # root: in a container
 
 named:
 	@test -n "$(NAME)" || { echo "usage: make $(or $(MAKECMDGOALS),chapter) NAME=products"; exit 2; }

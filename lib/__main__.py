@@ -4,6 +4,11 @@
 what the others need is imported when they are called.
 """
 
+import sys
+
+if __name__ == "__main__" and not sys.flags.safe_path:
+    sys.path.append(sys.path.pop(0))  # no file in this folder hides a module
+
 from lib import interrupts
 
 if __name__ == "__main__":
@@ -11,9 +16,9 @@ if __name__ == "__main__":
 
 import argparse
 import os
-import sys
 from collections.abc import Callable, Sequence
 from functools import partial
+from importlib.machinery import PathFinder
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
@@ -416,25 +421,50 @@ def refuse_options(options: argparse.Namespace) -> None:
         raise ValueError("--replace takes all cases: leave --cases out")
 
 
+def refuse_place() -> None:
+    """Raise a ValueError where nothing can work: on Windows, and beside a file that hides a module
+    from what is started here.
+    """
+    if sys.platform == "win32":
+        raise ValueError("this works on Linux and macOS; on Windows, use WSL")
+    here = Path.cwd()
+    others = [place for place in sys.path if Path(place).resolve() != here]
+    for path in sorted(here.glob("*.py")):
+        if path.stem in sys.stdlib_module_names or PathFinder.find_spec(path.stem, others):
+            raise ValueError(f"{path} hides the module {path.stem}: give it another name")
+
+
 def carry_out(options: argparse.Namespace) -> int:
     """Run one command; return its status: 1 after a failure, 2 for a mistake, said in a line."""
-    from lib.data import DataUnavailable
-    from lib.runs import OutdatedResult
-    from lib.runs.workers import ComputationFailed
-
+    wrong = False
     try:
+        refuse_place()
         files.choose_temporary()
         return options.call(options) or 0
-    except (ValueError, ComputationFailed, OutdatedResult, DataUnavailable) as problem:
-        wrong, said = isinstance(problem, ValueError), str(problem)
+    except ModuleNotFoundError as problem:
+        wrong, said = True, f"{problem.name} is not installed: make setup"
+    except ValueError as problem:
+        wrong, said = True, str(problem)
     except OSError as problem:
         if problem.errno not in files.DISK:
             raise
         place = f"{problem.filename}: " if problem.filename else ""
-        wrong = False
         said = f"{place}{problem.strerror}; fix that and start again: what was finished is kept"
+    except RuntimeError as problem:
+        if not foreseen(problem):
+            raise
+        said = str(problem)
     print(f"lib {options.command}: {said}{files.closed(said)}", file=sys.stderr)
     return 2 if wrong else 1
+
+
+def foreseen(problem: RuntimeError) -> bool:
+    """Tell whether an error's message is for readers."""
+    from lib.data import DataUnavailable
+    from lib.runs import OutdatedResult
+    from lib.runs.workers import ComputationFailed
+
+    return isinstance(problem, (DataUnavailable, OutdatedResult, ComputationFailed))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -92,6 +92,8 @@ class Progress:
         """Compute cases and keep each; those that fail are
         named in a ComputationFailed at the end.
         """
+        for case in todo[:1]:
+            files.prepare(self.file_of(case).parent)
         size = batch or (self.run.batch if self.kind == "cuda" else 1)
         calls = [todo[start : start + size] for start in range(0, len(todo), size)]
         tasks = [

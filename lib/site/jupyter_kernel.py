@@ -47,6 +47,7 @@ def environment(folder: str) -> dict[str, str]:
     ours = {
         "PYTHONPATH": library(),
         "PYTHONHASHSEED": "0",
+        "PYTHONSAFEPATH": "1",  # no file beside a notebook hides a module
         "PYTHONUTF8": "1",
         "IPYTHONDIR": folder,
         "JUPYTER_CONFIG_DIR": folder,
