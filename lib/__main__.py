@@ -7,7 +7,7 @@ what the others need is imported when they are called.
 import sys
 
 if __name__ == "__main__" and not sys.flags.safe_path:
-    sys.path.append(sys.path.pop(0))  # no file in this folder hides a module
+    sys.path.append(sys.path.pop(0))  # until `refuse_place` has seen this folder
 
 from lib import interrupts
 
@@ -432,6 +432,8 @@ def refuse_place() -> None:
     for path in sorted(here.glob("*.py")):
         if path.stem in sys.stdlib_module_names or PathFinder.find_spec(path.stem, others):
             raise ValueError(f"{path} hides the module {path.stem}: give it another name")
+    if sys.path[-1] == str(here):
+        sys.path.insert(0, sys.path.pop())
 
 
 def carry_out(options: argparse.Namespace) -> int:

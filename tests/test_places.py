@@ -38,7 +38,9 @@ def one_line(capsys):
     return said
 
 
-@pytest.mark.parametrize("name", ["random", "types", "signal", "queue", "numpy", "torch", "test"])
+@pytest.mark.parametrize(
+    "name", ["random", "types", "signal", "queue", "numpy", "torch", "test", "book"]
+)
 def test_a_file_that_hides_a_module_is_refused(tmp_path, name):
     root = small_book.write(tmp_path / "book")
     (root / f"{name}.py").write_text("raise SystemExit('hidden')")
@@ -47,13 +49,12 @@ def test_a_file_that_hides_a_module_is_refused(tmp_path, name):
     assert (done.returncode, done.stderr) == (2, wanted)
 
 
-def test_files_with_names_of_ours_hide_nothing(tmp_path):
+def test_files_beside_our_packages_hide_nothing(tmp_path):
     root = small_book.write(tmp_path / "book")
-    (root / "lib").symlink_to(ROOT / "lib")
-    (root / "book" / "__init__.py").touch()
-    for name in ("lib", "book", "helper"):
+    (root / "lib").symlink_to(ROOT / "lib")  # a folder comes before a file
+    for name in ("lib", "helper"):
         (root / f"{name}.py").write_text("raise SystemExit('hidden')")
-    done = lib(root, "report")
+    done = lib(root, "report", PYTHONPATH="")
     assert done.returncode == 0, done.stderr
 
 

@@ -102,7 +102,9 @@ def hostile(book, tmp_path):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     for name in BESIDE:
-        (book / "book" / f"{name}.py").write_text("raise SystemExit('a file beside the notebooks')")
+        (book / "book" / f"{name}.py").write_text(
+            f"raise SystemExit('{name} beside the notebooks')"
+        )
     paths = {
         "JUPYTER_PATH": tmp_path,
         "PYTHONSTARTUP": tmp_path / "startup.py",
