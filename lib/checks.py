@@ -137,6 +137,8 @@ def numbers(
         type(value) is float and not ndim and -largest <= value <= largest
     ):  # the commonest, in a tenth of the time
         return np.array(value)
+    if np.ma.is_masked(value):
+        raise ValueError(f"{name} has masked entries: fill them, or leave them out")
     try:
         array = np.asarray(value).astype(float, casting="same_kind", copy=False)
     except (
