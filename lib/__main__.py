@@ -7,7 +7,7 @@ what the others need is imported when they are called.
 import sys
 
 if __name__ == "__main__" and not sys.flags.safe_path:
-    sys.path.append(sys.path.pop(0))  # until `refuse_place` has seen this folder
+    sys.path.append(sys.path.pop(0))  # until `files.refuse_place` has seen this folder
 
 from lib import interrupts
 
@@ -18,7 +18,6 @@ import argparse
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
-from importlib.machinery import PathFinder
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
@@ -421,26 +420,11 @@ def refuse_options(options: argparse.Namespace) -> None:
         raise ValueError("--replace takes all cases: leave --cases out")
 
 
-def refuse_place() -> None:
-    """Raise a ValueError where nothing can work: on Windows, and beside a file that hides a module
-    from what is started here.
-    """
-    if sys.platform == "win32":
-        raise ValueError("this works on Linux and macOS; on Windows, use WSL")
-    here = Path.cwd()
-    others = [place for place in sys.path if Path(place).resolve() != here]
-    for path in sorted(here.glob("*.py")):
-        if path.stem in sys.stdlib_module_names or PathFinder.find_spec(path.stem, others):
-            raise ValueError(f"{path} hides the module {path.stem}: give it another name")
-    if sys.path[-1] == str(here):
-        sys.path.insert(0, sys.path.pop())
-
-
 def carry_out(options: argparse.Namespace) -> int:
     """Run one command; return its status: 1 after a failure, 2 for a mistake, said in a line."""
     wrong = False
     try:
-        refuse_place()
+        files.refuse_place()
         files.choose_temporary()
         return options.call(options) or 0
     except ModuleNotFoundError as problem:

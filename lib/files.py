@@ -1,10 +1,11 @@
-"""Files that are there whole or not at all, and places that cannot be written to."""
+"""Files that are there whole or not at all, and places where nothing can work."""
 
 import errno
 import os
 import sys
 import tempfile
 from collections.abc import Callable
+from importlib.machinery import PathFinder
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TypeVar
@@ -59,6 +60,21 @@ def kept(path: Path, decode: Callable[[bytes], Content]) -> Content | None:
         print(f"{path} cannot be used ({reason}): computed anew", file=sys.stderr)
         path.unlink(missing_ok=True)
         return None
+
+
+def refuse_place() -> None:
+    """Raise a ValueError where nothing can work: on Windows, and beside a file that hides a module
+    from what is started here.
+    """
+    if sys.platform == "win32":
+        raise ValueError("this works on Linux and macOS; on Windows, use WSL")
+    here = Path.cwd()
+    others = [place for place in sys.path if Path(place).resolve() != here]
+    for path in sorted(here.glob("*.py")):
+        if path.stem in sys.stdlib_module_names or PathFinder.find_spec(path.stem, others):
+            raise ValueError(f"{path} hides the module {path.stem}: give it another name")
+    if sys.path[-1] == str(here):
+        sys.path.insert(0, sys.path.pop())
 
 
 def choose_temporary() -> None:

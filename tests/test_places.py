@@ -96,7 +96,7 @@ def test_no_temporary_folder_is_said_before_any_work(monkeypatch, capsys, comman
     )
 
 
-def test_what_is_started_gets_the_folder_that_can_be_written_to(tmp_path, monkeypatch):
+def test_all_gets_the_temporary_folder_that_was_found(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path / "not there"))
     monkeypatch.setattr(tempfile, "tempdir", None)
     files.choose_temporary()

@@ -21,7 +21,7 @@ def test_processes_end_with_their_context(tmp_path):
     assert not multiprocessing.active_children()
 
 
-def test_a_pool_that_has_lost_a_process_says_so_of_each_call():
+def test_a_pool_without_its_process_says_so_of_each_call():
     with processes(1) as pool:
         for _ in range(2):
             found = dict(results(pool, os._exit, {"one": (1,), "two": (1,)}))
