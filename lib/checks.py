@@ -46,7 +46,8 @@ def takes(**checks: Check) -> Callable[[Function], Function]:
             for name, check in checks.items():
                 if name in given.arguments:
                     given.arguments[name] = check(name, given.arguments[name])
-            return function(*given.args, **given.kwargs)
+            with np.errstate(under="ignore"):  # as is NumPy's way, whatever the caller's is
+                return function(*given.args, **given.kwargs)
 
         return cast(Function, checked)
 

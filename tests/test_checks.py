@@ -98,3 +98,14 @@ def test_arguments_are_checked_before_a_function_runs():
     assert cost(weight=3, price=1) == 3
     with pytest.raises(ValueError, match="price must be positive"):
         cost([1, -2])
+
+
+def test_an_underflow_is_zero_whatever_the_caller_has_set():
+    @checks.takes(time=checks.number)
+    def decay(time):
+        return np.exp(-np.array([time, 2 * time]))
+
+    with np.errstate(all="raise"):
+        assert decay(1e3).tolist() == [0, 0]
+        with pytest.raises(FloatingPointError, match="overflow"):
+            decay(-1e3)
