@@ -168,10 +168,10 @@ class Progress:
 
     def keep(self, call: Sequence[int], found: xr.Dataset | BaseException) -> None:
         """Check what the function returned for some cases, and write each to a file of its own."""
+        if isinstance(found, ComputationFailed):
+            raise ValueError(str(found))
         if isinstance(found, BaseException):
-            raise ValueError(
-                "; ".join([f"{type(found).__name__}: {found}", *getattr(found, "__notes__", [])])
-            )
+            raise ValueError(f"{type(found).__name__}: {found}")
         if found.sizes.get("member", 1) != len(call):
             raise ValueError(
                 f"the function returned {found.sizes.get('member', 1)} members for {len(call)} "

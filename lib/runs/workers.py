@@ -93,8 +93,9 @@ def _call(
             )
     except Exception as problem:
         place = traceback.extract_tb(problem.__traceback__)[-1]
-        problem.add_note(f"{Path(place.filename).name}, line {place.lineno}")
-        return problem
+        where = f"{Path(place.filename).name}, line {place.lineno}"
+        # in words, since not every exception can be sent by another process
+        return ComputationFailed(f"{type(problem).__name__}: {problem}; {where}")
     found.attrs = {
         "seconds": time.perf_counter() - start,
         "device": device,
