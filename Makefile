@@ -12,6 +12,9 @@ WANTED = $(shell grep -A 1 packages.find pyproject.toml | cat requirements.txt -
 setup:  ## the environment, where it is not there or was made of other pins or packages or another Python; needs the network
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; ok = (3, 11) <= v <= (3, 14); \
 	  ok or sys.exit("the book needs Python 3.11 to 3.14, not %d.%d: make setup PYTHON=python3.13" % v)'
+	@$(PYTHON) -c 'import sys, platform; one = platform.system(), platform.machine(); \
+	  ok = one in {("Linux", "x86_64"), ("Linux", "aarch64"), ("Darwin", "arm64")}; \
+	  ok or sys.exit("the book needs Linux, macOS on Apple silicon (Intel Macs have no torch) or, on Windows, WSL, not %s on %s" % one)'
 	@test "$(WANTED)" = "$$(cat $(VENV)/.ready 2>/dev/null)" || $(MAKE) --no-print-directory environment
 
 environment:
@@ -44,7 +47,7 @@ lab: named setup  ## open a copy of a chapter in JupyterLab: make lab NAME=produ
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-lab.txt
 	@mkdir -p $(dir _build/lab/$(NAME))
 	@test -f _build/lab/$(NAME).ipynb || cp _build/html/_sources/book/$(NAME).ipynb _build/lab/$(NAME).ipynb
-	$(BIN)/python -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) _build/lab/$(NAME).ipynb  # root: in a container
+	$(BIN)/python -P -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) _build/lab/$(NAME).ipynb  # root: in a container
 
 named:
 	@test -n "$(NAME)" || { echo "usage: make $(or $(MAKECMDGOALS),chapter) NAME=products"; exit 2; }
@@ -76,7 +79,9 @@ audit:  ## ask whether a pinned package has a known vulnerability; needs the net
 	$(PYTHON) -m venv _build/audit
 	_build/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit==2.10.1
 	grep -h == requirements.txt requirements-lab.txt > _build/audit/pins.txt
-	_build/audit/bin/pip-audit --strict --no-deps --disable-pip --requirement _build/audit/pins.txt
+	@_build/audit/bin/pip-audit --strict --no-deps --disable-pip --requirement _build/audit/pins.txt 2> _build/audit/said || \
+	  { grep -q "not found on PyPI" _build/audit/said && echo "nothing was audited: the source of advisories is not reached from here" || \
+	  cat _build/audit/said; exit 1; }
 
 serve: setup  ## read the book at http://localhost:8000, and run its code there
 	@$(BIN)/python -m lib serve --port $(PORT)

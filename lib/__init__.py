@@ -2,8 +2,8 @@
 
 Imports only point down: experiments and the site stand on runs; these on theory, data, training,
 measures, claims and figures, which do not know each other; these on networks, kernels, files,
-markdown, provenance, progress and, below all, checks. Theory needs no torch, experiments neither
-notebook nor matplotlib.
+markdown, provenance, progress and, below all, checks and interrupts. Theory needs no torch,
+experiments neither notebook nor matplotlib.
 
 What chapters and users call checks its arguments (see `lib.checks`). It raises TypeError if an
 argument is not of the kind that is wanted, as one that is not numeric, and ValueError if it is

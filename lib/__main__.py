@@ -4,22 +4,26 @@
 what the others need is imported when they are called.
 """
 
-import argparse
-import errno
-import os
 import sys
+
+if __name__ == "__main__" and not sys.flags.safe_path:
+    sys.path.append(sys.path.pop(0))  # until `files.refuse_place` has seen this folder
+
+from lib import interrupts
+
+if __name__ == "__main__":
+    interrupts.note()  # what is imported below takes a while
+
+import argparse
+import os
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
+from lib import files
 from lib.site.book import Book
-
-# A disk that is full and a folder that may not be written
-# to: no traceback, since it is not our fault.
-DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
 
 NO_DATA = 3  # the exit status where chapters failed for want of a data set only
 
@@ -30,6 +34,7 @@ LEFT = {
     "store": "; finished cases are kept",
     "seeds": "; finished runs are kept",
 }
+LATE = ("run", "store", "seeds")  # these wait for processes, and obey Ctrl-C between their results
 
 
 def integer(text: str, least: int = 1) -> int:
@@ -194,7 +199,11 @@ def parser() -> argparse.ArgumentParser:
         help="chapter or chapter/experiment (default: all)",
     )
     store.add_argument(
-        "--workers", type=integer, metavar="N", help="compute on N processes (default: in this one)"
+        "--workers",
+        type=integer,
+        metavar="N",
+        default=1,
+        help="processes that compute (default: 1)",
     )
     store.add_argument(
         "--plan",
@@ -255,7 +264,10 @@ def summary(finished: Sequence) -> str:
     cells = sorted((cell for result in finished for cell in result.cells), reverse=True)
     lines = list(map(str, finished))
     lines += [f"{seconds:>7.1f} s  {cell}" for seconds, cell in cells[:10] if seconds >= 1]
-    lines += [f"failed: {result.error}" for result in finished if result.error]
+    errors = [f"failed: {result.error}" for result in finished if result.error]
+    if errors:
+        errors[-1] += files.closed("\n".join(errors))
+    lines += errors
     return "\n".join(lines)
 
 
@@ -372,8 +384,8 @@ def store_runs(options: argparse.Namespace) -> None:
     book/NAME/results/. Finished cases are not computed again, and an interrupted run resumes. With
     --again, stored cases are computed anew with today's code and compared with the result.
     """
+    from lib.interrupts import limit, obey
     from lib.processes import processes
-    from lib.progress import limit
     from lib.provenance import resolve_device
     from lib.runs import OutdatedResult, chapters
     from lib.runs.again import again
@@ -388,11 +400,9 @@ def store_runs(options: argparse.Namespace) -> None:
     if options.plan:
         print(plan(chosen, device))
         return
-    with (
-        processes(options.workers) if options.workers else nullcontext() as pool,
-        limit(options.budget),
-    ):
+    with processes(options.workers) as pool, limit(options.budget):
         for run in chosen:
+            obey()
             try:
                 if options.again:
                     said = again(run, device, pool, options.cases, options.replace)
@@ -418,39 +428,53 @@ def refuse_options(options: argparse.Namespace) -> None:
 
 def carry_out(options: argparse.Namespace) -> int:
     """Run one command; return its status: 1 after a failure, 2 for a mistake, said in a line."""
+    wrong = False
+    try:
+        files.refuse_place()
+        files.choose_temporary()
+        return options.call(options) or 0
+    except ModuleNotFoundError as problem:
+        wrong, said = True, f"{problem.name} is not installed: make setup"
+    except ValueError as problem:
+        wrong, said = True, str(problem)
+    except OSError as problem:
+        if problem.errno not in files.DISK:
+            raise
+        place = f"{problem.filename}: " if problem.filename else ""
+        said = f"{place}{problem.strerror}; fix that and start again: what was finished is kept"
+    except RuntimeError as problem:
+        if not foreseen(problem):
+            raise
+        said = str(problem)
+    print(f"lib {options.command}: {said}{files.closed(said)}", file=sys.stderr)
+    return 2 if wrong else 1
+
+
+def foreseen(problem: RuntimeError) -> bool:
+    """Tell whether an error's message is for readers."""
     from lib.data import DataUnavailable
     from lib.runs import OutdatedResult
     from lib.runs.workers import ComputationFailed
 
-    try:
-        return options.call(options) or 0
-    except (ValueError, ComputationFailed, OutdatedResult, DataUnavailable) as problem:
-        wrong, said = isinstance(problem, ValueError), str(problem)
-    except OSError as problem:
-        if problem.errno not in DISK:
-            raise
-        place = f"{problem.filename}: " if problem.filename else ""
-        wrong = False
-        said = f"{place}{problem.strerror}; fix that and start again: what was finished is kept"
-    print(f"lib {options.command}: {said}", file=sys.stderr)
-    return 2 if wrong else 1
+    return isinstance(problem, (DataUnavailable, OutdatedResult, ComputationFailed))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out what the command line says; return the exit status, 130 after Ctrl-C."""
-    from lib.progress import OutOfTime
-
     options = parser().parse_args(arguments)
     assert isinstance(sys.stdout, TextIOWrapper)
     sys.stdout.reconfigure(errors="backslashreplace")  # a Greek letter must not stop a line
     try:
-        status = carry_out(options)
+        with interrupts.handled(late=options.command in LATE):
+            status = carry_out(options)
+            if status == 0:
+                interrupts.obey()
         sys.stdout.flush()
         return status
     except BrokenPipeError:  # nobody reads on
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except OutOfTime:
+    except interrupts.OutOfTime:
         print("time is up; what was finished is kept")
         return 0
     except KeyboardInterrupt:

@@ -46,7 +46,8 @@ def takes(**checks: Check) -> Callable[[Function], Function]:
             for name, check in checks.items():
                 if name in given.arguments:
                     given.arguments[name] = check(name, given.arguments[name])
-            return function(*given.args, **given.kwargs)
+            with np.errstate(under="ignore"):  # as is NumPy's way, whatever the caller's is
+                return function(*given.args, **given.kwargs)
 
         return cast(Function, checked)
 
@@ -137,6 +138,8 @@ def numbers(
         type(value) is float and not ndim and -largest <= value <= largest
     ):  # the commonest, in a tenth of the time
         return np.array(value)
+    if np.ma.is_masked(value):
+        raise ValueError(f"{name} has masked entries: fill them, or leave them out")
     try:
         array = np.asarray(value).astype(float, casting="same_kind", copy=False)
     except (

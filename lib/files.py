@@ -1,13 +1,21 @@
-"""Files that are there whole or not at all."""
+"""Files that are there whole or not at all, and places where nothing can work."""
 
+import errno
+import os
 import sys
+import tempfile
 from collections.abc import Callable
+from importlib.machinery import PathFinder
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TypeVar
 from uuid import uuid4
 
 Content = TypeVar("Content")
+
+# A disk that is full and a folder that may not be written
+# to: no traceback, since it is not our fault.
+DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 def write(path: Path, content: str | bytes) -> None:
@@ -52,3 +60,50 @@ def kept(path: Path, decode: Callable[[bytes], Content]) -> Content | None:
         print(f"{path} cannot be used ({reason}): computed anew", file=sys.stderr)
         path.unlink(missing_ok=True)
         return None
+
+
+def refuse_place() -> None:
+    """Raise a ValueError where nothing can work: on Windows, and beside a file that hides a module
+    from what is started here.
+    """
+    if sys.platform == "win32":
+        raise ValueError("this works on Linux and macOS; on Windows, use WSL")
+    here = Path.cwd()
+    others = [place for place in sys.path if Path(place).resolve() != here]
+    for path in sorted(here.glob("*.py")):
+        if path.stem in sys.stdlib_module_names or PathFinder.find_spec(path.stem, others):
+            raise ValueError(f"{path} hides the module {path.stem}: give it another name")
+    if sys.path[-1] == str(here):
+        sys.path.insert(0, sys.path.pop())
+
+
+def choose_temporary() -> None:
+    """Give all that we start the temporary folder that Python has found; few look for another."""
+    try:
+        os.environ["TMPDIR"] = tempfile.gettempdir()
+    except FileNotFoundError as problem:
+        raise ValueError(
+            f"{problem.strerror}: make room there, or set TMPDIR to a folder that can be written to"
+        ) from None
+
+
+def closed(said: str) -> str:
+    """Name the places of our tools that cannot be written to, if what was said is about a disk."""
+    if "no locator available" in said:
+        return "; numba keeps what it compiles in the folder that NUMBA_CACHE_DIR names: set it"
+    if not any(os.strerror(number) in said for number in DISK):
+        return ""
+    places = {
+        tempfile.gettempdir(): "set TMPDIR to another folder",
+        "/dev/shm": "processes share memory there: let it be written to",
+        os.getcwd(): "make room there, or use a copy of your own",
+        os.path.expanduser("~"): "set HOME to another folder",
+    }
+    found = []
+    for place, remedy in places.items():
+        try:
+            with TemporaryFile(dir=place) as file:
+                file.write(bytes(2**20))
+        except OSError as problem:
+            found.append(f"; {place}: {problem.strerror}: {remedy}")
+    return "".join(found)

@@ -6,13 +6,18 @@ import signal
 import threading
 from collections.abc import Callable, Generator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
 from multiprocessing import active_children, get_context, parent_process
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Any
+
+from lib.interrupts import obey
 
 CONTAINER = Path("/sys/fs/cgroup")  # where Linux says how much of the machine a container may use
 MEMORY = 2 * 2**30  # bytes that a chapter may take
+PATIENCE = 0.1  # seconds after which Ctrl-C is looked for
 
 
 @contextmanager
@@ -25,7 +30,7 @@ def processes(
     """Yield so many new processes, each of which begins with a call of `begin`.
 
     They end with the context, or with this process, whatever they are computing; Ctrl-C is not for
-    them. Call with `submit`.
+    them. Call with `results`.
 
     Parameters
     ----------
@@ -50,15 +55,44 @@ def processes(
     pool.shutdown()
 
 
-def submit(pool: Executor, function: Callable, calls: dict[Any, tuple]) -> dict[Future, Any]:
-    """Call a function with the arguments of each call; return by its future what each is called."""
+def results(
+    pool: Executor, function: Callable, calls: dict[Any, tuple]
+) -> Generator[tuple[Any, Future]]:
+    """Call a function with the arguments of each call; yield what each is called, and its future,
+    as they end.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Between two of them, at Ctrl-C or when the time is up (see `lib.interrupts`).
+    """
+    ended: SimpleQueue[Future] = SimpleQueue()
     # Processes are started here and take over that SIGINT is
     # blocked; one that comes meanwhile counts at the end.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
-        return {pool.submit(function, *arguments): name for name, arguments in calls.items()}
+        names = {_submit(pool, function, given): name for name, given in calls.items()}
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    for future in names:
+        future.add_done_callback(ended.put)
+    left = len(names)
+    while left:
+        obey()
+        with suppress(Empty):
+            future = ended.get(timeout=PATIENCE)
+            left -= 1
+            yield names[future], future
+
+
+def _submit(pool: Executor, function: Callable, arguments: tuple) -> Future:
+    """Submit a call; where a process has died, its future says so, like those of the others."""
+    try:
+        return pool.submit(function, *arguments)
+    except BrokenProcessPool as problem:
+        future: Future = Future()
+        future.set_exception(problem)
+        return future
 
 
 def _begin(begin: Callable | None, arguments: tuple) -> None:

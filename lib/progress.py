@@ -1,11 +1,6 @@
-"""Progress: a bar in a terminal, a line a minute in a log,
-nothing in a notebook; and an end when time is up.
-"""
+"""Progress: a bar in a terminal, a line a minute in a log, nothing in a notebook."""
 
-import signal
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager
 from threading import RLock
 
 from tqdm import tqdm
@@ -50,22 +45,3 @@ def duration(seconds: float) -> str:
         if seconds >= length:
             return f"{seconds / length:.1f} {unit}"
     return f"{seconds:.0f} s"
-
-
-class OutOfTime(KeyboardInterrupt):
-    """The time that was given is over."""
-
-
-@contextmanager
-def limit(seconds: float | None) -> Generator[None]:
-    """Raise OutOfTime in this context's code when the time, if any was given, is up."""
-
-    def ring(*_: object) -> None:
-        raise OutOfTime
-
-    signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds or 0)  # 0: never
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)

@@ -51,6 +51,18 @@ def fails(tau, delta, seed, device="cpu"):
     return wave(tau, delta, seed)
 
 
+class Stubborn(Exception):
+    """An exception that cannot be made from its message alone, as pickle does."""
+
+    def __init__(self, message, reason):
+        super().__init__(message)
+
+
+def stubborn(seed, device):
+    """Raise what no process can send to another."""
+    raise Stubborn("too large", "a reason")
+
+
 def dies_once(tau, delta, seed, device, mark):
     """Take the worker along the first time that a case is computed."""
     if tau == 0.2 and not Path(mark).exists():

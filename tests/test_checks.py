@@ -18,6 +18,7 @@ PASSES = [
     (checks.limit, -np.inf, -np.inf),
     (checks.numbers, [[1, 2]], [[1.0, 2.0]]),
     (checks.numbers, torch.ones(2), [1.0, 1.0]),
+    (checks.numbers, np.ma.array([1.0, 2.0]), [1.0, 2.0]),
     (checks.gram, [[2, 1], [1, 2]], [[2.0, 1.0], [1.0, 2.0]]),
     (checks.nonnegative_times, 3, [3.0]),
     (checks.ascending, [0, 0, 1], [0.0, 0.0, 1.0]),
@@ -41,6 +42,7 @@ REFUSALS = [
     (checks.numbers, [], "is empty"),
     (checks.numbers, [1j], "want real numbers"),
     (checks.numbers, torch.ones(2, requires_grad=True), "want real numbers"),
+    (checks.numbers, np.ma.array([1.0, 2.0], mask=[False, True]), "has masked entries"),
     (checks.numbers, [1, np.inf], "must be finite, not inf"),
     (checks.numbers, 1e101, "at most 1e.100 in size"),
     (checks.vector, [[1]], r"want a vector \(d,\)"),
@@ -96,3 +98,14 @@ def test_arguments_are_checked_before_a_function_runs():
     assert cost(weight=3, price=1) == 3
     with pytest.raises(ValueError, match="price must be positive"):
         cost([1, -2])
+
+
+def test_an_underflow_is_zero_whatever_the_caller_has_set():
+    @checks.takes(time=checks.number)
+    def decay(time):
+        return np.exp(-np.array([time, 2 * time]))
+
+    with np.errstate(all="raise"):
+        assert decay(1e3).tolist() == [0, 0]
+        with pytest.raises(FloatingPointError, match="overflow"):
+            decay(-1e3)

@@ -12,9 +12,10 @@ import pytest
 ROOT = Path(__file__).parents[1]
 STAND_IN = """\
 #!/bin/sh
+[ "$1" = -P ] && shift
 case "$1" in
 -V) echo "Python VERSION" ;;
--c) exec PYTHON -c "$(echo "$2" | sed 's/sys.version_info/(NUMBERS)/')" ;;
+-c) exec PYTHON -c "$(echo "$2" | sed "s/sys.version_info/(NUMBERS)/; ${SYSTEM-}")" ;;
 -m) echo "$2" >> asked; if [ -f "fails $2 $3" ]; then exit "$(cat "fails $2 $3")"; fi
   if [ "$2" = venv ]; then mkdir -p .venv/bin; cp "$0" .venv/bin/python; fi ;;
 esac
@@ -142,3 +143,37 @@ def test_a_python_beyond_the_pins_is_refused(make, version):
         f"the book needs Python 3.11 to 3.14, not {version[:4]}: make setup PYTHON=python3.13\n"
         in done.stderr
     )
+
+
+@pytest.mark.parametrize("system, machine", [("Windows", "AMD64"), ("Darwin", "x86_64")])
+def test_a_system_without_support_is_refused(make, monkeypatch, system, machine):
+    change = f"s/platform.system()/'{system}'/; s/platform.machine()/'{machine}'/"
+    monkeypatch.setenv("SYSTEM", change)
+    done, asked = make("setup", version="3.12.1")
+    assert done.returncode and not asked
+    said = [line for line in done.stderr.splitlines() if not line.startswith("make")]
+    assert len(said) == 1
+    assert said[0].endswith(f"or, on Windows, WSL, not {system} on {machine}")
+
+
+def audited(make, folder, said, status):
+    """Call `make audit` with a stand-in for pip-audit."""
+    (folder / "requirements-lab.txt").touch()
+    binaries = folder / "_build" / "audit" / "bin"
+    binaries.mkdir(parents=True, exist_ok=True)
+    for name, script in (("python", ""), ("pip-audit", f"echo '{said}' >&2; exit {status}")):
+        (binaries / name).write_text(f"#!/bin/sh\n{script}\n")
+        (binaries / name).chmod(0o755)
+    return make("audit", version="3.12.1")[0]
+
+
+def test_audit_says_whether_its_source_has_advisories(make, tmp_path):
+    unknown = "jupyter-book: Dependency not found on PyPI and could not be audited"
+    done = audited(make, tmp_path, unknown, 1)
+    assert done.returncode
+    assert "nothing was audited: the source of advisories is not reached" in done.stdout
+    assert unknown not in done.stdout + done.stderr
+    done = audited(make, tmp_path, "Found 1 known vulnerability", 1)
+    assert done.returncode
+    assert "Found 1 known vulnerability" in done.stdout
+    assert audited(make, tmp_path, "No known vulnerabilities found", 0).returncode == 0

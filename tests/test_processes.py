@@ -2,21 +2,30 @@
 
 import multiprocessing
 import os
+from concurrent.futures.process import BrokenProcessPool
 
 import pytest
 import small_runs as small
 
 from lib import processes as module
-from lib.processes import at_once, processes, submit
+from lib.interrupts import OutOfTime, limit
+from lib.processes import at_once, processes, results
 
 
 def test_processes_end_with_their_context(tmp_path):
-    with pytest.raises(KeyboardInterrupt), processes(2) as pool:
-        submit(pool, small.waits, {0: (0, "cpu", str(tmp_path))})
-        raise KeyboardInterrupt
+    calls = {0: (0, "cpu", str(tmp_path))}
+    with pytest.raises(OutOfTime), limit(0.5), processes(2) as pool:
+        list(results(pool, small.waits, calls))
     for child in multiprocessing.active_children():
         child.join(10)
     assert not multiprocessing.active_children()
+
+
+def test_a_pool_without_its_process_says_so_of_each_call():
+    with processes(1) as pool:
+        for _ in range(2):
+            found = dict(results(pool, os._exit, {"one": (1,), "two": (1,)}))
+            assert {type(found[name].exception()) for name in ("one", "two")} == {BrokenProcessPool}
 
 
 def test_new_processes_begin_with_a_call(tmp_path):

@@ -42,7 +42,7 @@ def test_ink_becomes_light_paper_dark_and_maps_stay(drawing):
 
 
 @given(st.tuples(*[st.floats(0, 1)] * 3))
-def test_lines_can_be_seen_on_a_dark_page_and_keep_their_alpha(color):
+def test_lines_can_be_seen_on_a_dark_page(color):
     most, least = max(color), min(color)
     seen = themes.ink((*color, 0.4))
     assert seen[3] == 0.4 and 0 <= min(seen) <= max(seen) <= 1
@@ -58,13 +58,13 @@ def test_of_several_blues_the_darkest_becomes_the_lightest():
 
 
 @pytest.mark.parametrize("palette", [style.sequence, style.diverging])
-def test_the_colours_of_families_can_be_seen_on_both_pages(palette):
+def test_families_of_colours_can_be_seen_on_both_pages(palette):
     for color in palette(7):
         assert themes.contrast(to_rgb(color), (1, 1, 1)) > 2.4
         assert themes.contrast(themes.ink(color)[:3], themes.BACK) >= themes.CONTRAST
 
 
-def test_a_figure_is_drawn_twice_with_its_size_on_a_plain_screen(drawing):
+def test_a_figure_is_drawn_twice_with_its_size(drawing):
     fig = drawing[0]
     light, known = themes.both(fig)
     with Image.open(BytesIO(light)) as image:

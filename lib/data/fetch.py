@@ -45,15 +45,23 @@ class Source:
 def place(source: Source) -> Path:
     """Return the folder that the files are read from: the one that
     the variable names, or else the one in the cache.
+
+    Raises
+    ------
+    DataUnavailable
+        If it lies in a home folder, and there is none.
     """
-    if explicit := os.environ.get(source.variable):
-        return Path(explicit).expanduser()
-    home = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return (
-        (home if home.is_absolute() else Path.home() / ".cache")
-        / "executable-learning-dynamics"
-        / source.name
-    )
+    try:
+        if explicit := os.environ.get(source.variable):
+            return Path(explicit).expanduser()
+        home = Path(os.environ.get("XDG_CACHE_HOME", ""))
+        cache = home if home.is_absolute() else Path.home() / ".cache"
+    except RuntimeError as error:
+        raise DataUnavailable(
+            f"There is no home folder for {source.name}: set {source.variable} to a folder that "
+            "holds it, or XDG_CACHE_HOME to one where it may be kept."
+        ) from error
+    return cache / "executable-learning-dynamics" / source.name
 
 
 def fetch(source: Source, names: Iterable[str] | None = None) -> dict[str, bytes]:

@@ -92,6 +92,8 @@ class Progress:
         """Compute cases and keep each; those that fail are
         named in a ComputationFailed at the end.
         """
+        for case in todo[:1]:
+            files.prepare(self.file_of(case).parent)
         size = batch or (self.run.batch if self.kind == "cuda" else 1)
         calls = [todo[start : start + size] for start in range(0, len(todo), size)]
         tasks = [
@@ -166,10 +168,10 @@ class Progress:
 
     def keep(self, call: Sequence[int], found: xr.Dataset | BaseException) -> None:
         """Check what the function returned for some cases, and write each to a file of its own."""
+        if isinstance(found, ComputationFailed):
+            raise ValueError(str(found))
         if isinstance(found, BaseException):
-            raise ValueError(
-                "; ".join([f"{type(found).__name__}: {found}", *getattr(found, "__notes__", [])])
-            )
+            raise ValueError(f"{type(found).__name__}: {found}")
         if found.sizes.get("member", 1) != len(call):
             raise ValueError(
                 f"the function returned {found.sizes.get('member', 1)} members for {len(call)} "

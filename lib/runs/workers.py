@@ -4,7 +4,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Generator, Mapping, Sequence
-from concurrent.futures import Executor, as_completed
+from concurrent.futures import Executor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +14,7 @@ import xarray as xr
 from threadpoolctl import threadpool_limits
 
 from lib.fingerprint import code
-from lib.processes import submit
+from lib.processes import results
 from lib.provenance import PACKAGES, UNKNOWN, commit, device_name, versions
 from lib.runs.run import ROOT
 
@@ -45,10 +45,8 @@ def compute(
                 yield number, _call(function, arguments)
         return
     calls = {number: (function, arguments) for number, arguments in enumerate(tasks)}
-    numbers = submit(pool, _task, calls)
     died = False
-    for future in as_completed(list(numbers)):
-        number = numbers.pop(future)
+    for number, future in results(pool, _task, calls):
         found = future.exception() or future.result()
         if isinstance(found, BrokenProcessPool):
             died = True
@@ -96,8 +94,9 @@ def _call(
             )
     except Exception as problem:
         place = traceback.extract_tb(problem.__traceback__)[-1]
-        problem.add_note(f"{Path(place.filename).name}, line {place.lineno}")
-        return problem
+        where = f"{Path(place.filename).name}, line {place.lineno}"
+        # in words, since not every exception can be sent by another process
+        return ComputationFailed(f"{type(problem).__name__}: {problem}; {where}")
     found.attrs = {
         "seconds": time.perf_counter() - start,
         "device": device,

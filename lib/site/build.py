@@ -35,11 +35,16 @@ def build(book: Book, output: Path | None = None) -> None:
         command = f"python -m lib run {missing.replace(',', '')}"
         raise ValueError(f"not executed yet: {missing}; run `{command}` first")
     jupyter_kernel.refuse_another_library(book.root)
+    place = (output or book.root) / "_build"
+    if strange := set("[]*?") & set(f"{book.root.resolve()}{place.resolve()}"):
+        raise ValueError(
+            f"{book.root.resolve()} is built in {place.resolve()}: Sphinx takes {min(strange)} in "
+            "a path for a pattern; give the folder another name"
+        )
     refuse_outdated(book.folder)
     ledger.write(book)
     pages.substitutions(book)  # what a page lacks is said here, in a line
     numbers.check(book)
-    place = (output or book.root) / "_build"
     files.prepare(place)
     log = place / "warnings.txt"
     mark = place / "building"  # stays until a build succeeds

@@ -11,7 +11,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Mapping
-from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from io import BytesIO
@@ -28,7 +27,7 @@ from PIL import Image
 from yaml import YAMLError
 
 from lib import claims, files
-from lib.processes import at_once, processes, submit
+from lib.processes import at_once, processes, results
 from lib.progress import log
 from lib.provenance import resolve_device
 from lib.site import jupyter_kernel, ledger, slices
@@ -260,17 +259,15 @@ def run(
     jobs = min(jobs or at_once(), len(selected))
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # the sums are the same on any number of cores
     calls = {name: (book.root, name, settings, folder, incomplete) for name in selected}
-    results = {}
+    found = {}
     with processes(jobs, calls_each=1) as pool:
-        tasks = submit(pool, execute, calls)
-        for task in as_completed(tasks):
-            name = tasks[task]
+        for name, task in results(pool, execute, calls):
             try:
-                results[name] = task.result()
+                found[name] = task.result()
             except BrokenProcessPool:
                 reason = "the process that executes it was killed, most likely for lack of memory"
-                results[name] = Result(name, f"{name}: {reason}; run it again")
-            log(str(results[name]))
+                found[name] = Result(name, f"{name}: {reason}; run it again")
+            log(str(found[name]))
     if output is None:
         ledger.write(Book(book.root))
-    return [results[name] for name in selected]
+    return [found[name] for name in selected]

@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
-import matplotlib.font_manager  # finds the fonts here and now: a kernel would say so on the page
 from jupyter_client import AsyncKernelManager, KernelManager
 from jupyter_client.kernelspec import KernelSpec
+
+# It finds the fonts here and now: a kernel would say so on the page.
+from matplotlib.font_manager import FontManager, fontManager, json_dump
 
 HOME = Path(__file__).parents[2]  # of lib
 
@@ -45,11 +47,12 @@ def environment(folder: str) -> dict[str, str]:
     ours = {
         "PYTHONPATH": library(),
         "PYTHONHASHSEED": "0",
+        "PYTHONSAFEPATH": "1",  # no file beside a notebook hides a module
         "PYTHONUTF8": "1",
         "IPYTHONDIR": folder,
         "JUPYTER_CONFIG_DIR": folder,
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
-        "MPLCONFIGDIR": matplotlib.get_cachedir(),
+        "MPLCONFIGDIR": folder,
         "MATPLOTLIBRC": str(Path(matplotlib.get_data_path(), "matplotlibrc")),
         "TQDM_DISABLE": "1",  # bars would end up in the outputs
         "TZ": "UTC",
@@ -89,6 +92,7 @@ class BlockingKernel(KernelManager):
         self.connection_file = f"{folder}/kernel.json"
         self.transport = "ipc"
         self.ip = f"{folder}/socket"
+        json_dump(fontManager, f"{folder}/fontlist-v{FontManager.__version__}.json")
         _said.truncate(0)
         options |= {"env": environment(folder) | (env or {}), "stderr": _said}
         return super().start_kernel(**options)

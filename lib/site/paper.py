@@ -10,17 +10,17 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
-from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
 from tabulate import tabulate
 
 from lib import claims, files, runs
-from lib.processes import processes
-from lib.progress import OutOfTime, duration, limit
+from lib.interrupts import OutOfTime, limit
+from lib.processes import processes, results
+from lib.progress import duration
 from lib.provenance import device_name, resolve_device
-from lib.runs import results
+from lib.runs import results as stored
 from lib.runs.precompute import Progress
 from lib.runs.workers import ComputationFailed
 from lib.site import execute, slices
@@ -91,28 +91,30 @@ def compute(names: Iterable[str], device: str, jobs: int, budget: float | None) 
         return {}
     failed = set()
 
-    def attempt(one: Progress, cases: list[int], pool: Executor | None) -> None:
+    def attempt(one: Progress, cases: list[int], pool: Executor) -> None:
         try:
             one.compute(cases, pool)
         except ComputationFailed as problem:  # the other runs go on
             failed.add(one)
             print(problem, flush=True)
 
-    several = processes(jobs, runs.at, "paper", device) if jobs > 1 else nullcontext()
     try:
-        with limit(budget), several as pool:
-            print(plan(known, device, jobs), flush=True)
-            new = [one for one in known if not one.done]
-            # A first case tells how long the others take, if it does not use up the time of all.
-            quick = [one for one in new if stored_seconds(one) <= (budget or math.inf) / 10]
-            for one in sorted(quick, key=stored_seconds):
-                size = one.run.batch if device == "cuda" else 1
-                attempt(one, todo[one][:size], None)
-                del todo[one][:size]
-            if new:
+        with processes(jobs, runs.at, "paper", device) as pool:
+            # Time begins when a process has imported the functions.
+            list(results(pool, id, {one: (one.run.function,) for one in known}))
+            with limit(budget):
                 print(plan(known, device, jobs), flush=True)
-            for one in sorted(known, key=lambda one: (not one.done, left(one))):
-                attempt(one, todo[one], pool)
+                new = [one for one in known if not one.done]
+                # A first case tells how long the others take, if it leaves them time.
+                quick = [one for one in new if stored_seconds(one) <= (budget or math.inf) / 10]
+                for one in sorted(quick, key=stored_seconds):
+                    size = one.run.batch if device == "cuda" else 1
+                    attempt(one, todo[one][:size], pool)
+                    del todo[one][:size]
+                if new:
+                    print(plan(known, device, jobs), flush=True)
+                for one in sorted(known, key=lambda one: (not one.done, left(one))):
+                    attempt(one, todo[one], pool)
     except OutOfTime:
         print("time is up; what was finished is kept", flush=True)
     lacking = {}
@@ -127,7 +129,7 @@ def compute(names: Iterable[str], device: str, jobs: int, budget: float | None) 
 def stored_seconds(one: Progress) -> float:
     """Return what a case took for the stored result, on whatever device; 0 without one."""
     try:
-        found = results.read(one.run)
+        found = stored.read(one.run)
     except runs.OutdatedResult:
         return 0.0
     return found.attrs["seconds"] / found.sizes["case"] if found else 0.0

@@ -66,6 +66,7 @@ def chromium() -> Generator[Browser]:
                 f" or name it in the environment variable {VARIABLE}"
             )
         arguments = ["--disable-gpu", "--disable-background-networking"]
+        arguments.append("--disable-dev-shm-usage")  # it may be small, or closed
         with playwright.chromium.launch(executable_path=path, args=arguments) as browser:
             yield browser
 

@@ -14,8 +14,8 @@ from urllib.parse import unquote
 from PIL import Image
 
 IMAGE = re.compile(
-    r'(?:<a class="[^"]*\bimage-reference"[^>]*>)?'  # of docutils, around what has a size
-    r'(<img\b(?=[^>]*\bsrc="([^"]+\.png)")[^>]*?)\s*(/?>)(?:</a>)?'
+    r'(?P<link><a class="[^"]*\bimage-reference"[^>]*>)?'  # of docutils, around what has a size
+    r'(<img\b(?=[^>]*\bsrc="([^"]+\.png)")[^>]*?)\s*(/?>)(?(link)</a>)'
 )
 # The row of a figure's slider, and what it gets: buttons that a script fills.
 ROW = '<div class="moving-slider" hidden>'
@@ -49,7 +49,7 @@ def placed(body: str, files: Mapping[str, Path], darks: Iterable[str] = ()) -> s
     """
 
     def sized(match: re.Match) -> str:
-        image, address, end = match.groups()
+        _, image, address, end = match.groups()
         name = unquote(address).rpartition("/")[2]
         if name not in files or " width=" in image:
             return match[0]

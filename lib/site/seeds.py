@@ -7,7 +7,6 @@ goes into `book/quality/seeds.jsonl`. Both serve until something that the claims
 """
 
 import json
-from concurrent.futures import as_completed
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
 from lib import claims, files
-from lib.processes import at_once, processes, submit
+from lib.processes import at_once, processes, results
 from lib.progress import log
 from lib.provenance import versions
 from lib.runs.workers import ComputationFailed
@@ -57,13 +56,14 @@ def run(book: Book, names: list[str], seeds: int = 20, jobs: int | None = None) 
         for seed in range(done, seeds):
             path = book.root / "_build" / "seeds" / f"{name}-{code}-{seed}.json"
             calls[seed, name] = (book.folder, name, notebook, seed, path)
+    tasks = {}
     with processes(jobs or at_once()) as pool:
-        tasks = submit(pool, _one, {call: calls[call] for call in sorted(calls)})
-        for task in as_completed(tasks):
-            seed, name = tasks[task]
+        for call, task in results(pool, _one, {call: calls[call] for call in sorted(calls)}):
+            tasks[call] = task
+            seed, name = call
             log(f"{name}, seed {seed}: {'failed' if task.exception() else 'done'}")
-    for task, (_, name) in tasks.items():
-        rows[name] = _extended(rows[name], task.result(), digest(book, name))
+    for seed, name in sorted(tasks):
+        rows[name] = _extended(rows[name], tasks[seed, name].result(), digest(book, name))
     lines = []
     for chapter in book.chapters:
         own = [row for row in table(book) if row["id"].split("/")[0] == chapter]

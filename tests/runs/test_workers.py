@@ -53,3 +53,9 @@ def test_a_process_that_dies_leaves_what_is_finished(tmp_path):
     precompute(small.plane())
     assert count(found) == "12 of 12"
     assert small.same(found.drop_attrs(deep=False), load(small.plane()).drop_attrs(deep=False))
+
+
+def test_an_exception_that_cannot_be_sent_is_named():
+    run = Run("topic/stubborn", small.stubborn, grid(seed=[0]))
+    with processes(1) as pool, pytest.raises(ComputationFailed, match="Stubborn: too large"):
+        precompute(run, pool=pool)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import small_book
+from matplotlib.font_manager import FontManager
 
 from lib.__main__ import main
 
@@ -44,7 +45,10 @@ HOME = {
     "kernels/python3/kernel.json": '{"argv": ["false"], "display_name": "another Python", "language": "python"}',
     "startup.py": "print('started')",
     "elsewhere/lib/__init__.py": "WHO = 'another library'",
+    # where Matplotlib keeps its list of fonts, so that it cannot, as on a full disk
+    f".cache/matplotlib/fontlist-v{FontManager.__version__}.json/a folder": "",
 }
+BESIDE = ("numpy", "matplotlib", "types", "random", "lib", "book", "IPython")
 HOSTILE = {
     "MPLBACKEND": "agg",
     "COLUMNS": "20",
@@ -90,11 +94,17 @@ def book(tmp_path_factory):
 
 
 @pytest.fixture
-def hostile(tmp_path):
-    """A home and an environment with settings that change outputs."""
+def hostile(book, tmp_path):
+    """A home and an environment with settings that change outputs, and
+    files beside the notebooks that are called like modules.
+    """
     for name, text in HOME.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
+    for name in BESIDE:
+        (book / "book" / f"{name}.py").write_text(
+            f"raise SystemExit('{name} beside the notebooks')"
+        )
     paths = {
         "JUPYTER_PATH": tmp_path,
         "PYTHONSTARTUP": tmp_path / "startup.py",

@@ -115,6 +115,8 @@ def test_only_this_machine_is_answered(addresses):
         ({"Cookie": "live-PORT=wrong"}, "one"),
         ({"Origin": "http://elsewhere.example"}, "one"),
         ({"Origin": "http://localhost:1"}, "one"),
+        ({"Origin": "http://127.0.0.1:PORT"}, "one"),
+        ({"Origin": "https://localhost:PORT"}, "one"),
         ({"Origin": "null"}, "one"),
         ({"Origin": ""}, "one"),
         ({"Host": "elsewhere.example:PORT"}, "one"),

@@ -97,7 +97,7 @@ def test_a_deck_fits_a_narrow_window(visit, name):
     assert page.evaluate("document.documentElement.scrollWidth") == NARROW["width"]
 
 
-def test_the_items_of_documents_are_filtered_and_links_lead_to_hidden_rows(visit):
+def test_items_are_filtered_and_links_lead_to_hidden_rows(visit):
     page = visit("book/where.html")
     said = page.locator(".ledger-filter output")
     count = page.locator("table.coverage tbody tr").count()
