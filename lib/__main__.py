@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from lib import files
+from lib.options import duration, integer, portion, refuse_options
 from lib.site.book import Book
 
 NO_DATA = 3  # the exit status where chapters failed for want of a data set only
@@ -35,29 +36,6 @@ LEFT = {
     "seeds": "; finished runs are kept",
 }
 LATE = ("run", "store", "seeds")  # these wait for processes, and obey Ctrl-C between their results
-
-
-def integer(text: str, least: int = 1) -> int:
-    """Read a whole number from the command line."""
-    if not text.isdecimal() or int(text) < least:
-        raise argparse.ArgumentTypeError(f"want a whole number of at least {least}, not {text}")
-    return int(text)
-
-
-def duration(text: str) -> float:
-    """Read a time like 2h, 30m or 90s."""
-    units = {"h": 3600.0, "m": 60.0, "s": 1.0}
-    if not text[:-1].isdecimal() or text[-1] not in units or int(text[:-1]) < 1:
-        raise argparse.ArgumentTypeError(f"want a time like 2h, 30m or 90s, not {text}")
-    return int(text[:-1]) * units[text[-1]]
-
-
-def portion(text: str) -> tuple[int, int]:
-    """Read i/n, the i-th of n parts."""
-    first, _, count = text.partition("/")
-    if not (first.isdecimal() and count.isdecimal() and 1 <= int(first) <= int(count)):
-        raise argparse.ArgumentTypeError(f"want i/n with i from 1 to n, like 3/8, not {text}")
-    return int(first), int(count)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -414,16 +392,6 @@ def store_runs(options: argparse.Namespace) -> None:
                 failed.append(str(problem))  # the others may be computed all the same
     if failed:
         raise ComputationFailed("\n".join(failed))
-
-
-def refuse_options(options: argparse.Namespace) -> None:
-    """Raise a ValueError where options of `store` do not go together."""
-    if not options.again and (options.cases or options.replace):
-        raise ValueError("--cases and --replace go with --again")
-    if options.again and (options.plan or options.batch or options.case_range):
-        raise ValueError("--again goes with none of --plan, --batch and --case-range")
-    if options.cases and options.replace:
-        raise ValueError("--replace takes all cases: leave --cases out")
 
 
 def carry_out(options: argparse.Namespace) -> int:

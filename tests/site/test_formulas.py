@@ -40,7 +40,7 @@ def test_a_formula_says_in_mathml_what_it_said(latex, shown):
     assert plain(latex).replace("ˆ", "^") == shown
 
 
-def test_a_formula_says_its_tex_to_those_who_do_not_see_it():
+def test_a_formula_says_its_tex():
     found = BeautifulSoup(formulas.mathml(r" \frac{s-p}{p}w_i < 1 "), "html.parser").math
     assert found["alttext"] == r"\frac{s-p}{p}w_i < 1"
     assert found.find("annotation", encoding="application/x-tex").get_text() == found["alttext"]

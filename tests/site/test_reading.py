@@ -72,7 +72,7 @@ def test_a_picture_has_its_size_and_opens(tmp_path):
     assert re.findall(r'class="(only-\w+)"', twins) == ["only-light", "only-dark"]
 
 
-def test_dark_figures_are_found_by_the_names_of_the_light_ones():
+def test_dark_figures_are_found_by_the_light_ones():
     light, dark = (base64.b64encode(one).decode() for one in (b"light", b"dark"))
     output = {"data": {"image/png": light}, "metadata": {"image/png": {"dark": dark}}}
     plain = {"data": {"image/png": light}, "metadata": {}}
