@@ -165,7 +165,9 @@ def test_a_key_has_solutions_and_mistakes_of_its_own(chapter, key, monkeypatch):
         right, wrong = (solutions[blank.name][kind] for kind in ("right", "wrong"))
         changed[blank.name] = {
             "right": {
-                title: code for title, code in right.items() if code != own[blank.name]["right"][title]
+                title: code
+                for title, code in right.items()
+                if code != own[blank.name]["right"][title]
             }
             | {"the model": blank.model},
             "wrong": wrong,

@@ -43,9 +43,7 @@ def lab(book: Book, name: str, solved: bool) -> NotebookNode:
     return written
 
 
-def write(
-    references: References, folder: Path, solved: bool, key: int | None = None
-) -> list[Path]:
+def write(references: References, folder: Path, solved: bool, key: int | None = None) -> list[Path]:
     """Write labs and problem sets into a folder; with solutions, also the answers to quizzes.
 
     A key changes the numbers of the problem sets.
