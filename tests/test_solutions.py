@@ -156,6 +156,11 @@ def test_a_key_has_solutions_and_mistakes_of_its_own(chapter, key, monkeypatch):
     monkeypatch.chdir(BOOK.root)
     own_cells, own = read(chapter, "problems")
     cells, solutions = read(chapter, "problems", key)
+    # A table of medians that no check reads: one network is enough.
+    cells = [
+        cell.replace("(draw(), draw())) for _ in range(20)]", "(draw(), draw()))]")
+        for cell in cells
+    ]
     blanks = blanks_of(cells)
     following = blanks_of(read(chapter, "problems", key + 1)[0])
     changed = {}
