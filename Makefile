@@ -56,9 +56,10 @@ pdf: setup  ## print the built site into one file, _build/book.pdf; needs Chromi
 	@test -d _build/html || { echo "make book comes first"; exit 2; }
 	$(BIN)/python -m lib pdf
 
-course: setup  ## write labs and problem sets into _build/course, and with their solutions into _build/solutions
+course: setup  ## write labs and problem sets into _build/course, and with their solutions into _build/solutions; KEY=17 changes numbers
+	@case "$(KEY)" in *[!0-9]*) echo "KEY: want a whole number of at least 0, like 17"; exit 2;; esac
 	$(BIN)/python -m lib build  # numbers of equations are the site's
-	$(BIN)/python -m lib course
+	$(BIN)/python -m lib course $(if $(KEY),--key $(KEY))
 
 # The tables in book/quality/, from which "How this book is tested" and the ledger take their numbers.
 

@@ -134,7 +134,13 @@ def parser() -> argparse.ArgumentParser:
         help="print the slides instead, each deck into _build/slides/NAME.pdf",
     )
 
-    command("course", write_course, "write the labs and problem sets as notebooks")
+    course = command("course", write_course, "write the labs and problem sets as notebooks")
+    course.add_argument(
+        "--key",
+        type=partial(integer, least=0),
+        metavar="N",
+        help="give the problem sets other numbers than the book's, those of this key",
+    )
 
     report = command(
         "report",
@@ -322,7 +328,7 @@ def write_course(options: argparse.Namespace) -> None:
     book = Book(Path.cwd())
     references = References(book, shown.read(book, Path("_build/html")))
     for folder, solved in (("course", False), ("solutions", True)):
-        for path in handouts.write(references, Path("_build", folder), solved):
+        for path in handouts.write(references, Path("_build", folder), solved, options.key):
             print(path)
 
 

@@ -83,6 +83,16 @@ def test_missing_data_stop_neither_setup_nor_book(make, tmp_path):
     assert (done.returncode, asked) == (2, ["lib"])
 
 
+def test_a_key_is_read_before_the_site_is_built(make):
+    make("setup", version="3.12.1")
+    for key in ("seven", "-1", "1 2"):
+        done, asked = make("course", f"KEY={key}")
+        assert done.returncode and not asked and "want a whole number" in done.stdout
+    assert make("course", "KEY=17")[1] == ["lib", "lib"]
+    assert "lib course --key 17\n" in make("-n", "course", "KEY=17")[0].stdout
+    assert "--key" not in make("-n", "course")[0].stdout
+
+
 def test_lab_opens_a_copy_and_keeps_what_a_reader_wrote(make, tmp_path):
     make("setup", version="3.12.1")
     done, _ = make("lab")

@@ -3,7 +3,7 @@ pass, plausible mistakes fail, and a check that fails says what it wanted.
 
 `tests/NAME/solutions.yml` names the blanks of a chapter's lab and of its problem set by what they
 define. A solution is code for the blank, or a pair: what to replace in the model solution, and by
-what.
+what. Names of a problem's numbers stand for them in solutions, too.
 """
 
 import re
@@ -86,7 +86,7 @@ def complaint(kind, said):
         return said and f"is refused: {said}"
     if said is None:
         return "passes"
-    if not re.match(r"AssertionError: \S|ValueError: .*want ", said):
+    if kind == "wrong" and not re.match(r"AssertionError: \S|ValueError: .*want ", said):
         return f"is not told what is wrong: {said}"
     return None
 
@@ -96,9 +96,7 @@ def judge(cells, blank, solutions, namespace):
     before = dict(namespace)
     after = cells[blank.cell + 1 : check_of(cells, blank) + 1]
     found = []
-    for kind in ("right", "wrong"):
-        if len(solutions[kind]) < LEAST:
-            found.append(f"{blank.name}: want {LEAST} {kind} solutions")
+    for kind in solutions:
         for draws, (title, solution) in enumerate(solutions[kind].items()):
             if "rng" in namespace:  # a student draws as often as he likes
                 namespace["rng"].normal(size=draws)
@@ -110,24 +108,76 @@ def judge(cells, blank, solutions, namespace):
     return found
 
 
-@pytest.mark.parametrize("material", ["lab", "problems"])
-@pytest.mark.parametrize("chapter", BOOK.chapters)
-def test_checks_tell_solutions_from_mistakes(chapter, material, monkeypatch):
-    monkeypatch.chdir(BOOK.root)
-    matplotlib.use("agg")
-    written = jupytext.reads(BOOK.text(f"{chapter}/{material}"), fmt="md:myst")
-    cells = [cell.source for cell in written.cells if cell.cell_type == "code"]
+def read(chapter, material, key=None):
+    """Return the code cells of a lab or a problem set, and the solutions, with a key's numbers."""
+    text = BOOK.text(f"{chapter}/{material}")
     path = BOOK.root / "tests" / chapter / "solutions.yml"
-    solutions = yaml.safe_load(path.read_text(encoding="utf-8"))[material]
-    blanks = blanks_of(cells)
-    assert sorted(blank.name for blank in blanks) == sorted(solutions)
+    solutions = path.read_text(encoding="utf-8")
+    for numbers in problems.NUMBERS.finditer(text):
+        solutions = problems.numbered(numbers[0] + solutions, key)[0]
+    sections = re.split(r"^(?=## )", text, flags=re.MULTILINE)
+    text = "".join(problems.numbered(section, key)[0] for section in sections)
+    written = jupytext.reads(text, fmt="md:myst")
+    cells = [cell.source for cell in written.cells if cell.cell_type == "code"]
+    return cells, yaml.safe_load(solutions)[material]
+
+
+def complaints(cells, blanks, solutions):
+    """Return what is wrong with the checks of all blanks that have solutions."""
+    matplotlib.use("agg")
     namespace = {"__name__": "__main__"}
-    complaints = []
+    found = []
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         for number in range(blanks[-1].cell + 1):
             for blank in blanks:
-                if blank.cell == number:
-                    complaints += judge(cells, blank, solutions[blank.name], namespace)
+                if blank.cell == number and blank.name in solutions:
+                    found += judge(cells, blank, solutions[blank.name], namespace)
             exec(compile(cells[number], "<cell>", "exec"), namespace)
-    assert not complaints, "\n".join(complaints)
+    return found
+
+
+@pytest.mark.parametrize("material", ["lab", "problems"])
+@pytest.mark.parametrize("chapter", BOOK.chapters)
+def test_checks_tell_solutions_from_mistakes(chapter, material, monkeypatch):
+    monkeypatch.chdir(BOOK.root)
+    cells, solutions = read(chapter, material)
+    blanks = blanks_of(cells)
+    assert sorted(blank.name for blank in blanks) == sorted(solutions)
+    for name, one in solutions.items():
+        assert len(one["right"]) >= LEAST <= len(one["wrong"]), name
+    found = complaints(cells, blanks, solutions)
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("key", [0, 1, 2])
+@pytest.mark.parametrize("chapter", BOOK.chapters)
+def test_a_key_has_solutions_and_mistakes_of_its_own(chapter, key, monkeypatch):
+    monkeypatch.chdir(BOOK.root)
+    own_cells, own = read(chapter, "problems")
+    cells, solutions = read(chapter, "problems", key)
+    # A table of medians that no check reads: one network is enough.
+    cells = [
+        cell.replace("(draw(), draw())) for _ in range(20)]", "(draw(), draw()))]")
+        for cell in cells
+    ]
+    blanks = blanks_of(cells)
+    following = blanks_of(read(chapter, "problems", key + 1)[0])
+    changed = {}
+    for blank, book, other in zip(blanks, blanks_of(own_cells), following, strict=True):
+        if blank.model == book.model:
+            continue
+        right, wrong = (solutions[blank.name][kind] for kind in ("right", "wrong"))
+        changed[blank.name] = {
+            "right": {
+                title: code
+                for title, code in right.items()
+                if code != own[blank.name]["right"][title]
+            }
+            | {"the model": blank.model},
+            "wrong": wrong,
+            "foreign": {"the book's": book.model, "of the next key": other.model},
+        }
+    assert changed
+    found = complaints(cells, blanks, changed)
+    assert not found, "\n".join(found)

@@ -47,14 +47,17 @@ def lab(book: Book, name: str, solved: bool) -> NotebookNode:
     return written
 
 
-def write(references: References, folder: Path, solved: bool) -> list[Path]:
-    """Write labs and problem sets into a folder; with solutions, also the answers to quizzes."""
+def write(references: References, folder: Path, solved: bool, key: int | None = None) -> list[Path]:
+    """Write labs and problem sets into a folder; with solutions, also the answers to quizzes.
+
+    A key changes the numbers of the problem sets.
+    """
     book = references.book
     written = {}
     for name in book.beside("lab"):
         written[f"labs/{name}.ipynb"] = nbformat.writes(lab(book, name, solved))
     for name in problems.sets(book):
-        notebook = problems.notebook(references, name, solved)
+        notebook = problems.notebook(references, name, solved, key)
         written[f"problems/{name}.ipynb"] = nbformat.writes(notebook)
     for name, answers in book.beside("quiz").items():
         if solved:

@@ -7,6 +7,19 @@ right. Points that are `(checked)` belong to the check, the others to the words.
 neither the words nor the rubric, nor what stands between `### BEGIN SOLUTION` and
 `### END SOLUTION`.
 
+A code cell tagged `numbers`, before the answer, gives names to numbers of the exercise and lists
+other versions of them:
+
+    # In your set: the weights start at 1 and SECOND.
+    SECOND = 1e-2
+    LAST = 1e-4
+    # or 2e-2; 4e-4
+    # or 5e-3; 2.5e-5
+
+In the answer and the check a name stands for its number, which takes its place: that of the
+exercise, or, with a key, that of the version that the key selects. No name is left, so an answer
+cannot change what a check compares it with. With a key, the sentence is put below the question.
+
 The cells carry the metadata of nbgrader (https://nbgrader.readthedocs.io), which Jupyter ignores
 where it is not installed: a set can be handed out as it is, and collected and graded on any
 JupyterHub. The teachers' notebook is what nbgrader calls the source version, the students' one
@@ -28,6 +41,13 @@ SECTION = re.compile(r"^## (\S+)\n", re.MULTILINE)
 EQUATION = re.compile(r"\{eq\}`([^`]+)`")
 POINTS = re.compile(r"- (\d+) points?( \(checked\))?: ")
 SOLUTION = re.compile(r"^( *)### BEGIN SOLUTION\n.*?^ *### END SOLUTION$", re.MULTILINE | re.DOTALL)
+NUMBERS = re.compile(r"```\{code-cell\} \w+\n:tags: \[numbers\]\n\n(.*?)\n```\n\n", re.DOTALL)
+NAMES = re.compile(r"# (In your set: .+)\n((?:[A-Z]\w* = .+\n)+)((?:# or .+\n)+)")
+OTHERS = """\
+> The words and the rubric are about the numbers of the book. This set has others, those of key
+> {key}, and so has the code below. {told}
+
+"""
 STUB = r"\1# YOUR CODE HERE\n\1raise NotImplementedError()"
 INTRODUCTION = """\
 # Problems: {title}
@@ -66,8 +86,46 @@ def question(references: References, chapter: str, label: str) -> str:
     raise ValueError(f"book/{chapter}.md has no problem {label}")
 
 
-def notebook(references: References, chapter: str, solved: bool) -> NotebookNode:
+def numbered(section: str, key: int | None = None) -> tuple[str, str]:
+    """Put numbers in the place of their names: those of the exercise, or of a key's version.
+
+    Returns
+    -------
+    the section without the cell that lists its numbers, and what a student is told of them:
+    nothing without a key, or where there is no such cell
+
+    Raises
+    ------
+    ValueError
+        If the cell cannot be read.
+    """
+    cell = NUMBERS.search(section)
+    if not cell:
+        return section, ""
+    read = NAMES.fullmatch(cell[1] + "\n")
+    if not read:
+        raise ValueError("want `# In your set: …`, then lines `NAME = value`, then `# or value; …`")
+    told, assigned, others = read.groups()
+    names, own = zip(*(line.split(" = ", 1) for line in assigned.splitlines()), strict=True)
+    versions = [line.removeprefix("# or ").split("; ") for line in others.splitlines()]
+    if {len(version) for version in versions} != {len(names)}:
+        raise ValueError(f"want {len(names)} values in each line `# or value; …`")
+    chosen = own if key is None else versions[key % len(versions)]
+    values = dict(zip(names, chosen, strict=True))
+    name = re.compile(rf"\b({'|'.join(names)})\b")
+    told, rest = (
+        name.sub(lambda found: values[found[0]], text)
+        for text in (told, section.replace(cell[0], ""))
+    )
+    return rest, "" if key is None else told
+
+
+def notebook(
+    references: References, chapter: str, solved: bool, key: int | None = None
+) -> NotebookNode:
     """Return a chapter's problem set, with its solutions or without.
+
+    A key changes the numbers of the problems that have other versions.
 
     Raises
     ------
@@ -81,7 +139,7 @@ def notebook(references: References, chapter: str, solved: bool) -> NotebookNode
     setup = "\n\n".join(cell.source for cell in head.cells if cell.cell_type == "code")
     cells = [_cell(new_code_cell(setup), f"{chapter}-setup")]
     for label, section in zip(sections[::2], sections[1::2], strict=True):
-        cells += _problem(references, chapter, label, section, solved)
+        cells += _problem(references, chapter, label, section, solved, key)
     points = sum(cell.metadata["nbgrader"].get("points", 0) for cell in cells)
     about = INTRODUCTION.format(
         title=book.title(chapter), name=chapter, points=points, notice=citing.notice(book)
@@ -91,10 +149,19 @@ def notebook(references: References, chapter: str, solved: bool) -> NotebookNode
 
 
 def _problem(
-    references: References, chapter: str, label: str, section: str, solved: bool
+    references: References,
+    chapter: str,
+    label: str,
+    section: str,
+    solved: bool,
+    key: int | None,
 ) -> list[NotebookNode]:
     """Return the cells of a problem: the question, the answer in words and in code, the check."""
     place = f"book/{chapter}/problems.md, {label}"
+    try:
+        section, other = numbered(section, key)
+    except ValueError as problem:
+        raise ValueError(f"{place}: {problem}") from None
     found = jupytext.reads(section, fmt="md:myst").cells
     if [cell.metadata.get("tags", []) for cell in found] != [[], ["answer"], ["check"]]:
         raise ValueError(f"{place}: want words, then one cell tagged answer and one tagged check")
@@ -115,6 +182,9 @@ def _problem(
         f"{points[True]} for the check."
     )
     told = f"{references.write(model)}\n\n**Rubric**\n\n{rubric}"
+    if other:
+        asked += f"\n\n**{other.replace(': ', ':** ', 1)}"
+        told = OTHERS.format(key=key, told=other) + told
     if not solved:
         told = "YOUR ANSWER HERE"
         answer = SOLUTION.sub(STUB, answer)

@@ -83,6 +83,24 @@ def test_a_student_reads_no_solution(chapter, references):
     assert not [line for line in lines if line in given]
 
 
+@each_chapter
+def test_a_key_changes_numbers_and_nothing_else(chapter, references):
+    book, first, second = (
+        problems.notebook(references, chapter, True, key) for key in (None, 0, 1)
+    )
+    assert first == problems.notebook(references, chapter, True, 0)
+    assert not markup(words(first)) and not markup(words(second))
+    changed = set()
+    for own, one, other in zip(book.cells, first.cells, second.cells, strict=True):
+        assert own.id == one.id == other.id and own.metadata == one.metadata
+        if own.source != one.source:
+            assert one.source != other.source != own.source
+            changed.add(own.id.rpartition("-")[2])
+    assert changed == {"question", "words", "answer", "check"}
+    for cell in problems.notebook(references, chapter, False, 0).cells:
+        assert "### BEGIN SOLUTION" not in cell.source and "This set has others" not in cell.source
+
+
 def test_two_thirds_of_the_points_are_for_written_answers(references):
     cells = [
         cell
