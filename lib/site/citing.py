@@ -8,6 +8,7 @@ from functools import cache
 from html import escape
 
 import yaml
+from sphinx.locale import _
 
 from lib.site.book import Book
 
@@ -91,14 +92,16 @@ def end(book: Book, page: str, title: str, how: str) -> str:
     A chapter has its entry, folded.
     """
     citation = read(book)
-    date = citation.date or "in preparation"
-    said = f'<p>Version {citation.version}, {date} · <a href="{how}">how to cite</a></p>'
+    date = citation.date or _("in preparation")
+    version = _("Version {}, {}").format(citation.version, date)
+    said = f'<p>{version} · <a href="{how}">{_("how to cite")}</a></p>'
     name = page.removeprefix("book/")
     if name in book.chapters:
         entry = citation.bibtex(name, re.sub(r"<[^>]*>|\d+\. ", "", title))
         code = f'<div class="highlight"><pre>{escape(entry)}</pre></div>'
-        said += f'<details class="cite"><summary>Cite this chapter</summary>{code}</details>'
-    return f'<aside class="citing" aria-label="Version and citation">{said}</aside>'
+        summary = f"<summary>{_('Cite this chapter')}</summary>"
+        said += f'<details class="cite">{summary}{code}</details>'
+    return f'<aside class="citing" aria-label="{_("Version and citation")}">{said}</aside>'
 
 
 def cite(book: Book) -> dict[str, str]:
