@@ -19,6 +19,7 @@ from lib import claims
 from lib.markdown import FORMULA, escape, plain
 from lib.site import ledger, names
 from lib.site.book import book_of
+from lib.site.languages import message
 
 DETAILS = 3  # the place of what is folded in a claim's box
 STATEMENT = 2  # its place in the first line
@@ -31,7 +32,8 @@ NAMED = 2  # of what a cell defines, at most, in the words of its fold
 class ClaimRenderer:
     """Show a claim's output as a line, made from the record in the output's metadata."""
 
-    mime_priority_overrides: ClassVar[list] = []
+    # A picture's alternative is a message, too.
+    mime_priority_overrides: ClassVar[list] = [("gettext", "image/png", 1)]
 
     @staticmethod
     def handle_mime(renderer: object, data: MimeData, inline: bool) -> list[nodes.Element] | None:
@@ -67,8 +69,7 @@ def box(record: dict) -> nodes.container:
 
 
 def _message(text: str) -> nodes.inline:
-    """Make of a part of a line a message; Sphinx replaces this node by what is in it."""
-    return nodes.inline(escape(text), "", *typeset(text), translatable=True)
+    return message(escape(text), typeset(text))
 
 
 def _words(text: str) -> nodes.paragraph:
@@ -133,12 +134,9 @@ def register(app: Sphinx, doctree: nodes.document) -> None:
         labels.labels[label] = (app.env.docname, label, _said(claim))
         labels.anonlabels[label] = (app.env.docname, label)
         name = label.replace("-", "/", 1)
-        for part in list(claim.findall(nodes.inline)):
-            if not part["classes"]:
-                part.replace_self(part.children)  # it was there to be translated
         claim["ids"] += map(ledger.label, names.former(book, name))
         if name in ledger.after_looking(book):
-            claim[1] += nodes.Text(f" ({_('bound set after looking')})")
+            claim[1] += nodes.Text(_(" (bound set after looking)"))
 
 
 def _said(claim: nodes.container) -> str:
@@ -172,6 +170,9 @@ class FoldCode(SphinxPostTransform):
                 fold(cell, self._figures())
         up = "../" * (self.env.docname.count("/") - 1)
         for claim in boxes(self.document):
+            for part in list(claim.findall(nodes.inline)):
+                if not part["classes"]:
+                    part.replace_self(part.children)  # it was there to be translated
             source = list(claim[DETAILS].findall(nodes.paragraph))[-1]
             name = claim["ids"][0]
             entry = f"{up}what_replicates.html#what_replicates-{name}"

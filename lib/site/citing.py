@@ -94,14 +94,15 @@ def end(book: Book, page: str, title: str, how: str) -> str:
     citation = read(book)
     date = citation.date or _("in preparation")
     version = _("Version {}, {}").format(citation.version, date)
-    said = f'<p>{version} · <a href="{how}">{_("how to cite")}</a></p>'
+    said = '<p>{} · <a href="{}">{}</a></p>'.format(version, how, _("how to cite"))
     name = page.removeprefix("book/")
     if name in book.chapters:
         entry = citation.bibtex(name, re.sub(r"<[^>]*>|\d+\. ", "", title))
         code = f'<div class="highlight"><pre>{escape(entry)}</pre></div>'
-        summary = f"<summary>{_('Cite this chapter')}</summary>"
-        said += f'<details class="cite">{summary}{code}</details>'
-    return f'<aside class="citing" aria-label="{_("Version and citation")}">{said}</aside>'
+        summary = _("Cite this chapter")
+        said += f'<details class="cite"><summary>{summary}</summary>{code}</details>'
+    label = _("Version and citation")
+    return f'<aside class="citing" aria-label="{label}">{said}</aside>'
 
 
 def cite(book: Book) -> dict[str, str]:

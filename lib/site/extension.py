@@ -199,7 +199,7 @@ def setup(app: Sphinx) -> dict:
     app.add_directive("findings", findings.Findings)
     app.add_directive("library", library.Library)
     app.add_node(nodes.literal_block, override=True, html=(library.visit_code, None))
-    app.add_transform(reading.MarkLedgers)
+    app.add_transform(languages.BeforeTranslation)
     app.add_post_transform(boxes.FoldCode)
     TocTreeCollector.assign_figure_numbers = evidence.assign_numbers
     visitors = (formulas.visit_math, None), (formulas.visit_math_block, None)

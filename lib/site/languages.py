@@ -6,11 +6,17 @@ do those of the scripts, which find them in the page.
 """
 
 from pathlib import Path
+from typing import Any
 
 from babel.messages.extract import extract_from_dir
+from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.builders.gettext import MessageCatalogBuilder, MsgOrigin
 from sphinx.locale import _
+from sphinx.transforms import SphinxTransform
+from sphinx_exercise.nodes import exercise_subtitle
+
+from lib.markdown import escape
 
 
 def for_scripts() -> dict[str, str]:
@@ -31,6 +37,33 @@ def for_scripts() -> dict[str, str]:
         ),
         "places": _("theorem|lemma|proposition|figure|eq|table|section"),  # of a source
     }
+
+
+def message(text: str, parts: list[nodes.Node]) -> nodes.inline:
+    """Make of a part of a line a message: its text in MyST, which is shown as these parts."""
+    return nodes.inline(text, "", *parts, translatable=True)
+
+
+class BeforeTranslation(SphinxTransform):
+    """Mark tables of claims, whose heads may be translated, and let exercises' titles be so."""
+
+    default_priority = 10
+
+    def apply(self, **options: Any) -> None:
+        """Find the tables by their heads; sphinx_exercise does not say where its titles are."""
+        for table in self.document.findall(nodes.table):
+            heads = [entry.astext() for entry in next(table.findall(nodes.row))]
+            if heads[0] == "claim" and "verdict" in heads:
+                table["classes"].append("ledger")
+        for title in self.document.findall(exercise_subtitle):
+            words = ""
+            for part in title.children:
+                text = part.astext()
+                words += f"${text}$" if isinstance(part, nodes.math) else escape(text)
+            whole = message(words, title.children)
+            whole.source, whole.line = title.parent.source, title.parent.line
+            title.children = []
+            title += whole
 
 
 def collect(app: Sphinx) -> None:

@@ -24,7 +24,8 @@ DENSITY = 2  # pixels of a figure for each of a plain screen; lib.figures.themes
 
 def with_buttons(body: str) -> str:
     """Give each figure that moves a button that plays it and one that opens it."""
-    return body.replace(ROW, f"{ENLARGE.format(_('Enlarge'))}\n{ROW}{PLAY}")
+    enlarge = ENLARGE.format(_("Enlarge"))
+    return body.replace(ROW, f"{enlarge}\n{ROW}{PLAY}")
 
 
 def dark(notebook: Mapping) -> dict[str, bytes]:
@@ -62,6 +63,7 @@ def placed(body: str, files: Mapping[str, Path], darks: Iterable[str] = ()) -> s
         for theme in shown:
             one = image.replace(".png", ".dark.png") if theme == "only-dark" else image
             images += f"{one} {size}" + f' class="{theme}"' * bool(theme) + f" {end}"
-        return f'<a class="zoom" href="{address}" title="{_("Enlarge")}">{images}</a>'
+        title = _("Enlarge")
+        return f'<a class="zoom" href="{address}" title="{title}">{images}</a>'
 
     return IMAGE.sub(sized, body)

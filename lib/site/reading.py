@@ -4,12 +4,10 @@ Numbers stay whole, tables scroll, and problems say what they are.
 """
 
 import re
-from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.locale import _
-from sphinx.transforms import SphinxTransform
 
 from lib.site import pictures, problems
 from lib.site.book import book_of
@@ -32,19 +30,6 @@ ENDED = re.compile(
 )
 TABLE = re.compile(r"<table\b.*?</table>", re.DOTALL)
 SCROLLING = '<div class="scrolling" tabindex="0" role="group" aria-label="{}">{}</div>'
-
-
-class MarkLedgers(SphinxTransform):
-    """Give tables of claims a class, before their heads may be translated."""
-
-    default_priority = 10
-
-    def apply(self, **options: Any) -> None:
-        """Find them by their heads."""
-        for table in self.document.findall(nodes.table):
-            heads = [entry.astext() for entry in next(table.findall(nodes.row))]
-            if heads[0] == "claim" and "verdict" in heads:
-                table["classes"].append("ledger")
 
 
 def scrolling(body: str) -> str:

@@ -58,7 +58,8 @@ def _told(thing: Tag) -> tuple[str, list[Tag]]:
     if "math" in classes:
         around = thing.find_previous_sibling("p"), thing.find_next_sibling("p")
         number = thing.find(class_="eqno").extract().get_text()
-        return f"{_('Eq.')} {number} {thing.get_text()}", [copy(part) for part in around if part]
+        title = _("Eq. {}").format(f"{number} {thing.get_text()}")
+        return title, [copy(part) for part in around if part]
     if "claim" in classes:
         title = _("Claim: {}").format(thing.find(class_="claim-statement").get_text())
     else:

@@ -34,6 +34,7 @@ from lib.site.shown import Part, part
 VERDICT = re.compile(r'class="[^"]*\bclaim-line\b[^"]*"><strong>(?:<[^>]*>)*([^<]*)')
 SHOWN = re.compile(r'<p><img src="#([^"]+)" alt="" /></p>')
 LINK = re.compile(r'<a href="#([^"]+)">(.*?)</a>')
+ASKS = re.compile(r"<p>(?:(?!</p>).)*<strong>", re.DOTALL)
 PICTURES = re.compile(r'src="[./]+/_images/')
 
 
@@ -76,13 +77,13 @@ def slides(text: str, known: Mapping[str, Part], records: Mapping[str, dict]) ->
 def _finished(slide: str) -> str:
     """Make tables and formulas scroll, and find the pictures.
 
-    Where a slide asks to decide first, show its picture after a key press.
+    Where a slide asks to decide first, in bold letters, show its picture after a key press.
     """
     slide = scrolling(slide)
-    focus = f'tabindex="0" role="group" aria-label="{_("Formula")}"'
+    focus = 'tabindex="0" role="group" aria-label="{}"'.format(_("Formula"))
     slide = slide.replace('<div class="formula">', f'<div class="formula" {focus}>')
     slide = PICTURES.sub('src="../_images/', slide)
-    asks = "<strong>Decide" in slide and '<div class="moving">' not in slide
+    asks = ASKS.search(slide.partition("<figure")[0]) and '<div class="moving">' not in slide
     return slide.replace('<figure class="', '<figure class="fragment ', 1) if asks else slide
 
 
