@@ -45,12 +45,15 @@ def message(text: str, parts: list[nodes.Node]) -> nodes.inline:
 
 
 class BeforeTranslation(SphinxTransform):
-    """Mark tables of claims, whose heads may be translated, and let exercises' titles be so."""
+    """Mark tables of claims, whose heads may be translated; let more be so.
+
+    Sphinx translates only what has a source, which generated paragraphs and exercises' titles lack.
+    """
 
     default_priority = 10
 
     def apply(self, **options: Any) -> None:
-        """Find the tables by their heads; sphinx_exercise does not say where its titles are."""
+        """Find the tables by their heads."""
         for table in self.document.findall(nodes.table):
             heads = [entry.astext() for entry in next(table.findall(nodes.row))]
             if heads[0] == "claim" and "verdict" in heads:
@@ -61,9 +64,12 @@ class BeforeTranslation(SphinxTransform):
                 text = part.astext()
                 words += f"${text}$" if isinstance(part, nodes.math) else escape(text)
             whole = message(words, title.children)
-            whole.source, whole.line = title.parent.source, title.parent.line
             title.children = []
             title += whole
+        for node in self.document.findall(nodes.TextElement):
+            if not node.source and isinstance(node, nodes.paragraph | nodes.inline):
+                node.source = self.document["source"]
+                node.line = node.line or 1
 
 
 def collect(app: Sphinx) -> None:
