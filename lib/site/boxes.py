@@ -23,9 +23,7 @@ from lib.site.languages import message
 
 DETAILS = 3  # the place of what is folded in a claim's box
 STATEMENT = 2  # its place in the first line
-FOLD = (
-    '<details class="claim-fold"><summary>{}<span class="visually-hidden"> {}</span></summary>'
-)
+FOLD = '<details class="claim-fold"><summary>{}<span class="visually-hidden"> {}</span></summary>'
 NAMED = 2  # of what a cell defines, at most, in the words of its fold
 
 

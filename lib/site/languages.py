@@ -77,4 +77,4 @@ def collect(app: Sphinx) -> None:
     if isinstance(app.builder, MessageCatalogBuilder):
         folder = Path(__file__).parent
         for name, line, message, *_rest in extract_from_dir(folder):
-            app.builder.catalogs["sphinx"].add(message, MsgOrigin(str(folder / name), line))
+            app.builder.catalogs["sphinx"].add(str(message), MsgOrigin(str(folder / name), line))

@@ -46,11 +46,7 @@ def test_tables_scroll_those_of_claims_are_marked_and_thebe_goes():
     box = '<div class="scrolling" tabindex="0" role="group" aria-label="Table">{}</div>'
     assert reading.mended(
         f'{claims}{errata}<div role="list" class="citation-list">two</div>{thebe}'
-    ) == (
-        box.format(claims)
-        + box.format(errata)
-        + '<div class="citation-list">two</div>'
-    )
+    ) == (box.format(claims) + box.format(errata) + '<div class="citation-list">two</div>')
 
 
 def test_a_picture_has_its_size_and_opens(tmp_path):
