@@ -95,11 +95,12 @@ def catalogues(root):
     """Make the catalogues of messages; return their files."""
     command = [sys.executable, "-c", build.JUPYTER_BOOK, "build", str(root)]
     command += ["--builder", "custom", "--custom-builder", "gettext"]
-    command += ["--path-output", str(root / "messages")]  # a builder takes no other's doctrees
+    place = root / "_build" / "messages"  # a builder takes no other's doctrees
+    command += ["--path-output", str(place)]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
     assert not done.returncode, done.stderr
-    return sorted((root / "messages/_build/gettext").glob("*.pot"))
+    return sorted((place / "_build" / "gettext").glob("*.pot"))
 
 
 def translate(root):
