@@ -8,7 +8,8 @@ const body = document.querySelector(".all-claims tbody");
 const plain = (text) => text.toLowerCase().replaceAll("’", "'"); // as it is typed
 const rows = [...body.rows].map((row, number) => {
   const cells = [...row.cells].map((cell) => cell.textContent.trim());
-  return { row, cells, number, chapter: cells.at(-2), verdict: cells.at(-1), words: plain(row.textContent) };
+  const verdict = row.querySelector("td:last-child span").className.replace("-", " "); // whatever its word is
+  return { row, cells, number, chapter: cells.at(-2), verdict, words: plain(row.textContent) };
 });
 for (const value of new Set(rows.map((entry) => entry.chapter))) chapter.add(new Option(value));
 const asked = new URLSearchParams(location.search);
@@ -22,7 +23,7 @@ const chosen = () =>
   );
 const sorted = (entries) => {
   const column = heads.findIndex((head) => head.textContent.trim() === order.replace("-", ""));
-  const compare = new Intl.Collator("en", { numeric: true }).compare;
+  const compare = new Intl.Collator(document.documentElement.lang, { numeric: true }).compare;
   const sign = order.startsWith("-") ? -1 : 1;
   return column < 0 ? entries : entries.sort((a, b) => sign * compare(a.cells[column], b.cells[column]) || a.number - b.number);
 };
@@ -31,9 +32,9 @@ const show = () => {
   const last = Math.max(1, Math.ceil(fit.length / PER_PAGE));
   page = Math.min(Math.max(1, page), last);
   body.replaceChildren(...fit.slice((page - 1) * PER_PAGE, page * PER_PAGE).map((entry) => entry.row));
-  form.querySelector("output").textContent = `${fit.length} of ${rows.length} claims`;
+  form.querySelector("output").textContent = filled(said.claims, fit.length, rows.length);
   pages.hidden = last === 1;
-  pages.querySelector("output").textContent = `page ${page} of ${last}`;
+  pages.querySelector("output").textContent = filled(said.page, page, last);
   for (const button of pages.querySelectorAll("button")) {
     const goal = page + Number(button.value);
     button.ariaDisabled = goal < 1 || goal > last; // not `disabled`, which would lose the focus

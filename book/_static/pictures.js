@@ -5,8 +5,9 @@ addEventListener("DOMContentLoaded", () => {
   if (!document.querySelector("a.zoom") && !moving.length) return;
   const box = document.createElement("dialog");
   box.className = "zoomed cell_output";
-  box.setAttribute("aria-label", "Picture at full size");
-  box.innerHTML = '<form method="dialog"><button aria-label="Close">×</button></form><div tabindex="0" autofocus></div>';
+  box.setAttribute("aria-label", said.picture);
+  box.innerHTML = '<form method="dialog"><button>×</button></form><div tabindex="0" autofocus></div>';
+  box.querySelector("button").setAttribute("aria-label", said.close);
   document.querySelector("article").append(box);
   const inside = box.querySelector("div");
   const open = (picture) => {

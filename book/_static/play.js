@@ -4,7 +4,7 @@ for (const button of document.querySelectorAll(".moving-play")) { // hidden wher
   const name = slider.labels[0].textContent;
   let timer;
   const say = () => {
-    button.setAttribute("aria-label", `${timer ? "Pause" : "Play"} ${name}`);
+    button.setAttribute("aria-label", filled(timer ? said.pause : said.play, name));
     button.innerHTML = `<svg viewBox="0 0 16 16" aria-hidden="true"><path d="${timer ? "M3 2h4v12H3zM9 2h4v12H9z" : "M3 1l11 7-11 7z"}"/></svg>`;
   };
   const pause = () => {

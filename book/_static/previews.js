@@ -43,7 +43,7 @@
       const drawing = document.getElementById(name)?.querySelector(".moving svg");
       if (drawing) card.prepend(drawing.cloneNode(true));
     }
-    const where = [link.pathname !== location.pathname && title, pointer === "touch" && "tap again to follow"].filter(Boolean).join(" · ");
+    const where = [link.pathname !== location.pathname && title, pointer === "touch" && said.again].filter(Boolean).join(" · ");
     if (where) card.append(Object.assign(document.createElement("p"), { className: "preview-where", textContent: where }));
     link.setAttribute("aria-description", inWords(card)); // in its flat text a fraction would be a product
     link.removeAttribute("title"); // or the browser shows a second card

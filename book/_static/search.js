@@ -2,7 +2,7 @@
 (() => { // so that its names are its own
 "use strict";
 
-const CITATION = /^(theorem|lemma|proposition|figure|eq|table|section) \(?\d+(\([a-z]\))?\)?$/i; // of a source: no dot
+const CITATION = new RegExp(`^(${said.places}) \\(?\\d+(\\([a-z]\\))?\\)?$`, "i"); // of a source: no dot
 const RANKING = { pageLength: 0.3, termSimilarity: 10 }; // long chapters before short plans; 2.4 before 2.45
 
 /** Return what Pagefind is asked for: no dots that end a word, and a citation such as "Eq. 7" in quotes. */
@@ -22,7 +22,7 @@ function processResult(page) {
 function start() {
   const place = document.getElementById("search"), address = new URL(location);
   if (address.protocol === "file:") {
-    place.innerHTML = "To search the book, type <code>make serve</code> in its folder and open http://localhost:8000.";
+    place.innerHTML = said.serve;
     return;
   }
   document.getElementById("search-hints").hidden = false;
@@ -31,7 +31,7 @@ function start() {
     element: place, baseUrl: site, bundlePath: `${site}pagefind/`, showSubResults: true, showImages: false, autofocus: true,
     excerptLength: 24, pageSize: 10, ranking: RANKING, processTerm, processResult,
   });
-  place.querySelector("input").setAttribute("aria-label", "Search the book");
+  place.querySelector("input").setAttribute("aria-label", said.search);
   place.addEventListener("input", (event) => {
     address.searchParams.set("q", event.target.value);
     history.replaceState(null, "", address);

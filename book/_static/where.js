@@ -23,7 +23,7 @@
       count += !entry.row.hidden;
     }
     for (const table of tables) table.closest("section").hidden = [...table.tBodies[0].rows].every((row) => row.hidden);
-    form.querySelector("output").textContent = `${count} of ${rows.length}`;
+    form.querySelector("output").textContent = filled(said.shown, count, rows.length);
   };
   const change = () => {
     show();

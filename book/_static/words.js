@@ -1,3 +1,8 @@
+/* A message of the page, `said`, with its {} filled. */
+function filled(message, ...values) {
+  return message.replace(/\{\}/g, () => values.shift());
+}
+
 /* An element in words, for those who hear it: formulas as TeX, pictures by their alternatives. */
 function inWords(element) {
   const copy = element.cloneNode(true);

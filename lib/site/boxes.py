@@ -12,25 +12,26 @@ from myst_nb.core.render import MimeData
 from myst_nb.sphinx_ import HideCodeCellNode
 from sphinx.application import Sphinx
 from sphinx.domains.std import StandardDomain
+from sphinx.locale import _
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from lib import claims
-from lib.markdown import FORMULA, sentence
+from lib.markdown import FORMULA, escape, plain
 from lib.site import ledger, names
 from lib.site.book import book_of
+from lib.site.languages import message
 
 DETAILS = 3  # the place of what is folded in a claim's box
-FOLD = (
-    '<details class="claim-fold"><summary>details<span class="visually-hidden"> of {}</span>'
-    "</summary>"
-)
+STATEMENT = 2  # its place in the first line
+FOLD = '<details class="claim-fold"><summary>{}<span class="visually-hidden"> {}</span></summary>'
 NAMED = 2  # of what a cell defines, at most, in the words of its fold
 
 
 class ClaimRenderer:
     """Show a claim's output as a line, made from the record in the output's metadata."""
 
-    mime_priority_overrides: ClassVar[list] = []
+    # A picture's alternative is a message, too.
+    mime_priority_overrides: ClassVar[list] = [("gettext", "image/png", 1)]
 
     @staticmethod
     def handle_mime(renderer: object, data: MimeData, inline: bool) -> list[nodes.Element] | None:
@@ -42,23 +43,62 @@ class ClaimRenderer:
 
 
 def box(record: dict) -> nodes.container:
-    """Lay out a claim, first what it says, then its numbers; its anchor is CHAPTER-NAME."""
+    """Lay out a claim, first what it says, then its numbers; its anchor is CHAPTER-NAME.
+
+    Each part in words is a message of its own for those who translate the book, without numbers.
+    """
     verdict = record["verdict"]
     name = ledger.label(record["id"])
     whole = nodes.container(ids=[name], classes=["claim", "claim-" + verdict.replace(" ", "-")])
-    whole["claim"] = sentence(record["statement"])
-    line = nodes.paragraph(classes=["claim-line"])
-    line += [nodes.strong(text=verdict.capitalize()), nodes.Text(" ")]
-    said = typeset(record["statement"])
-    line += nodes.inline("", "", *said, classes=["claim-statement"])
-    numbers = claims.numbers_text(record).replace("at most", "≤").replace("at least", "≥")
-    measure = nodes.paragraph("", "", *typeset(numbers), classes=["claim-number"])
-    rivals = f"Rivals that fail: {claims.rivals_text(record)}" if record["rivals"] else ""
+    line = nodes.paragraph(classes=["claim-line"], translatable=False)
+    line += [nodes.strong("", "", _message(verdict.capitalize())), nodes.Text(" ")]
+    line += nodes.inline("", "", _message(record["statement"]), classes=["claim-statement"])
+    measure = nodes.paragraph(classes=["claim-number"], translatable=False)
+    measure += [nodes.inline("", "", _message(record["measure"])), nodes.Text(_numbers(record))]
     folded = nodes.container(classes=["claim-details"])
-    for words in filter(None, (record["why"], rivals, record["source"])):
-        folded += nodes.paragraph("", "", *typeset(words))
-    whole += [line, measure, _html(FOLD.format(name)), folded, _html("</details>")]
+    if record["why"]:
+        folded += _words(record["why"])
+    if record["rivals"]:
+        folded += _rivals(record)
+    folded += _words(record["source"])
+    fold = FOLD.format(_("details"), _("of {}").format(name))
+    whole += [line, measure, _html(fold), folded, _html("</details>")]
     return whole
+
+
+def _message(text: str) -> nodes.inline:
+    return message(escape(text), typeset(text))
+
+
+def _words(text: str) -> nodes.paragraph:
+    return nodes.paragraph(escape(text), "", *typeset(text))
+
+
+def _numbers(record: dict) -> str:
+    """Write what stands behind a claim's measure."""
+    text = claims.numbers_text(record).removeprefix(record["measure"])
+    said = {
+        "at most": "≤",
+        "at least": "≥",
+        "expected": _("expected"),
+        "as printed": _("as printed"),
+        "agrees to": _("agrees to"),
+        "below": _("below"),
+        "exactly": _("exactly"),
+    }
+    for words, own in said.items():
+        text = text.replace(words, str(own))
+    return text
+
+
+def _rivals(record: dict) -> nodes.paragraph:
+    line = nodes.paragraph(translatable=False)
+    before = _("Rivals that fail:") + " "
+    for name, score in record["rivals"].items():
+        line += [nodes.Text(before), nodes.inline("", "", _message(name))]
+        line += nodes.Text(f": {claims.number_text(record, score)}")
+        before = "; "
+    return line
 
 
 def _html(text: str) -> nodes.raw:
@@ -89,12 +129,18 @@ def register(app: Sphinx, doctree: nodes.document) -> None:
             app.env.note_dependency(str(book.root / file))
     for claim in boxes(doctree):
         label = claim["ids"][0]
-        labels.labels[label] = (app.env.docname, label, claim["claim"])
+        labels.labels[label] = (app.env.docname, label, _said(claim))
         labels.anonlabels[label] = (app.env.docname, label)
         name = label.replace("-", "/", 1)
         claim["ids"] += map(ledger.label, names.former(book, name))
         if name in ledger.after_looking(book):
-            claim[1] += nodes.Text(" (bound set after looking)")
+            claim[1] += nodes.Text(_(" (bound set after looking)"))
+
+
+def _said(claim: nodes.container) -> str:
+    """Return what a claim says, its formulas in plain text."""
+    parts = claim[0][STATEMENT].findall(nodes.Text)
+    return "".join(plain(part) if isinstance(part.parent, nodes.math) else part for part in parts)
 
 
 class FoldCode(SphinxPostTransform):
@@ -110,9 +156,10 @@ class FoldCode(SphinxPostTransform):
     def _figures(self) -> dict[str, str]:
         """Return the numbers of this page's figures, as they are shown, by their names."""
         numbers = self.env.toc_fignumbers.get(self.env.docname, {}).get("figure", {})
-        return {name: "Fig. " + ".".join(map(str, number)) for name, number in numbers.items()}
+        form = self.config.numfig_format["figure"]
+        return {name: form % ".".join(map(str, number)) for name, number in numbers.items()}
 
-    def run(self, **_: Any) -> None:
+    def run(self, **options: Any) -> None:
         """Wrap the cells' code, and end the details of each claim with its links."""
         for cell in list(self.document.findall(nodes.container)):
             if "tag_parameters" in cell["classes"]:
@@ -121,10 +168,13 @@ class FoldCode(SphinxPostTransform):
                 fold(cell, self._figures())
         up = "../" * (self.env.docname.count("/") - 1)
         for claim in boxes(self.document):
+            for part in list(claim.findall(nodes.inline)):
+                if not part["classes"]:
+                    part.replace_self(part.children)  # it was there to be translated
             source = list(claim[DETAILS].findall(nodes.paragraph))[-1]
             name = claim["ids"][0]
             entry = f"{up}what_replicates.html#what_replicates-{name}"
-            for words, place in (("link to this claim", f"#{name}"), ("ledger", entry)):
+            for words, place in ((_("link to this claim"), f"#{name}"), (_("ledger"), entry)):
                 source += [nodes.Text(" · "), nodes.reference("", words, refuri=place)]
 
 
@@ -139,18 +189,23 @@ def fold(cell: nodes.container, figures: Mapping[str, str]) -> None:
     code = cell[0]
     if code.astext().strip() == "claims.table()":
         cell["hide_mode"] = "all"
-        cell.attributes |= _prompts("all claims of this chapter", "the claims")
+        cell.attributes |= _prompts(_("all claims of this chapter"), _("the claims"))
         return
     shown = boxes(cell)
     drawn = [name for found in cell.findall(nodes.figure) for name in found["ids"]]
     if shown:
-        what = "the checks" + _of([claim["ids"][0].partition("-")[2] for claim in shown])
+        names = [claim["ids"][0].partition("-")[2] for claim in shown]
+        what = _("the checks of {}").format(_listed(names))
     elif drawn:
-        what = "the code" + _of([figures.get(name, "the figure") for name in drawn])
+        names = [figures.get(name, _("the figure")) for name in drawn]
+        what = _("the code of {}").format(_listed(names))
+    elif names := _defined(code.astext()):
+        what = _("the code of {}").format(_listed(names))
     else:
-        what = "the code" + _of(_defined(code.astext()))
+        what = _("the code")
     lines = len(code.astext().strip().splitlines())
-    prompts = _prompts(f"{what} ({lines} line{'s' * (lines != 1)})", what)
+    long = _("1 line") if lines == 1 else _("{} lines").format(lines)
+    prompts = _prompts(f"{what} ({long})", what)
     if not shown and not drawn:
         cell.attributes |= prompts
         return
@@ -161,19 +216,18 @@ def fold(cell: nodes.container, figures: Mapping[str, str]) -> None:
     else:
         cell += HideCodeCellNode("", code, **prompts, classes=["above-input", "behind"])
     if shown and "output" in mode:
-        checks = f"{len(shown)} further check{'s' * (len(shown) > 1)}"
+        count = len(shown)
+        checks = _("1 further check") if count == 1 else _("{} further checks").format(count)
         prompts = _prompts(checks, checks)
         inside = HideCodeCellNode("", *cell, **prompts, classes=["above-input", "further"])
         cell.children = []
         cell += inside
 
 
-def _of(names: Sequence[str]) -> str:
-    """Say what something is of: the first names, and that there are more."""
-    if not names:
-        return ""
+def _listed(names: Sequence[str]) -> str:
+    """List the first names, and say that there are more."""
     more = ["…"] * (len(names) > NAMED)
-    return " of " + ", ".join([*names[:NAMED], *more])
+    return ", ".join([*map(str, names[:NAMED]), *more])
 
 
 def _defined(code: str) -> list[str]:
@@ -191,4 +245,4 @@ def _defined(code: str) -> list[str]:
 
 
 def _prompts(show: str, hide: str) -> dict[str, str]:
-    return {"prompt_show": f"Show {show}", "prompt_hide": f"Hide {hide}"}
+    return {"prompt_show": _("Show {}").format(show), "prompt_hide": _("Hide {}").format(hide)}

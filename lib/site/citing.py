@@ -9,6 +9,7 @@ from functools import cache
 from html import escape
 
 import yaml
+from sphinx.locale import _
 
 from lib.provenance import commit
 from lib.site.book import Book
@@ -108,20 +109,24 @@ def end(book: Book, page: str, title: str, pathto: Callable[..., str]) -> str:
     """
     citation = read(book)
     made = commit(book.root)[:COMMIT]
-    date = citation.date or "in preparation"
-    date += f", commit {made}" if made else ""
-    said = f"<p>Version {citation.version}, {date} · "
-    said += f'<a href="{pathto("book/cite")}">how to cite</a><br>'
-    terms = {"Text, figures, data": citation.rest, "code": citation.code}
+    date = citation.date or _("in preparation")
+    if made:
+        date += _(", commit {}").format(made)
+    version = _("Version {}, {}").format(citation.version, date)
+    said = f'<p>{version} · <a href="{pathto("book/cite")}">{_("how to cite")}</a><br>'
+    terms = {_("Text, figures, data"): citation.rest, _("code"): citation.code}
     for kind, licence in terms.items():
         said += f'{kind}: <a href="{pathto(f"LICENSES/{licence}.txt", 1)}">{licence}</a> · '
-    said += f'<a href="{pathto("LICENSES/THIRD-PARTY.txt", 1)}">third parties</a></p>'
+    third = _("third parties")
+    said += f'<a href="{pathto("LICENSES/THIRD-PARTY.txt", 1)}">{third}</a></p>'
     name = page.removeprefix("book/")
     if name in book.chapters:
         entry = citation.bibtex(name, re.sub(r"<[^>]*>|\d+\. ", "", title))
         code = f'<div class="highlight"><pre>{escape(entry)}</pre></div>'
-        said += f'<details class="cite"><summary>Cite this chapter</summary>{code}</details>'
-    return f'<aside class="citing" aria-label="Version and citation">{said}</aside>'
+        summary = _("Cite this chapter")
+        said += f'<details class="cite"><summary>{summary}</summary>{code}</details>'
+    label = _("Version and citation")
+    return f'<aside class="citing" aria-label="{label}">{said}</aside>'
 
 
 def cite(book: Book) -> dict[str, str]:

@@ -15,6 +15,7 @@ from sphinx.builders import Builder
 from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.config import Config
 from sphinx.environment.collectors.toctree import TocTreeCollector
+from sphinx.locale import _
 from sphinx.util.docutils import SphinxDirective
 
 from lib import files
@@ -26,6 +27,7 @@ from lib.site import (
     findings,
     formulas,
     handouts,
+    languages,
     library,
     licences,
     pages,
@@ -96,6 +98,7 @@ def finish_page(
         app.add_js_file(formulas.FONT, priority=100)  # before the page is drawn
     scripts = context["script_files"]
     context["script_files"] = [script for script in scripts if not _is_thebe(script)]
+    context["said"] = languages.for_scripts()
     context["css_files"] = [style for style in context["css_files"] if not _is_thebe(style)]
     defer_scripts(context)
     if doctree is None:  # no page of the book, like the index
@@ -104,8 +107,10 @@ def finish_page(
     book = book_of(app)
     name = page.removeprefix("book/")
     darks = pictures.dark(book.notebook(name)) if name in book.notebooks else {}
+    folder = Path(app.outdir, "_images")
+    folder.mkdir(exist_ok=True)
     for light, drawn in darks.items():
-        Path(app.outdir, "_images", light).with_suffix(".dark.png").write_bytes(drawn)
+        (folder / light).with_suffix(".dark.png").write_bytes(drawn)
     body = pictures.placed(body, images, darks)
     body = public_code.linked(page, reading.mended(body))
     body = teaching.offered(book, page, body)
@@ -132,7 +137,11 @@ def name_toggles(
     write = context["generate_toctree_html"]
 
     def named(*arguments: Any, **options: Any) -> str:
-        return ARROW.sub(r'\g<0> aria-label="Pages below \1"', str(write(*arguments, **options)))
+        label = _("Pages below {}")
+        return ARROW.sub(
+            lambda found: f'{found[0]} aria-label="{label.format(found[1])}"',
+            str(write(*arguments, **options)),
+        )
 
     context["generate_toctree_html"] = named
 
@@ -150,16 +159,17 @@ def _is_thebe(file: Any) -> bool:
 
 def replace_search(app: Sphinx) -> None:
     """Keep the page of search results, but make no index of Sphinx's own for it."""
-    assert isinstance(app.builder, StandaloneHTMLBuilder)
-    app.builder.search = False
+    if isinstance(app.builder, StandaloneHTMLBuilder):
+        app.builder.search = False
     app.config.html_additional_pages["search"] = "search.html"
 
 
 def finish_site(app: Sphinx, problem: Exception | None) -> None:
     """Write what is made of the finished pages: previews, decks, notebooks, and the search."""
-    if problem:
+    if problem or app.builder.format != "html":
         return
     book = book_of(app)
+    language = app.config.language
     site = Path(app.outdir)
     known = {}
     with TemporaryDirectory() as folder:
@@ -169,10 +179,10 @@ def finish_site(app: Sphinx, problem: Exception | None) -> None:
             shown.write_previews(site, page, article.h1.get_text(), found)
             if page.removeprefix("book/") in book.notebooks:
                 known |= found
-            files.write(Path(folder, f"{page}.html"), search.searched(page, article))
+            files.write(Path(folder, f"{page}.html"), search.searched(page, article, language))
         search.index(folder, site)
     coverage.write_csv(book, site / "book" / "where.csv")
-    slides.write(book, site, known, app.config.language)
+    slides.write(book, site, known, language)
     references = References(book, known)
     handouts.write(references, site, solved=False)
     handouts.write_chapters(references, site)
@@ -190,12 +200,14 @@ def setup(app: Sphinx) -> dict:
     app.add_directive("findings", findings.Findings)
     app.add_directive("library", library.Library)
     app.add_node(nodes.literal_block, override=True, html=(library.visit_code, None))
+    app.add_transform(languages.BeforeTranslation)
     app.add_post_transform(boxes.FoldCode)
     TocTreeCollector.assign_figure_numbers = evidence.assign_numbers
     visitors = (formulas.visit_math, None), (formulas.visit_math_block, None)
     app.add_html_math_renderer("mathml", *visitors)
     app.connect("config-inited", fill)
     app.connect("builder-inited", replace_search)
+    app.connect("builder-inited", languages.collect)
     app.connect("doctree-read", boxes.register)
     app.connect("doctree-read", reading.mark_problems)
     app.connect("env-get-outdated", library.outdated)

@@ -60,7 +60,7 @@ def scrolled(tag: str, formula: str) -> str:
     a line of its own, into a box that scrolls.
     """
     long = len(unescape(re.sub("<[^>]*>", "", ANNOTATION.sub("", formula)))) > LONG
-    focus = ' tabindex="0" role="group" aria-label="Formula"' * long
+    focus = ' tabindex="0" role="group" aria-label="{}"'.format(_("Formula")) * long
     return f'<{tag} class="formula"{focus}>{formula}</{tag}>' if long or tag == "div" else formula
 
 

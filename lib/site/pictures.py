@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from PIL import Image
+from sphinx.locale import _
 
 IMAGE = re.compile(
     r'(?P<link><a class="[^"]*\bimage-reference"[^>]*>)?'  # of docutils, around what has a size
@@ -20,14 +21,15 @@ IMAGE = re.compile(
 # The row of a figure's slider, and what it gets: buttons that a script fills.
 ROW = '<div class="moving-slider" hidden>'
 PLAY = '<button type="button" class="moving-play"></button>'
-ENLARGE = '<button type="button" class="enlarge">Enlarge</button>'
+ENLARGE = '<button type="button" class="enlarge">{}</button>'
 STYLE = re.compile(r' style="[^"]*"')
 DENSITY = 2  # pixels of a figure for each of a plain screen; lib.figures.themes draws it so
 
 
 def with_buttons(body: str) -> str:
     """Give each figure that moves a button that plays it and one that opens it."""
-    return body.replace(ROW, f"{ENLARGE}\n{ROW}{PLAY}")
+    enlarge = ENLARGE.format(_("Enlarge"))
+    return body.replace(ROW, f"{enlarge}\n{ROW}{PLAY}")
 
 
 def dark(notebook: Mapping) -> dict[str, bytes]:
@@ -66,6 +68,7 @@ def placed(body: str, files: Mapping[str, Path], darks: Iterable[str] = ()) -> s
         for theme in shown:
             one = image.replace(".png", ".dark.png") if theme == "only-dark" else image
             images += f"{one} {size}" + f' class="{theme}"' * bool(theme) + f" {end}"
-        return f'<a class="zoom" href="{address}" title="Open at full size">{images}</a>'
+        title = _("Enlarge")
+        return f'<a class="zoom" href="{address}" title="{title}">{images}</a>'
 
     return IMAGE.sub(sized, body)

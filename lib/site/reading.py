@@ -7,6 +7,7 @@ import re
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.locale import _
 
 from lib.site import pictures, problems
 from lib.site.book import book_of
@@ -22,40 +23,39 @@ THEBE = re.compile(
 QUESTION = re.compile(
     r'<p>(?:(?!</p>).)*<span class="[^"]*\bpredict\b[^"]*">.*?</p>(?=\s*<(?!/))', re.DOTALL
 )
-ANSWER = '<button type="button" class="btn answer">Show the answer</button>'
-ANSWERS = '<button type="button" class="btn all-answers">Show all answers</button>'
+ANSWER = '<button type="button" class="btn {}">{}</button>'
 # A formula within a line, and what must not begin the next one.
 ENDED = re.compile(
     r'<span class="math notranslate nohighlight"><math(?:(?!</math>).)*</math></span>[.,;:!?)”’]+'
 )
 TABLE = re.compile(r"<table\b.*?</table>", re.DOTALL)
-SCROLLING = r'<div class="scrolling" tabindex="0" role="group" aria-label="Table">\g<0></div>'
-LEDGER = re.compile(
-    r'<table class="table">'
-    r"(?=\s*<thead>\s*<tr[^>]*><th[^>]*><p>claim</p>(?:(?!</tr>).)*<p>verdict</p>)",
-    re.DOTALL,
-)
+SCROLLING = '<div class="scrolling" tabindex="0" role="group" aria-label="{}">{}</div>'
+
+
+def scrolling(body: str) -> str:
+    """Let the tables of a page scroll by keyboard."""
+    return TABLE.sub(lambda found: SCROLLING.format(_("Table"), found[0]), body)
 
 
 def mended(body: str) -> str:
     """Mend the HTML of a page.
 
     Numbers such as 1.8e-06 are marked, so that no line ends behind their `e-`, and formulas with
-    the full stop behind them; the tables of claims, too, which on a phone are cards. Questions and
-    moving figures have their buttons. Tables scroll by keyboard, lists of sources have
-    an honest role, and Thebe is not configured.
+    the full stop behind them. Questions and moving figures have their buttons. Tables scroll by
+    keyboard, lists of sources have an honest role, and Thebe is not configured.
     """
     body = THEBE.sub("", body)
     body = body.replace("n.d.</a>", "undated</a>")
     body = body.replace('<summary aria-label="Toggle hidden content">', "<summary>")
     body = NUMBER.sub(_marked, body)
     body = ENDED.sub(r'<span class="together">\g<0></span>', body)
-    body, questions = QUESTION.subn(rf"\g<0>\n{ANSWER}", body)
+    answer = ANSWER.format("answer", _("Show the answer"))
+    body, questions = QUESTION.subn(lambda found: f"{found[0]}\n{answer}", body)
     if questions:
-        body = body.replace("</h1>", f"</h1>\n{ANSWERS}", 1)
+        answers = ANSWER.format("all-answers", _("Show all answers"))
+        body = body.replace("</h1>", f"</h1>\n{answers}", 1)
     body = pictures.with_buttons(body)
-    body = LEDGER.sub('<table class="table ledger">', body)
-    body = TABLE.sub(SCROLLING, body)
+    body = scrolling(body)
     return body.replace('<div role="list" class="citation-list">', '<div class="citation-list">')
 
 
@@ -74,10 +74,11 @@ def mark_problems(app: Sphinx, doctree: nodes.document) -> None:
         if {"exercise", "problem"} <= set(exercise["classes"]):
             mark = nodes.paragraph(classes=["problem-mark"])
             mark += [
-                nodes.inline(text="Problem"),
-                nodes.Text(": its solution is not on this site."),
+                nodes.inline(text=_("Problem")),
+                nodes.Text(_(": its solution is not on this site.")),
             ]
             if chapter in problems.sets(book_of(app)):
-                notebook = nodes.reference("", "problem set", refuri=place, internal=True)
-                mark += [nodes.Text(" The "), notebook, nodes.Text(" checks yours.")]
+                notebook = nodes.reference("", _("problem set"), refuri=place, internal=True)
+                before, after = _(" The {} checks yours.").split("{}")
+                mark += [nodes.Text(before), notebook, nodes.Text(after)]
             exercise += mark

@@ -14,6 +14,7 @@ from pathlib import Path
 from textwrap import shorten
 
 from bs4 import BeautifulSoup, Tag
+from sphinx.locale import _
 
 from lib.markdown import plain
 from lib.site.sources import package
@@ -28,7 +29,7 @@ BEHIND = 0.2  # the weight of pages of code, which come behind lessons
 LONG = 120  # letters, at most, of a heading
 
 
-def searched(page: str, article: BeautifulSoup) -> str:
+def searched(page: str, article: BeautifulSoup, language: str = "en") -> str:
     """Turn the article of a page of the site into what is searched."""
     for formula in article.select("math"):
         formula.replace_with(plain(formula["alttext"]))
@@ -43,8 +44,9 @@ def searched(page: str, article: BeautifulSoup) -> str:
         title, content = _told(thing)
         short = shorten(title, LONG, placeholder=" …")
         section.extend([article.new_tag("h5", id=name, string=short), *content])
+    text = END.sub(NO_DOT, str(article))
     weight = f' data-pagefind-weight="{BEHIND}"' if package(page) else ""
-    return f'<html lang="en"><body{weight}>{END.sub(NO_DOT, str(article))}</body></html>'
+    return f'<html lang="{language}"><body{weight}>{text}</body></html>'
 
 
 def _told(thing: Tag) -> tuple[str, list[Tag]]:
@@ -56,9 +58,10 @@ def _told(thing: Tag) -> tuple[str, list[Tag]]:
     if "math" in classes:
         around = thing.find_previous_sibling("p"), thing.find_next_sibling("p")
         number = thing.find(class_="eqno").extract().get_text()
-        return f"Eq. {number} {thing.get_text()}", [copy(part) for part in around if part]
+        title = _("Eq. {}").format(f"{number} {thing.get_text()}")
+        return title, [copy(part) for part in around if part]
     if "claim" in classes:
-        title = f"Claim: {thing.find(class_='claim-statement').get_text()}"
+        title = _("Claim: {}").format(thing.find(class_="claim-statement").get_text())
     else:
         head = thing.figcaption or thing.td or thing.find(class_="admonition-title")
         title = head.get_text()

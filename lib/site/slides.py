@@ -21,18 +21,20 @@ from jinja2 import Template
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from sphinx.errors import ExtensionError
+from sphinx.locale import _
 
 from lib import files
-from lib.site import citing, formulas, ledger
+from lib.site import citing, formulas, languages, ledger
 from lib.site.book import Book
 from lib.site.myst import figure
 from lib.site.pictures import with_buttons
-from lib.site.reading import SCROLLING, TABLE
+from lib.site.reading import scrolling
 from lib.site.shown import Part, part
 
-VERDICT = re.compile(r'class="[^"]*\bclaim claim-([\w-]+)')
+VERDICT = re.compile(r'class="[^"]*\bclaim-line\b[^"]*"><strong>(?:<[^>]*>)*([^<]*)')
 SHOWN = re.compile(r'<p><img src="#([^"]+)" alt="" /></p>')
 LINK = re.compile(r'<a href="#([^"]+)">(.*?)</a>')
+ASKS = re.compile(r"<p>(?:(?!</p>).)*<strong>", re.DOTALL)
 PICTURES = re.compile(r'src="[./]+/_images/')
 
 
@@ -75,15 +77,13 @@ def slides(text: str, known: Mapping[str, Part], records: Mapping[str, dict]) ->
 def _finished(slide: str) -> str:
     """Make tables and formulas scroll, and find the pictures.
 
-    Where a slide asks to decide first, show its picture after a key press.
+    Where a slide asks to decide first, in bold letters, show its picture after a key press.
     """
-    slide = TABLE.sub(SCROLLING, slide)
-    slide = slide.replace(
-        '<div class="formula">',
-        '<div class="formula" tabindex="0" role="group" aria-label="Formula">',
-    )
+    slide = scrolling(slide)
+    focus = 'tabindex="0" role="group" aria-label="{}"'.format(_("Formula"))
+    slide = slide.replace('<div class="formula">', f'<div class="formula" {focus}>')
     slide = PICTURES.sub('src="../_images/', slide)
-    asks = "<strong>Decide" in slide and '<div class="moving">' not in slide
+    asks = ASKS.search(slide.partition("<figure")[0]) and '<div class="moving">' not in slide
     return slide.replace('<figure class="', '<figure class="fragment ', 1) if asks else slide
 
 
@@ -98,7 +98,7 @@ def _formula(latex: str, options: dict) -> str:
 def name(found: Part) -> str:
     """Say what a link to a part says: its number, or the kind of claim that it is."""
     verdict = VERDICT.search(found.html)
-    return found.number or (verdict[1].replace("-", " ") if verdict else found.anchor)
+    return found.number or (verdict[1].lower() if verdict else found.anchor)
 
 
 def _number(form: str, label: str, records: Mapping[str, dict]) -> str:
@@ -142,5 +142,7 @@ def write(book: Book, site: Path, known: Mapping[str, Part], language: str = "en
             slides=written,
             language=language,
             licence=licence,
+            said=languages.for_scripts(),
+            _=_,
         )
         files.write(site / "slides" / f"{chapter}.html", html + "\n")

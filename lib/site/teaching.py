@@ -2,25 +2,25 @@
 links to them.
 """
 
+from sphinx.locale import _
+
 from lib.site.book import Book
 
 END = """\
-<aside class="admonition tip"><p class="admonition-title">Run this chapter</p>
-<p>In a clone of the book: <code>make chapter NAME={chapter}</code>. Then change a line of
-<code>book/{chapter}.md</code>, run it again and see what happens.</p></aside>
-<aside class="materials" aria-label="More on this chapter">
-<p>More on this chapter: {links}</p></aside>"""
-
+<aside class="admonition tip"><p class="admonition-title">{run}</p>
+<p>{how}</p></aside>
+<aside class="materials" aria-label="{more}">
+<p>{more}: {links}</p></aside>"""
 
 # What a chapter may have: the text in its folder from which it comes, and its place on the site.
 MATERIALS = {
-    "Chapter": ("", "book/{}.html"),
-    "Evidence": ("evidence", "book/{}/evidence.html"),
-    "Code": ("code", "book/{}/code.html"),
-    "Teaching plan": ("plan", "book/{}/plan.html"),
-    "Slides": ("slides", "slides/{}.html"),
-    "Lab": ("lab", "labs/{}.ipynb"),
-    "Problem set": ("problems", "problems/{}.ipynb"),
+    _("Chapter"): ("", "book/{}.html"),
+    _("Evidence"): ("evidence", "book/{}/evidence.html"),
+    _("Code"): ("code", "book/{}/code.html"),
+    _("Teaching plan"): ("plan", "book/{}/plan.html"),
+    _("Slides"): ("slides", "slides/{}.html"),
+    _("Lab"): ("lab", "labs/{}.ipynb"),
+    _("Problem set"): ("problems", "problems/{}.ipynb"),
 }
 
 
@@ -45,5 +45,11 @@ def offered(book: Book, page: str, body: str) -> str:
     if not written:
         return body
     if page == f"book/{chapter}":
-        return body + END.format(chapter=chapter, links=written)
+        how = _(
+            "In a clone of the book: <code>make chapter NAME={chapter}</code>. Then change a line "
+            "of <code>book/{chapter}.md</code>, run it again and see what happens."
+        ).format(chapter=chapter)
+        more = _("More on this chapter")
+        run = _("Run this chapter")
+        return body + END.format(run=run, how=how, more=more, links=written)
     return body.replace("</h1>", f'</h1><p class="materials">{written}</p>', 1)

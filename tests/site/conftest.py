@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import small_site as small
+import translated
 
 from lib.site import build
 from lib.site.book import Book
@@ -44,3 +45,15 @@ def site(tmp_path_factory):
 def small_site(tmp_path_factory):
     """The root of a small book with code and evidence, built in place."""
     return once(tmp_path_factory, "small", lambda folder: build.build(small.write(folder)))
+
+
+@pytest.fixture(scope="session")
+def translated_book(tmp_path_factory):
+    """The root of a book of two chapters, built in a language that nobody speaks."""
+
+    def make(folder):
+        book = translated.write(folder)
+        translated.translate(folder)
+        build.build(book)
+
+    return once(tmp_path_factory, "translated", make)

@@ -40,7 +40,9 @@ def folded(*parts, page="book/products"):
     """Make a page of the book of these parts, its code folded."""
     document = new_document("page")
     document.settings.env = SimpleNamespace(
-        docname=page, toc_fignumbers={page: {"figure": {"fig-a": (1, 2)}}}
+        docname=page,
+        toc_fignumbers={page: {"figure": {"fig-a": (1, 2)}}},
+        config=SimpleNamespace(numfig_format={"figure": "Fig. %s"}),
     )
     document += parts
     boxes.FoldCode(document).run()
@@ -106,7 +108,6 @@ def test_a_claim_says_why_it_does_not_hold():
         r"\tau",
         r"\delta>0",
     ]
-    assert box["claim"] == "it grows like t²"
 
 
 def cell(*outputs, lines=3, mode="input", classes=()):

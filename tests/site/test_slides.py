@@ -6,7 +6,7 @@ from lib.site import slides
 from lib.site.shown import Part
 
 FIGURE = '<figure><figcaption><p><span class="caption-number">Fig. 1.1 </span>A figure.</p></figcaption></figure>'
-CLAIM = '<div class="docutils claim claim-not-decided container">Not decided</div>'
+CLAIM = '<div class="docutils claim claim-not-decided container"><p class="claim-line"><strong>Not decided</strong> it holds</p></div>'
 KNOWN = {"fig-one": Part("one", "fig-one", FIGURE), "one-right": Part("one", "one-right", CLAIM)}
 RECORDS = {"one-right": {"measured": 0.98765, "printed": 2.0}}
 
