@@ -70,7 +70,7 @@ def refuse_place() -> None:
         raise ValueError("this works on Linux and macOS; on Windows, use WSL")
     here = Path.cwd()
     others = [place for place in sys.path if Path(place).resolve() != here]
-    for path in sorted(here.glob("*.py")):
+    for path in sorted(set(here.glob("*.py")) - {here / "conftest.py"}):  # that is pytest's
         if path.stem in sys.stdlib_module_names or PathFinder.find_spec(path.stem, others):
             raise ValueError(f"{path} hides the module {path.stem}: give it another name")
     if sys.path[-1] == str(here):

@@ -51,7 +51,7 @@ def placed(body: str, files: Mapping[str, Path], darks: Iterable[str] = ()) -> s
     """
 
     def sized(match: re.Match) -> str:
-        _, image, address, end = match.groups()
+        image, address, end = match.groups()[1:]
         name = unquote(address).rpartition("/")[2]
         if name not in files or " width=" in image:
             return match[0]
