@@ -128,7 +128,13 @@ def table(book: Book, document: Document, chapter: str = "") -> str:
     rows = [_row(book, document, item) for item in items]
     commands = {row[-1] for row in rows if row[-1]}
     if len(commands) > 1:
-        return markdown.table(heads, [[*row[:-1], _folded(row[-1])] for row in rows])
+        return markdown.table(
+            heads,
+            [
+                [*row[:-1], _folded(row[-1], item.item)]
+                for row, item in zip(rows, items, strict=True)
+            ],
+        )
     shown = markdown.table(heads[:-1], [row[:-1] for row in rows])
     return "\n\n".join([shown, *(f"Recomputed by {one}." for one in commands)])
 
@@ -153,12 +159,13 @@ def _row(book: Book, document: Document, item: Item) -> list[str]:
     return [name, f"{here}: {said}", scale, _commands(book, document, item)]
 
 
-def _folded(commands: str) -> str:
-    """Fold commands behind the time that they take."""
+def _folded(commands: str, item: str) -> str:
+    """Fold the commands for an item behind the time that they take."""
     if not commands:
         return ""
     times = "; ".join(COST.findall(commands))
-    return f'<details class="recompute"><summary>{times}</summary>{commands}</details>'
+    aside = f'<span class="visually-hidden"> for {escape(item)}</span>'
+    return f'<details class="recompute"><summary>{times}{aside}</summary>{commands}</details>'
 
 
 def _verdicts(book: Book, document: Document, item: Item) -> dict[str, list[str]]:

@@ -209,6 +209,7 @@ def setup(app: Sphinx) -> dict:
     app.connect("builder-inited", replace_search)
     app.connect("builder-inited", languages.collect)
     app.connect("doctree-read", boxes.register)
+    app.connect("doctree-read", languages.keep_titles)
     app.connect("doctree-read", reading.mark_problems)
     app.connect("env-get-outdated", library.outdated)
     app.connect("doctree-read", library.find_names)

@@ -1,8 +1,12 @@
 """What the site says in its own words, for those who translate the book.
 
-Sphinx's builder `gettext` writes the messages of the pages into the catalogue `book`. Those of the
-templates and of this library, `_("…")`, go into the catalogue `sphinx`, beside Sphinx's own; so
-do those of the scripts, which find them in the page.
+    jupyter-book build . --builder custom --custom-builder gettext --path-output _build/messages
+
+writes the messages of the pages into the catalogue `book.pot`. Those of the templates and of this
+library, `_("…")`, go into `sphinx.pot`, beside Sphinx's own; so do those of the scripts, which
+find them in the page. Translated catalogues lie in `locales/LANGUAGE/LC_MESSAGES/`, and `language`
+in `_config.yml`, under `sphinx: config:`, chooses one. Texts that are no pages, such as decks and
+labs, are translated as files, and so are forms in HTML.
 """
 
 from pathlib import Path
@@ -14,7 +18,7 @@ from sphinx.application import Sphinx
 from sphinx.builders.gettext import MessageCatalogBuilder, MsgOrigin
 from sphinx.locale import _
 from sphinx.transforms import SphinxTransform
-from sphinx_exercise.nodes import exercise_subtitle
+from sphinx_exercise.nodes import exercise_enumerable_node, exercise_subtitle
 
 from lib.markdown import escape
 
@@ -70,6 +74,13 @@ class BeforeTranslation(SphinxTransform):
             if not node.source and isinstance(node, nodes.paragraph | nodes.inline):
                 node.source = self.document["source"]
                 node.line = node.line or 1
+
+
+def keep_titles(app: Sphinx, doctree: nodes.document) -> None:
+    """Let solutions name their exercises as the page does; sphinx_exercise has an earlier copy."""
+    env: Any = app.env
+    for exercise in doctree.findall(exercise_enumerable_node):
+        env.sphinx_exercise_registry[exercise["label"]]["node"] = exercise.deepcopy()
 
 
 def collect(app: Sphinx) -> None:

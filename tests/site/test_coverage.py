@@ -52,8 +52,9 @@ def book(tmp_path, monkeypatch):
     return book
 
 
-def folded(time, commands):
-    return f'<details class="recompute"><summary>{time}</summary>{commands}</details>'
+def folded(time, item, commands):
+    aside = f'<span class="visually-hidden"> for {item}</span>'
+    return f'<details class="recompute"><summary>{time}{aside}</summary>{commands}</details>'
 
 
 def rows(book, chapter=""):
@@ -70,13 +71,13 @@ def test_an_item_has_its_place_scale_verdicts_command_and_time(book):
         '<span data-verdict="corrected"></span>[{ref}`corrected <two-stays>`]{.corrected}',
         "ours: 8 networks; [source: 1 network]{.source-scale}; "
         "{ref}`code <where-code>`: code/run me.py",
-        folded("2 min", "`.venv/bin/python -m lib run one`, 2 min"),
+        folded("2 min", "Figure 1(b)", "`.venv/bin/python -m lib run one`, 2 min"),
     ]
     assert "$a\\|b$" in theorem[0] and theorem[1].startswith("Eq.&nbsp;{eq}`eq-one-two`: ")
-    assert theorem[-1] == folded("90 min", "`.venv/bin/python -m lib run two`, 90 min")
+    assert theorem[-1] == folded("90 min", "Theorem 2", "`.venv/bin/python -m lib run two`, 90 min")
     assert field[1] == '{numref}`fig-one-field`: <span data-verdict="none">no claim</span>'
     command = "`.venv/bin/python -m lib store --again one/fields`, 2.5 h, a GPU; current"
-    assert field[-1] == folded("2.5 h", command)
+    assert field[-1] == folded("2.5 h", "Figure 3", command)
     assert rest[1] == '<span data-verdict="missing">missing</span>: too dear'
 
 

@@ -13,7 +13,7 @@ OVER = """() => [...document.querySelectorAll("section")].map((slide, number) =>
     const inside = [...slide.children, ...slide.querySelectorAll("figure img, .moving > svg")];
     const below = inside.map(part => part.getBoundingClientRect().bottom - frame.bottom);
     const wide = [slide, ...slide.querySelectorAll(".formula")].map(part => part.scrollWidth - part.clientWidth);
-    const pictures = [...slide.querySelectorAll("figure img, .moving > svg")].map(one => one.getBoundingClientRect().height);
+    const pictures = [...slide.querySelectorAll("figure img, .moving > svg")].filter(one => one.checkVisibility()).map(one => one.getBoundingClientRect().height);
     const share = Math.min(1, ...pictures.map(height => height / frame.height));
     return [slide.innerText.split("\\n")[0], Math.max(slide.scrollHeight - slide.clientHeight, ...wide, ...below), share];
 })"""
