@@ -154,13 +154,6 @@ def test_words_follow_the_page_and_the_picture_has_its_text():
     ]
 
 
-@pytest.mark.parametrize(
-    "changes, message",
-    [
-        ({"values": [1.0]}, "values are .*: want at least two"),
-        ({"start": 0.4}, "start 0.4 is not one of the values; the nearest is 0.5"),
-    ],
-)
 def test_colours_have_twins_for_dark_pages_behind_themselves():
     styles = re.findall(r'style="([^"]*)"', moved().html)
     assert any(
@@ -175,6 +168,13 @@ def test_what_is_shown_is_said():
         sliders.figure(*wave_without_words(), VALUES, label="phase", alt=ALT)
 
 
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        ({"values": [1.0]}, "values are .*: want at least two"),
+        ({"start": 0.4}, "start 0.4 is not one of the values; the nearest is 0.5"),
+    ],
+)
 def test_values_and_start_fit(changes, message):
     with pytest.raises(ValueError, match=message):
         moved(**changes)

@@ -16,7 +16,7 @@ from sphinx.locale import _
 
 IMAGE = re.compile(
     r'(?P<link><a class="[^"]*\bimage-reference"[^>]*>)?'  # of docutils, around what has a size
-    r'(<img\b(?=[^>]*\bsrc="([^"]+\.png)")[^>]*?)\s*(/?>)(?(link)</a>)'
+    r'(<img\b(?=[^>]*\bsrc="([^"]+\.png)")[^>]*?)\s*(/?>)(?(link)\s*</a>)'
 )
 # The row of a figure's slider, and what it gets: buttons that a script fills.
 ROW = '<div class="moving-slider" hidden>'

@@ -60,7 +60,7 @@ def test_a_picture_has_its_size_and_opens(tmp_path):
         pictures.placed(f"<p>{written}</p>{other}", files)
         == f"<p>{link}{size.format('', 300, 200, '')}</p>{other}"
     )
-    linked = f'<a class="reference internal image-reference" href="x">{written}</a>'
+    linked = f'<a class="reference internal image-reference" href="x">{written}\n</a>'
     assert pictures.placed(linked, files) == pictures.placed(written, files)
     twins = pictures.placed(written, files, ["a picture.png"])
     assert twins.count('width="150" height="100"') == 2
