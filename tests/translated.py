@@ -70,7 +70,14 @@ def write(root):
     chosen = f"  config:\n    language: {LANGUAGE}\n"
     (root / "_config.yml").write_text(config.replace("  config:\n", chosen), encoding="utf-8")
     (root / "_toc.yml").write_text(TOC)
-    paths = ["lib", "CITATION.cff", *(f"book/{name}" for name in BESIDE)]
+    paths = [
+        "lib",
+        "CITATION.cff",
+        "LICENSE",
+        "LICENSES",
+        "THIRD-PARTY.md",
+        *(f"book/{name}" for name in BESIDE),
+    ]
     paths += [f"book/{name}.md" for name in (*PAGES, *CHAPTERS)]
     paths += [f"book/coverage/{name}.yml" for name in TABLES]
     for chapter in CHAPTERS:
