@@ -15,6 +15,8 @@ if (matchMedia("(min-width: 700px) and (min-height: 420px)").matches && !locatio
     const status = Object.assign(document.createElement("p"), { className: "visually-hidden", role: "status" });
     deck.append(status);
     Reveal.on("slidechanged", ({ currentSlide }) => (status.textContent = inWords(currentSlide)));
+    // a slider that was moved with the mouse gives the keys back to the deck
+    for (const slider of document.querySelectorAll("input[type=range]")) slider.addEventListener("pointerup", () => slider.blur());
     Reveal.on("fragmentshown", ({ fragment }) => (status.textContent = inWords(fragment)));
   });
 }

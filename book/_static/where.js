@@ -3,18 +3,19 @@
   const form = document.querySelector(".ledger-filter");
   const { paper, verdict, scale, words } = form.elements;
   const tables = [...document.querySelectorAll("table.coverage")];
+  const names = tables.map((table) => table.querySelector("th").textContent.trim());
   const rows = tables.flatMap((table, number) => [...table.tBodies[0].rows].map((row) => ({
     row,
-    paper: String(number),
+    paper: names[number],
     verdicts: [...row.querySelectorAll("[data-verdict]")].map((one) => one.dataset.verdict),
     compared: Boolean(row.querySelector(".source-scale")),
     words: row.textContent.toLowerCase(),
   })));
-  tables.forEach((table, number) => paper.add(new Option(table.querySelector("th").textContent.trim(), number)));
+  for (const name of names) paper.add(new Option(name)); // that of a whole paper begins those of its parts
   const asked = new URLSearchParams(location.search);
 
   const fits = (entry) =>
-    ["", entry.paper].includes(paper.value) && (!verdict.value || entry.verdicts.includes(verdict.value)) &&
+    entry.paper.startsWith(paper.value) && (!verdict.value || entry.verdicts.includes(verdict.value)) &&
     (!scale.value || entry.compared === (scale.value === "compared")) && entry.words.includes(words.value.toLowerCase());
   const show = () => {
     let count = 0;
@@ -47,4 +48,9 @@
   }, true);
   form.hidden = false;
   show();
+  const linked = document.getElementById(decodeURIComponent(location.hash.slice(1)))?.closest("tr");
+  if (linked?.hidden) {
+    form.reset();
+    linked.scrollIntoView();
+  }
 }

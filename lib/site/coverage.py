@@ -245,7 +245,10 @@ def write_csv(book: Book, file: Path) -> None:
         for document in documents(book):
             for item in document.items:
                 values = [getattr(item, head) for head in heads]
-                said = [" ".join(value) if isinstance(value, tuple) else value for value in values]
+                said = [
+                    " ".join(value) if isinstance(value, tuple | list) else value
+                    for value in values
+                ]
                 verdicts = "; ".join(_verdicts(book, document, item))
                 table.writerow([document.short, *said, verdicts])
 

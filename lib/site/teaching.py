@@ -31,8 +31,8 @@ def links(book: Book, chapter: str, here: str) -> str:
     for name, (text, form) in MATERIALS.items():
         place = form.format(chapter)
         if place != f"{here}.html" and (not text or chapter in book.beside(text)):
-            download = " download" if place.endswith(".ipynb") else ""
-            written.append(f'<a href="{up}{place}"{download}>{name}</a>')
+            file = f' download="{text}-{chapter}.ipynb"' if place.endswith(".ipynb") else ""
+            written.append(f'<a href="{up}{place}"{file}>{name}</a>')
     return " · ".join(written)
 
 

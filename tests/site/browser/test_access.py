@@ -102,6 +102,9 @@ def test_items_are_filtered_and_links_lead_to_hidden_rows(visit):
     said = page.locator(".ledger-filter output")
     count = page.locator("table.coverage tbody tr").count()
     assert said.inner_text() == f"{count} of {count}"
+    page.get_by_label("Document").select_option(label="Kunin et al.")  # all its parts
+    page.get_by_label("Filter", exact=True).fill("figure 5(a)")
+    assert page.locator("table.coverage tbody tr:visible").count() == 1
     page.get_by_label("Document").select_option(label="van Rossem & Saxe")
     page.get_by_label("Scale").select_option("compared")
     page.get_by_label("Filter", exact=True).fill("figure 5")

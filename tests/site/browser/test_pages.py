@@ -129,6 +129,15 @@ def test_the_theme_switch_changes_the_theme_and_keeps_it(visit):
     assert page.evaluate(theme) == "dark"
 
 
+def test_paper_is_white(visit):
+    page = visit("book/products.html", color_scheme="dark")
+    theme = "document.documentElement.dataset.theme"
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate(theme) == "light"
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate(theme) == "dark"
+
+
 def test_without_javascript_everything_is_there(visit):
     page = visit("book/what_replicates.html", java_script_enabled=False)
     assert rows(page).count() == len(ledger.records(BOOK))

@@ -61,6 +61,21 @@ def test_keys_turn_the_slides_and_the_address_follows(visit, name):
         assert slider.input_value() != before and page.evaluate("Reveal.getState().indexh") == 1
 
 
+def test_the_overview_shows_all_slides_and_sliders_give_the_keys_back(visit):
+    page = deck(visit, "single_neuron")
+    page.keyboard.press("Escape")
+    page.wait_for_function("Reveal.isOverview()")
+    assert page.locator("main section h2").nth(2).is_visible()
+    page.keyboard.press("Escape")
+    number = page.locator("main section").evaluate_all(
+        "all => all.findIndex(slide => slide.querySelector('.moving input'))"
+    )
+    page.evaluate(f"Reveal.slide({number}, 0, 99)")
+    page.locator(f"{PRESENT} .moving input").first.click()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function(f"Reveal.getState().indexh === {number + 1}")
+
+
 def test_on_a_phone_a_deck_is_a_page(visit, name):
     page = deck(visit, name, PHONE)
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
