@@ -61,7 +61,7 @@ def test_keys_turn_the_slides_and_the_address_follows(visit, name):
         assert slider.input_value() != before and page.evaluate("Reveal.getState().indexh") == 1
 
 
-def test_the_overview_shows_all_slides_and_sliders_give_the_keys_back(visit):
+def test_the_overview_shows_slides_and_sliders_free_keys(visit):
     page = deck(visit, "single_neuron")
     page.keyboard.press("Escape")
     page.wait_for_function("Reveal.isOverview()")
