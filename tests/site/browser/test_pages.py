@@ -105,7 +105,8 @@ def test_no_link_inside_the_site_is_dead(site):
             if re.match(r"[a-z]+:", target):
                 continue
             count += 1
-            goal = (path.parent / unquote(target.split("?")[0])).resolve() if target else path
+            name = target.split("?")[0]
+            goal = (path.parent / unquote(name)).resolve() if name else path
             if not goal.is_file() or (
                 anchor and goal in places and unquote(anchor) not in places[goal]
             ):
