@@ -14,7 +14,7 @@ from browsing import BOOK, LAPTOP, PHONE, opener, rows, serious
 from lib.site import ledger
 
 PAGES = [*BOOK.pages, "search", "genindex"]
-MOST_BYTES = 600_000
+MOST_BYTES = 350_000
 # Axe looks at each element, and most are alike. Of formulas a browser knows what they say; of a
 # table a few rows are judged, of code a cell of each section in the first chapter.
 TAKE_OUT = "alike => document.querySelectorAll(alike).forEach(element => element.remove())"
