@@ -81,7 +81,10 @@ def test_what_the_site_hands_out_has_no_markup(site):
     """
     course = [site / "book" / f"{name}.html" for name in ("course", "syllabus")]
     for page in [*course, *site.glob("slides/*.html"), *site.glob("book/*/plan.html")]:
-        assert not markup(article(page).get_text(), typeset=True), page
+        shown = article(page)
+        for annotation in shown.select("annotation"):  # the TeX of a formula, which is not shown
+            annotation.decompose()
+        assert not markup(shown.get_text(), typeset=True), page
     for deck in site.glob("slides/*.html"):
         figures = BeautifulSoup(deck.read_text(encoding="utf-8"), "html.parser").select("figure")
         assert all(figure.select_one("img, svg") for figure in figures), deck
