@@ -30,7 +30,7 @@ DENSITY = 2  # pixels for each of a plain screen
 
 
 def use() -> None:
-    """Let notebooks draw figures so; elsewhere there is nothing to do."""
+    """Make a notebook draw each figure for both pages; outside a notebook, do nothing."""
     notebook = sys.modules.get("IPython")
     shell = notebook.get_ipython() if notebook else None
     if shell is not None:
@@ -39,9 +39,9 @@ def use() -> None:
 
 
 def both(fig: Figure) -> tuple[bytes, dict[str, Any]]:
-    """Return a figure as PNG, and as its metadata its size on a plain screen and the dark one.
+    """Return a figure as PNG, with its size on a plain screen and its dark twin as metadata.
 
-    The figure has the dark colours then.
+    Afterwards the figure itself has the dark colours.
     """
     light = _png(fig)
     darken(fig)
@@ -98,7 +98,7 @@ def _each(color: Any, change: Any) -> Any:
 
 
 def _lifted(color: np.ndarray) -> np.ndarray:
-    """Turn over what would be hard to see, and the pale grey of lines that should hardly be seen.
+    """Turn over what would be hard to see, and the pale grey of lines that are meant to be faint.
 
     White, which is drawn on maps, and what can be seen stay. So the darkest of several blues
     becomes the lightest, and all remain blue.

@@ -133,7 +133,7 @@ def offer_no_template(
 def name_toggles(
     app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None
 ) -> None:
-    """Say below what the sidebar's arrows open pages."""
+    """Name each arrow of the sidebar after the page whose subpages it opens."""
     write = context["generate_toctree_html"]
 
     def named(*arguments: Any, **options: Any) -> str:
@@ -147,7 +147,7 @@ def name_toggles(
 
 
 def defer_scripts(context: dict) -> None:
-    """Let no script hold up the drawing of a page, but the one that loads the formulas' font."""
+    """Let only the script that loads the formulas' font delay the first drawing of a page."""
     for script in context["script_files"]:
         if script.filename and not script.filename.endswith(formulas.FONT):
             script.attributes["defer"] = "defer"
