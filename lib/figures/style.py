@@ -44,6 +44,8 @@ def use() -> None:
             "legend.frameon": False,
             "legend.fontsize": "small",
             "lines.linewidth": 1.8,
+            "grid.color": "0.5",  # of three-dimensional axes, on light and on dark pages
+            "grid.linewidth": 0.5,
         },
     )
 

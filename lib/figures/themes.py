@@ -1,31 +1,38 @@
 """Figures for light and for dark pages, each with twice the pixels of a plain screen.
 
-On the dark page paper and pale areas become dark and ink becomes light; what would be hard to see
-is made lighter, its hue kept. Heat maps and photographs stay as they are.
+On the dark page paper and pale areas become dark, and black becomes white. Colours keep their hue
+and their order from dark to light, but all are light enough. Heat maps and photographs stay as they
+are.
 """
 
 import base64
 import sys
+from colorsys import hls_to_rgb, rgb_to_hls
 from io import BytesIO
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib import colors
-from matplotlib.artist import Artist
-from matplotlib.cm import ScalarMappable
-from matplotlib.collections import Collection
+from matplotlib.collections import Collection, PathCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.text import Text
+from mpl_toolkits.mplot3d.axis3d import Axis as Axis3D
 
 BACK = np.array(colors.to_rgb("#121212"))  # of the dark page
 CONTRAST = 4.5  # the least of ink on it, as for text
-PALE = 0.75  # the lightness above which an area is turned over
+PLAIN = 9  # the contrast from which ink stays as it is
+VIVID = 0.8  # the largest saturation of ink that is made lighter
+LIGHTER = np.linspace(0, 1, 201)  # shares of the way to white that are tried
+PALE = 0.63  # the lightness above which an area is turned over
+FAINT = 0.75  # and a grey line
+FEW = 8  # so many colours at most are those of areas, not of a heat map
 GREYS = 0.1  # the largest difference of the three colours of a grey
 WHITE = 0.97
 SOFT = 0.9  # at most, of what was black
+RIM = "0.6"  # of points whose colours are those of a map
 DENSITY = 2  # pixels for each of a plain screen
 
 
@@ -68,16 +75,25 @@ def darken(fig: Figure) -> None:
             edge, face = part.get_markeredgecolor(), part.get_markerfacecolor()
             part.set_color(ink(part.get_color()))
             part.set_markeredgecolor(ink(edge))
-            part.set_markerfacecolor(area(face))
-        elif isinstance(part, Patch | Collection) and not _is_mapped(part):
+            part.set_markerfacecolor(point(face))
+        elif isinstance(part, Collection) and part.get_array() is not None:
+            _darken_mapped(part)
+        elif isinstance(part, Patch | Collection):
             edges, faces = part.get_edgecolor(), part.get_facecolor()
-            part.set_edgecolor(ink(edges))
-            part.set_facecolor(area(faces))
+            inside = point if isinstance(part, PathCollection) else area
+            part.set_edgecolor((inside if np.array_equal(edges, faces) else ink)(edges))
+            part.set_facecolor(inside(faces))
+        elif isinstance(part, Axis3D):
+            part.pane.set_facecolor(area(part.pane.get_facecolor()))
 
 
-def _is_mapped(part: Artist) -> bool:
-    """Whether the colours of a part are those of a map."""
-    return isinstance(part, ScalarMappable) and part.get_array() is not None
+def _darken_mapped(part: Collection) -> None:
+    """Change what takes its colours from a map only where these are areas' or could not be seen."""
+    colours = part.get_cmap()
+    if isinstance(colours, colors.ListedColormap) and colours.N <= FEW:
+        part.set_cmap(colors.ListedColormap(area(colours.colors)))
+    elif isinstance(part, PathCollection):
+        part.set_edgecolor(RIM)
 
 
 def ink(color: Any) -> Any:
@@ -90,6 +106,11 @@ def area(color: Any) -> Any:
     return _each(color, _turned)
 
 
+def point(color: Any) -> Any:
+    """Return the colour or colours of the inside of points, which white leaves empty, likewise."""
+    return _each(color, lambda one: (_turned if _is_grey(one) else _lifted)(one))
+
+
 def _each(color: Any, change: Any) -> Any:
     if isinstance(color, str) and color in ("none", "auto"):
         return color
@@ -98,21 +119,31 @@ def _each(color: Any, change: Any) -> Any:
 
 
 def _lifted(color: np.ndarray) -> np.ndarray:
-    """Turn over what would be hard to see, and the pale grey of lines that are meant to be faint.
+    """Make a colour lighter, the more the darker it is; turn over a grey that is hard to see.
 
-    White, which is drawn on maps, and what can be seen stay. So the darkest of several blues
-    becomes the lightest, and all remain blue.
+    Contrasts on the dark page from 1 to `PLAIN` become those from `CONTRAST` to it, in equal
+    ratios. White, which is drawn on maps, stays, and the pale grey of faint lines remains faint.
     """
-    most, least = color[:3].max(), color[:3].min()
-    faint = most - least < GREYS and PALE < most < WHITE
-    if not faint and contrast(color[:3], BACK) >= CONTRAST:
-        return color
-    turned = _over(color)
-    for share in np.linspace(0, 1, 51):
-        mixed = (1 - share) * turned[:3] + share
-        if faint or contrast(mixed, BACK) >= CONTRAST:
+    seen = contrast(color[:3], BACK)
+    if _is_grey(color):
+        faint = FAINT < color[:3].max() < WHITE
+        return _over(color) if faint or seen < CONTRAST else color
+    wanted = CONTRAST * (PLAIN / CONTRAST) ** (np.log(seen) / np.log(PLAIN))
+    return color if seen >= PLAIN else np.append(_lighter(color[:3], wanted), color[3])
+
+
+def _is_grey(color: np.ndarray) -> bool:
+    return np.ptp(color[:3]) < GREYS
+
+
+def _lighter(color: np.ndarray, wanted: float) -> np.ndarray:
+    """Return the darkest colour of this hue with the contrast that is wanted on the dark page."""
+    hue, lightness, saturation = rgb_to_hls(*color)
+    for share in LIGHTER:
+        found = hls_to_rgb(hue, lightness + share * (1 - lightness), min(saturation, VIVID))
+        if contrast(found, BACK) >= wanted:
             break
-    return np.append(mixed, color[3])
+    return np.array(found)
 
 
 def _turned(color: np.ndarray) -> np.ndarray:
