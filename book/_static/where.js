@@ -24,6 +24,7 @@
       count += !entry.row.hidden;
     }
     for (const table of tables) table.closest("section").hidden = [...table.tBodies[0].rows].every((row) => row.hidden);
+    document.querySelector(".where-index").hidden = count < rows.length; // what is found comes first
     form.querySelector("output").textContent = filled(said.shown, count, rows.length);
   };
   const change = () => {

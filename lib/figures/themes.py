@@ -23,7 +23,7 @@ from mpl_toolkits.mplot3d.axis3d import Axis as Axis3D
 
 BACK = np.array(colors.to_rgb("#121212"))  # of the dark page
 CONTRAST = 4.5  # the least of ink on it, as for text
-PLAIN = 9  # the contrast from which ink stays as it is
+PLAIN = 7  # the contrast from which ink stays as it is
 VIVID = 0.8  # the largest saturation of ink that is made lighter
 LIGHTER = np.linspace(0, 1, 201)  # shares of the way to white that are tried
 PALE = 0.63  # the lightness above which an area is turned over

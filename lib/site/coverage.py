@@ -31,6 +31,7 @@ from typing import Any
 import xarray as xr
 import yaml
 from docutils import nodes
+from sphinx.locale import _
 from sphinx.util.docutils import SphinxDirective
 
 from lib import markdown
@@ -165,7 +166,8 @@ def _folded(commands: str, item: str) -> str:
         return ""
     times = "; ".join(COST.findall(commands))
     aside = f'<span class="visually-hidden"> for {escape(item)}</span>'
-    return f'<details class="recompute"><summary>{times}{aside}</summary>{commands}</details>'
+    words = f'<span class="recompute-in">{_("recompute in")} </span>'  # where no column says it
+    return f'<details class="recompute"><summary>{words}{times}{aside}</summary>{commands}</details>'
 
 
 def _verdicts(book: Book, document: Document, item: Item) -> dict[str, list[str]]:
@@ -210,7 +212,7 @@ def _commands(book: Book, document: Document, item: Item) -> str:
             known = found.attrs
         cost = f"{_time(known['seconds'])}, {known['device']}; {freshness(known)}"
         said.append(f"`.venv/bin/python -m lib store --again {run}`, {cost}")
-    return "; ".join(said)
+    return ";<br>".join(said)
 
 
 def _time(seconds: float) -> str:

@@ -18,6 +18,7 @@ MATERIALS = {
     _("Evidence"): ("evidence", "book/{}/evidence.html"),
     _("Code"): ("code", "book/{}/code.html"),
     _("Teaching plan"): ("plan", "book/{}/plan.html"),
+    _("Quiz"): ("quiz", "book/{}/plan.html#quiz"),  # the questions; `quiz.md` has the answers
     _("Slides"): ("slides", "slides/{}.html"),
     _("Lab"): ("lab", "labs/{}.ipynb"),
     _("Problem set"): ("problems", "problems/{}.ipynb"),
@@ -30,7 +31,7 @@ def links(book: Book, chapter: str, here: str) -> str:
     written = []
     for name, (text, form) in MATERIALS.items():
         place = form.format(chapter)
-        if place != f"{here}.html" and (not text or chapter in book.beside(text)):
+        if place.partition("#")[0] != f"{here}.html" and (not text or chapter in book.beside(text)):
             file = f' download="{text}-{chapter}.ipynb"' if place.endswith(".ipynb") else ""
             written.append(f'<a href="{up}{place}"{file}>{name}</a>')
     return " · ".join(written)
