@@ -138,8 +138,7 @@ def numbers(
         type(value) is float and not ndim and -largest <= value <= largest
     ):  # the commonest, in a tenth of the time
         return np.array(value)
-    if np.ma.is_masked(value):
-        raise ValueError(f"{name} has masked entries: fill them, or leave them out")
+    _refuse_masks(name, value)
     try:
         array = np.asarray(value).astype(float, casting="same_kind", copy=False)
     except (
@@ -163,6 +162,49 @@ def numbers(
             "in larger units"
         )
     return array
+
+
+def for_torch(name: str, value: Any) -> Any:
+    """Return finite real numbers as PyTorch takes them: a tensor, or an array that it can share.
+
+    Truth values and whole numbers become int64, other numbers keep their precision, and those of a
+    list are double. A tensor loses its gradient.
+    """
+    if hasattr(value, "detach"):
+        if value.is_complex() or value.is_sparse:
+            raise TypeError(
+                f"{name} is a {value.layout} tensor of {value.dtype}: want real numbers"
+            )
+        found = value.detach() if value.is_floating_point() else value.detach().long()
+        finite = bool(found.isfinite().all())
+    else:
+        found = _native(name, value)
+        finite = bool(np.isfinite(found).all())
+    if not finite:
+        raise ValueError(f"{name} must be finite")
+    return found
+
+
+def _native(name: str, value: Any) -> NDArray:
+    """Return numbers, also those of a table, as an array that PyTorch can share."""
+    _refuse_masks(name, value)
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError, RuntimeError):  # such as lists of unequal length
+        array = np.asarray(None)
+    if array.dtype.kind not in "biuf":
+        what = f"{name} is of type {type(value).__name__} and dtype {array.dtype}"
+        raise TypeError(f"{what}: want real numbers")
+    if array.dtype.kind == "f":
+        wanted = array.dtype.newbyteorder("=") if array.dtype.itemsize <= 8 else float
+    else:
+        wanted = np.int64 if not array.size or array.max() <= np.iinfo(np.int64).max else float
+    return np.require(array, wanted, ["C", "W"])
+
+
+def _refuse_masks(name: str, value: Any) -> None:
+    if np.ma.is_masked(value):
+        raise ValueError(f"{name} has masked entries: fill them, or leave them out")
 
 
 def positives(

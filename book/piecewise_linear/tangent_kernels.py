@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from book.piecewise_linear.regions import slope
-from lib.checks import matrices, shaped, takes, vectors
-from lib.kernels.tangent import as_given, kernel_distance
+from lib.checks import for_torch, matrices, shaped, takes, vectors
+from lib.kernels.tangent import kernel_distance
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -74,7 +74,7 @@ def _gated(gates: NDArray, w: NDArray, a: NDArray, inputs: NDArray) -> NDArray:
     return first @ first.mT * (inputs @ inputs.mT) + second @ second.mT
 
 
-@takes(w=as_given, a=as_given, inputs=as_given, gamma=slope)
+@takes(w=for_torch, a=for_torch, inputs=for_torch, gamma=slope)
 def two_layer_ntk(
     w: "ArrayLike | Tensor",
     a: "ArrayLike | Tensor",

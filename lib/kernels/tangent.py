@@ -2,26 +2,17 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lib.checks import numbers, squares, takes
+from lib.checks import for_torch, squares, takes
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 BLOCK_BYTES = 2**28  # of the Jacobian of one block of points
-
-
-def as_given(name: str, value: "ArrayLike | Tensor") -> Any:
-    """Return finite numbers in their own precision: a tensor as it is, else an array."""
-    if hasattr(value, "detach"):
-        numbers(name, value.detach().cpu(), largest=np.inf)
-        return value
-    array = numbers(name, value, largest=np.inf)
-    return array if np.asarray(value).dtype.kind == "b" else np.asarray(value)
 
 
 def _tensors(name: str, value: Mapping[str, "Tensor"]) -> dict[str, "Tensor"]:
@@ -30,10 +21,10 @@ def _tensors(name: str, value: Mapping[str, "Tensor"]) -> dict[str, "Tensor"]:
         hasattr(part, "detach") for part in value.values()
     ):
         raise TypeError(f"{name} must be tensors by name, each (members, ...)")
-    return {key: as_given(f"{name}[{key!r}]", part.detach()) for key, part in value.items()}
+    return {key: for_torch(f"{name}[{key!r}]", part) for key, part in value.items()}
 
 
-@takes(parameters=_tensors, inputs=as_given)
+@takes(parameters=_tensors, inputs=for_torch)
 def ntk(
     network: Callable,
     parameters: Mapping[str, "Tensor"],
@@ -73,7 +64,8 @@ def ntk(
     members = counts.pop()
     example = next(iter(parameters.values()))
     inputs = torch.as_tensor(inputs, device=example.device)
-    inputs = inputs.to(example.dtype) if inputs.is_floating_point() else inputs
+    numbers = inputs.is_floating_point() or getattr(network, "tokens", "unknown") is None
+    inputs = inputs.to(example.dtype) if numbers else inputs
     point = getattr(network, "point", inputs.shape[-1:])
     inputs = inputs.expand(members, *inputs.shape) if inputs.ndim == len(point) + 1 else inputs
     if inputs.ndim != len(point) + 2 or len(inputs) != members or inputs.shape[2:] != point:

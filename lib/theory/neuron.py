@@ -38,6 +38,7 @@ class Trajectory(NamedTuple):
     w: NDArray  # (T, d)
 
     @property
+    @takes()  # under the caller's own settings of floating-point errors, too
     def beta(self) -> NDArray:
         """The function that the neuron computes, β = a w, (T, d)."""
         return self.a[:, None] * self.w

@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from lib.checks import (
+    for_torch,
     instance,
     limit,
     non_negatives,
@@ -43,7 +44,7 @@ from lib.training import descent, preparation
 from lib.training.active import ActiveSet, Stack
 from lib.training.descent import Data, Draw, Method, Schedule
 from lib.training.losses import Loss, half_squared_error
-from lib.training.preparation import Rates
+from lib.training.preparation import Rates, pair
 
 StopWhen = Callable[[dict[str, np.ndarray]], np.ndarray]
 # beyond this, matrix products beat the compiled path in the deep networks of 500 units
@@ -67,6 +68,9 @@ function = optional(instance(Callable))
 @takes(
     network=instance(Network),
     parameters=check_parameters,
+    inputs=for_torch,
+    targets=for_torch,
+    test=optional(pair),
     steps=whole,
     schedule=function,
     draw=function,
@@ -79,8 +83,8 @@ function = optional(instance(Callable))
 def train(
     network: Network,
     parameters: Parameters,
-    inputs: Tensor | np.ndarray,
-    targets: Tensor | np.ndarray,
+    inputs: Tensor | ArrayLike,
+    targets: Tensor | ArrayLike,
     *,
     learning_rate: Rates | np.ndarray,
     steps: int,
@@ -94,7 +98,7 @@ def train(
     draw: Draw | None = None,
     loss: Loss = half_squared_error,
     metrics: Mapping[str, Loss] | None = None,
-    test: Sequence[Tensor | np.ndarray] | None = None,
+    test: Sequence[Tensor | ArrayLike] | None = None,
     record: ArrayLike | None = None,
     observe: Observe | None = None,
     layers: int | Sequence[int] | None = (),
@@ -110,7 +114,8 @@ def train(
     ----------
     network : the architecture
     parameters : by name, (members, ...), as `network.initialize` returns them; left as they are
-    inputs, targets : one data set for all members, (n, ...), or one for each, (members, n, ...)
+    inputs, targets : one data set for all members, (n, ...), or one for each, (members, n, ...): a
+        tensor, or what NumPy makes an array of, such as lists and tables; labels are whole numbers
     learning_rate : > 0; one number, or (members,), or one of these for each parameter by name
     steps : number of updates, at least 1
     optimizer : "sgd" or "adam" (with ε = 1e-8)

@@ -1,13 +1,14 @@
 """What `train` is given, checked and brought into the form that the stacks take."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from lib.checks import Check
+from lib.checks import Check, arrays, for_torch
 from lib.networks import Network
 from lib.networks.base import Parameters
 from lib.training.descent import Data
@@ -28,6 +29,14 @@ def count_members(network: Network, parameters: Parameters) -> int:
             wanted = f"(members, *{shape}), as network.initialize returns it"
             raise ValueError(f"parameters[{name!r}] has shape {found}: want {wanted}")
     return members
+
+
+def pair(name: str, value: Any) -> list:
+    """Return inputs and targets as PyTorch takes them."""
+    found = arrays(name, value, for_torch)
+    if len(found) != 2:
+        raise ValueError(f"{name} has {len(found)} parts, not two: want inputs and targets")
+    return found
 
 
 def _tensor(name: str, value: Tensor | np.ndarray, like: Tensor) -> Tensor:

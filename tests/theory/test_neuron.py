@@ -187,3 +187,9 @@ def test_the_hessian_of_the_potential_is_the_warped_inverse_kernel(seed, d, delt
     kappa = np.sqrt(delta**2 + 4 * beta @ beta)
     inverse = np.linalg.inv(neuron.preconditioner(beta, delta))
     np.testing.assert_allclose(hessian, np.sqrt(kappa + delta) * inverse, rtol=1e-8, atol=1e-9)
+
+
+def test_the_map_may_underflow_under_the_callers_settings():
+    with np.errstate(all="raise"):
+        path = neuron.trajectory(1e-200, [1e-200, 0], [1, 0], [0, 1])
+        assert path.beta[0, 0] == 0
