@@ -14,17 +14,19 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from datetime import UTC, datetime
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import torch
 from numba import njit
 
 from lib import files
-from lib.provenance import versions
+from lib.provenance import blas, versions
 from lib.site.pages import tables
 from tests.tools.workloads import ON_GPU, WORKLOADS, Case
 
@@ -32,8 +34,9 @@ Loop = Callable[[int], object]  # takes a number of steps
 
 ROOT = Path(__file__).parents[2]
 ROUNDS, LEAST = 7, 0.3  # rounds, and seconds of a loop in each
+KIND = ("cpu family", "model\t", "stepping")  # of /proc/cpuinfo
 SIDE = {"cpu": 1024, "cuda": 8192}  # of the large square matrices
-CLOSE = 1e-3  # relative distance of the two results after three steps, in single precision
+QUIET = 0.5  # the largest load at which the table is measured
 
 
 def main() -> None:
@@ -48,6 +51,12 @@ def main() -> None:
     if unknown := {*names} - {*WORKLOADS}:
         parser.error(
             f"there is no workload {', '.join(sorted(unknown))}; there are {', '.join(WORKLOADS)}"
+        )
+    load = os.getloadavg()[0]
+    if not names and load > QUIET:
+        parser.error(
+            f"the load is {load:.1f}: the table wants a machine of its own, at {QUIET} at most; "
+            "name workloads to measure them all the same"
         )
     start, found = time.perf_counter(), {}
     for device in ("cpu", "cuda") if torch.cuda.is_available() else ("cpu",):
@@ -71,7 +80,7 @@ def main() -> None:
     if not names:
         made = provenance() | {
             "seconds": round(time.perf_counter() - start),
-            "load": os.getloadavg()[2],
+            "load": load,
         }
         table = json.dumps({"provenance": made, **found}, indent=1, ensure_ascii=False)
         files.write(tables.place(ROOT, "speed"), table + "\n")
@@ -82,14 +91,28 @@ def provenance() -> dict:
     info = Path("/proc/cpuinfo")
     lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
     models = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
+    kind = [line.split(":")[1].strip() for line in lines if line.startswith(KIND)][: len(KIND)]
+    ruling = ("OPENBLAS_", "MKL_", "OMP_", "XLA_", "ATEN_", "ONEDNN_")
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "processor": models[0] if models else platform.processor() or platform.machine(),
+        "kind": ", ".join(kind),
+        "flags": " ".join(flag for flag in _flags(lines) if flag.startswith(("avx", "amx", "fma"))),
+        "blas": blas(),
+        "torch": torch.backends.cpu.get_cpu_capability(),
+        "environment": {
+            name: value for name, value in os.environ.items() if name.startswith(ruling)
+        },
         "cores": os.cpu_count(),
         "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
         "threads": 1,
         "versions": f"Python {platform.python_version()}, {versions()}",
     }
+
+
+def _flags(lines: list[str]) -> list[str]:
+    """Return what the first processor can do."""
+    return next((line.split(":")[1].split() for line in lines if line.startswith("flags")), [])
 
 
 def measure(name: str, device: str = "cpu") -> dict:
@@ -109,10 +132,12 @@ def measure(name: str, device: str = "cpu") -> dict:
         else None
     )
     compare(name, case, peer)
-    limits = {"large": large_products(device), "traffic": passes(case, device)}
+    products = large_products(device, import_module("tests.tools.jaxed") if peer else None)
+    limits = products | {"traffic": passes(case, device)}
     loops = {"ours": case.ours().advance, "plain": case.plain().advance} | limits
     seconds = in_turn(loops | ({"jax": peer.advance} if peer else {}), device)
-    by_products = seconds["large"] * case.operations / (2 * SIDE[device] ** 3)
+    fastest = min(products, key=lambda which: np.median(seconds[which]))
+    by_products = seconds[fastest] * case.operations / (2 * SIDE[device] ** 3)
     products_bind = np.median(by_products) >= np.median(seconds["traffic"])
     times = {
         "ours": seconds["ours"] / members,
@@ -124,6 +149,7 @@ def measure(name: str, device: str = "cpu") -> dict:
         "step": workload.step,
         "sizes": sizes,
         "binds": "products" if products_bind else "memory",
+        "fastest product": fastest,
         **{which: spread(times[which]) for which in ("ours", "plain", "limit")},
         **{
             f"{which} over ours": spread(times[which] / times["ours"])
@@ -148,20 +174,28 @@ def compare(name: str, case: Case, peer: object | None) -> None:
                 for state in (ours.state(), end)
             )
             apart = np.linalg.norm(own - theirs) / np.linalg.norm(theirs)
-            if case.comparable and not apart < CLOSE:
+            if case.close and not apart < case.close:
                 raise ValueError(f"{name}: ours and {title} differ by {apart:.1e}")
 
 
-def large_products(device: str) -> Loop:
-    """Return a loop of products of large square matrices, the most that the machine does."""
-    left, right = torch.randn(2, SIDE[device], SIDE[device], device=device)
+def large_products(device: str, jaxed: ModuleType | None) -> dict[str, Loop]:
+    """Return loops of products of large square matrices by each
+    library that is here; the fastest is the most that the machine does.
+    """
+    side = SIDE[device]
+    left, right = torch.randn(2, side, side, device=device)
     out = left @ right
+    found = {"torch": lambda: torch.mm(left, right, out=out)}
+    if device == "cpu":
+        own = left.numpy(), right.numpy(), out.numpy()
+        found["NumPy"] = lambda: np.matmul(own[0], own[1], out=own[2])
+    loops = {name: partial(_repeat, product) for name, product in found.items()}
+    return loops | ({"XLA": jaxed.large_products(side)} if jaxed else {})
 
-    def loop(steps: int) -> None:
-        for _ in range(steps):
-            torch.mm(left, right, out=out)
 
-    return loop
+def _repeat(product: Callable, steps: int) -> None:
+    for _ in range(steps):
+        product()
 
 
 @njit(fastmath=True)

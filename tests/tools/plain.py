@@ -14,6 +14,7 @@ from lib.networks import Dense
 from lib.theory.gaussian_classes import ring_correlation
 
 MODULES = {"relu": nn.ReLU, "leaky_relu": nn.LeakyReLU}
+SLOPES = {"relu": 0.0, "leaky_relu": 0.01}  # below zero
 Batch = Callable[[int], tuple[Tensor, Tensor]]  # the number of a step -> inputs and targets
 
 

@@ -43,8 +43,9 @@ class Case:
     read: int  # the fewest numbers that a step must read, beyond what a core may keep to itself
     updated: int  # and that it must read and write
     apart: int = 1  # how many members run one after the other, each with its share of these numbers
-    # whether all draw the same random numbers, so that they come to the same
-    comparable: bool = True
+    # the relative distance, at most, of two results after three steps, in single precision; None
+    # where each draws random numbers of its own
+    close: float | None = 1e-6
     jax: Callable | None = (
         # makes what takes steps with all members, of the
         # module `jaxed`, imported only if JAX is there
@@ -191,10 +192,11 @@ def _few_points(
         updated=count(parameters),
         apart=members if device == "cpu" else 1,
         jax=lambda jaxed: jaxed.Descent(
-            jaxed.squares(jaxed.dense(setting.activation)),
+            jaxed.few_points(plain.SLOPES[setting.activation]),
             parameters,
-            rates,
-            jaxed.batches(inputs, targets),
+            jaxed.plainly(rates),
+            jaxed.all_points,
+            [(inputs.numpy(), targets.numpy())],
         ),
     )
 
@@ -279,7 +281,14 @@ def teacher_student(members: int, width: int, points: int, device: str = "cpu") 
         read=count(parameters) + x.numel() + y.numel(),
         updated=count(parameters),
         jax=lambda jaxed: jaxed.Descent(
-            jaxed.squares(jaxed.dense("relu"), 1.0), parameters, rates, jaxed.batches(x[0], y[0])
+            jaxed.two_layers,
+            parameters,
+            jaxed.plainly(rates),
+            jaxed.all_points,
+            [
+                (one, np.ascontiguousarray(one.T), two)
+                for one, two in zip(x.numpy(), y.numpy(), strict=True)
+            ],
         ),
     )
 
@@ -320,9 +329,13 @@ def receptive_fields(members: int, width: int, points: int, device: str = "cpu")
         * (40 + 40 + 1),  # forward, backward to the weights and to the biases
         read=count(parameters) + members * points * 41,
         updated=count(parameters),
-        comparable=False,
+        close=None,
         jax=lambda jaxed: jaxed.Descent(
-            jaxed.squares(jaxed.committee, 1.0), parameters, rates, jaxed.signals(*process, points)
+            jaxed.committee,
+            parameters,
+            jaxed.plainly(rates),
+            jaxed.signals(*process, points),
+            [()],
         ),
     )
 
@@ -349,17 +362,17 @@ def hierarchy(members: int, width: int, depth: int, points: int, device: str = "
         Dense(widths, "relu", bias=False),
         {"momentum": 0.9, "schedule": cosine(8000, 0.8)},
     )
-    weights = hierarchies.initial_weights([1.0], range(members), network)
+    weights = hierarchies.initial_weights(np.ones(1), range(members), network)
     parameters = {name: value.to(device) for name, value in weights.items()}
     rates = dict.fromkeys(parameters, 0.1) | {f"weight{depth + 1}": 0.1 / width}
     batches = plain.batches(strings[0], labels[0], points)
 
     def in_jax(jaxed: ModuleType) -> object:
         order = np.random.default_rng((0, 0, 1)).permutation(4096)
-        batch = jaxed.batches(strings, labels, order, points)
-        return jaxed.Descent(
-            jaxed.cross_entropy(jaxed.dense("relu")), parameters, rates, batch, 0.9, at_once=True
-        )
+        data = [jaxed.batched(*own, order, points) for own in zip(strings, labels, strict=True)]
+        update = jaxed.with_momentum(rates, **descent)
+        slopes = jaxed.cross_entropy(jaxed.dense)
+        return jaxed.Descent(slopes, parameters, update, jaxed.in_order, data, moments=1)
 
     return Case(
         ours=lambda: stack(
@@ -406,6 +419,14 @@ def grokking(members: int, width: int, points: int, device: str = "cpu") -> Case
         4 * min(99, points) * width * 2 * width,
         points * width * (width + 8 * width + 99),
     )
+
+    def in_jax(jaxed: ModuleType) -> object:
+        order = np.random.default_rng((0, 0, 1)).permutation(tokens.shape[1])
+        data = [jaxed.batched(*own, order, points) for own in zip(tokens, labels, strict=True)]
+        slopes = jaxed.cross_entropy(jaxed.decoder(network.heads, network.tokens, network.length))
+        update = jaxed.adam(rates, **adam)
+        return jaxed.Descent(slopes, parameters, update, jaxed.in_order, data, moments=2)
+
     return Case(
         ours=lambda: stack(network, parameters, Data(tokens, labels, True), rates, **of_ours),
         plain=lambda: plain.Descent(plain.Decoder(network), parameters, rates, **of_torch),
@@ -415,6 +436,7 @@ def grokking(members: int, width: int, points: int, device: str = "cpu") -> Case
         * (table + strings),  # forward, and backward to weights and inputs
         read=count(parameters) + members * points * 5,
         updated=3 * count(parameters),  # weights and two moments
+        jax=in_jax,
     )
 
 
@@ -443,5 +465,5 @@ def lenet_kernel(members: int, points: int, device: str = "cpu") -> Case:
         operations=members * 2 * (points * each + points * (points + 1) // 2 * pair),
         read=count(parameters) + x.numel(),
         updated=members * points**2,
-        jax=lambda jaxed: Repeated(jaxed.kernel(jaxed.lenet, parameters, x)),
+        jax=lambda jaxed: Repeated(jaxed.lenet_kernel(parameters, x)),
     )

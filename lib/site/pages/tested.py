@@ -20,7 +20,8 @@ def tested(book: Book) -> dict[str, str]:
     mutants = read(book.root, "mutants")
     speed = read(book.root, "speed")
     made = speed["provenance"]
-    machine = ", ".join(filter(None, [made["processor"], made["gpu"]]))
+    parts = [made["processor"], made["kind"], made["gpu"], made["blas"]]
+    machine = ", ".join(filter(None, parts))
     cores = f"{made['threads']} thread of {made['cores']} cores"
     tables = [_speed(speed[device]) for device in ("cpu", "cuda") if device in speed]
     count, compared = numbers.check(book)
@@ -31,7 +32,7 @@ def tested(book: Book) -> dict[str, str]:
         "decimals": f"{count:,}",
         "compared": f"{compared:,}",
         "speed": "\n\n".join(tables),
-        "speed_origin": f"{made['date']}, {machine}, {cores}; {made['versions']}",
+        "speed_origin": f"{made['date']}, {machine}, {cores}, load {made['load']:.1f}; {made['versions']}",
     }
 
 
