@@ -140,7 +140,7 @@ def numbers(
         return np.array(value)
     _refuse_masks(name, value)
     try:
-        array = np.asarray(value).astype(float, casting="same_kind", copy=False)
+        array = _array(value).astype(float, casting="same_kind", copy=False)
     except (
         TypeError,
         ValueError,
@@ -170,26 +170,29 @@ def for_torch(name: str, value: Any) -> Any:
     Truth values and whole numbers become int64, other numbers keep their precision, and those of a
     list are double. A tensor loses its gradient.
     """
-    if hasattr(value, "detach"):
-        if value.is_complex() or value.is_sparse:
-            raise TypeError(
-                f"{name} is a {value.layout} tensor of {value.dtype}: want real numbers"
-            )
-        found = value.detach() if value.is_floating_point() else value.detach().long()
-        finite = bool(found.isfinite().all())
-    else:
-        found = _native(name, value)
-        finite = bool(np.isfinite(found).all())
+    found, finite = (_plain if hasattr(value, "detach") else _native)(name, value)
     if not finite:
         raise ValueError(f"{name} must be finite")
     return found
 
 
-def _native(name: str, value: Any) -> NDArray:
-    """Return numbers, also those of a table, as an array that PyTorch can share."""
+def _plain(name: str, tensor: Any) -> tuple[Any, bool]:
+    """Return a tensor for `for_torch`, and whether it is finite."""
+    try:
+        finite = bool(tensor.isfinite().all())
+    except RuntimeError:  # of a tensor that is sparse, quantized, or nowhere
+        finite = None
+    if finite is None or tensor.is_complex():
+        what = f"a tensor of {tensor.dtype}, {tensor.layout}, on {tensor.device}"
+        raise TypeError(f"{name} is {what}: want real numbers")
+    return tensor.detach() if tensor.is_floating_point() else tensor.detach().long(), finite
+
+
+def _native(name: str, value: Any) -> tuple[NDArray, bool]:
+    """Return an array for `for_torch`, and whether it is finite."""
     _refuse_masks(name, value)
     try:
-        array = np.asarray(value)
+        array = _array(value)
     except (TypeError, ValueError, RuntimeError):  # such as lists of unequal length
         array = np.asarray(None)
     if array.dtype.kind not in "biuf":
@@ -199,7 +202,14 @@ def _native(name: str, value: Any) -> NDArray:
         wanted = array.dtype.newbyteorder("=") if array.dtype.itemsize <= 8 else float
     else:
         wanted = np.int64 if not array.size or array.max() <= np.iinfo(np.int64).max else float
-    return np.require(array, wanted, ["C", "W"])
+    return np.require(array, wanted, ["C", "W"]), bool(np.isfinite(array).all())
+
+
+def _array(value: Any) -> NDArray:
+    """Return what NumPy makes of a value; of a table with several types of numbers, floats."""
+    array = np.asarray(value)
+    numeric = array.dtype == object and all(isinstance(one, Real) for one in array.flat)
+    return array.astype(float) if numeric else array
 
 
 def _refuse_masks(name: str, value: Any) -> None:

@@ -1,5 +1,7 @@
 """Data as people have it: the same numbers in another form train the same networks, bit for bit."""
 
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -35,6 +37,8 @@ FORMS = {
     "read-only": read_only,
     "with labels": xr.DataArray,
     "a table": pd.DataFrame,
+    "a table with a type for each column": lambda array: pd.DataFrame(array).astype("Float64"),
+    "fractions": lambda array: [[Fraction(one) for one in row] for row in array.tolist()],
     "a masked array without masks": np.ma.array,
     "a tensor with a gradient": lambda array: torch.tensor(array, requires_grad=True),
 }
@@ -83,9 +87,19 @@ REFUSED = {
     "text": ([["a"] * 5] * 4, TypeError, "inputs is of type list and dtype <U1: want real numbers"),
     "rows of other lengths": ([[1, 2], [1]], TypeError, "want real numbers"),
     "objects": (np.full((4, 5), None), TypeError, "ndarray and dtype object: want real numbers"),
+    "digits in text": (np.full((4, 5), "1", object), TypeError, "want real numbers"),
     "complex": (np.ones((4, 5)) * 1j, TypeError, "dtype complex128: want real numbers"),
-    "a complex tensor": (torch.ones(4, 5) * 1j, TypeError, "of torch.complex64: want real numbers"),
-    "a sparse tensor": (torch.eye(5).to_sparse(), TypeError, "sparse_coo tensor"),
+    "a complex tensor": (
+        torch.ones(4, 5) * 1j,
+        TypeError,
+        "of torch.complex64, .* want real numbers",
+    ),
+    "a sparse tensor": (
+        torch.eye(5).to_sparse(),
+        TypeError,
+        "sparse_coo, on cpu: want real numbers",
+    ),
+    "a tensor without numbers": (torch.ones(4, 5, device="meta"), TypeError, "on meta: want real"),
     "a data set": (xr.Dataset({"a": ("x", [1.0])}), TypeError, "Dataset and dtype object"),
     "masks": (np.ma.masked_greater(np.ones((4, 5)), 0), ValueError, "masked entries"),
     "gaps": (pd.DataFrame(np.ones((4, 5))).where(lambda x: x < 1), ValueError, "must be finite"),

@@ -22,7 +22,7 @@ def tested(book: Book) -> dict[str, str]:
     made = speed["provenance"]
     parts = [made["processor"], made["kind"], made["gpu"], made["blas"]]
     machine = ", ".join(filter(None, parts))
-    cores = f"{made['threads']} thread of {made['cores']} cores"
+    cores = f"{made['threads']} thread of {made['cores']} cores, load {made['load']:.1f}"
     tables = [_speed(speed[device]) for device in ("cpu", "cuda") if device in speed]
     count, compared = numbers.check(book)
     return {
@@ -32,7 +32,7 @@ def tested(book: Book) -> dict[str, str]:
         "decimals": f"{count:,}",
         "compared": f"{compared:,}",
         "speed": "\n\n".join(tables),
-        "speed_origin": f"{made['date']}, {machine}, {cores}, load {made['load']:.1f}; {made['versions']}",
+        "speed_origin": f"{made['date']}, {machine}, {cores}; {made['versions']}",
     }
 
 
