@@ -167,7 +167,9 @@ def _folded(commands: str, item: str) -> str:
     times = "; ".join(COST.findall(commands))
     aside = f'<span class="visually-hidden"> for {escape(item)}</span>'
     words = f'<span class="recompute-in">{_("recompute in")} </span>'  # where no column says it
-    return f'<details class="recompute"><summary>{words}{times}{aside}</summary>{commands}</details>'
+    return (
+        f'<details class="recompute"><summary>{words}{times}{aside}</summary>{commands}</details>'
+    )
 
 
 def _verdicts(book: Book, document: Document, item: Item) -> dict[str, list[str]]:
