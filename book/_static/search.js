@@ -46,10 +46,10 @@ function start() {
   let next; // the first result of those that "load more" brings
   field.addEventListener("input", () => keep(field.value));
   field.addEventListener("keydown", (event) => event.key === "Escape" && clear());
+  place.addEventListener("click", ({ target }) => target.matches(".pagefind-ui__search-clear") && clear());
   place.addEventListener("click", ({ target }) => {
-    if (target.matches(".pagefind-ui__search-clear")) clear();
     if (target.matches(".pagefind-ui__button")) next = place.querySelectorAll(RESULT).length;
-  });
+  }, true); // before they are there
   // how many there are is said, too
   const status = Object.assign(document.createElement("p"), { className: "visually-hidden", role: "status" });
   place.before(status);
@@ -58,8 +58,8 @@ function start() {
     if (status.textContent !== said) status.textContent = said;
     const link = next && place.querySelectorAll(RESULT)[next]?.querySelector("a");
     if (!link) return;
-    link.focus();
     next = undefined;
+    if (document.activeElement === document.body) link.focus(); // the last "load more" is gone
   }).observe(place, { childList: true, characterData: true, subtree: true });
   const asked = address.searchParams.get("q");
   if (asked) search.triggerSearch(asked);
