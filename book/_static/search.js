@@ -3,6 +3,7 @@
 "use strict";
 
 const CITATION = new RegExp(`^(${said.places}) \\(?\\d+(\\([a-z]\\))?\\)?$`, "i"); // of a source: no dot
+const RESULT = ".pagefind-ui__result";
 const RANKING = { pageLength: 0.3, termSimilarity: 10 }; // long chapters before short plans; 2.4 before 2.45
 
 /** Return what Pagefind is asked for: no dots that end a word, and a citation such as "Eq. 7" in quotes. */
@@ -31,17 +32,34 @@ function start() {
     element: place, baseUrl: site, bundlePath: `${site}pagefind/`, showSubResults: true, showImages: false, autofocus: true,
     excerptLength: 24, pageSize: 10, ranking: RANKING, processTerm, processResult,
   });
-  place.querySelector("input").setAttribute("aria-label", said.search);
-  place.addEventListener("input", (event) => {
-    address.searchParams.set("q", event.target.value);
+  const field = place.querySelector("input");
+  field.setAttribute("aria-label", said.search);
+  const keep = (question) => {
+    if (question) address.searchParams.set("q", question);
+    else address.searchParams.delete("q");
     history.replaceState(null, "", address);
-  });
+  };
+  const clear = () => {
+    keep("");
+    field.focus(); // Pagefind takes it away
+  };
+  let next; // the first result of those that "load more" brings
+  field.addEventListener("input", () => keep(field.value));
+  field.addEventListener("keydown", (event) => event.key === "Escape" && clear());
+  place.addEventListener("click", ({ target }) => target.matches(".pagefind-ui__search-clear") && clear());
+  place.addEventListener("click", ({ target }) => {
+    if (target.matches(".pagefind-ui__button")) next = place.querySelectorAll(RESULT).length;
+  }, true); // before they are there
   // how many there are is said, too
   const status = Object.assign(document.createElement("p"), { className: "visually-hidden", role: "status" });
   place.before(status);
   new MutationObserver(() => {
     const said = place.querySelector(".pagefind-ui__message")?.textContent ?? "";
     if (status.textContent !== said) status.textContent = said;
+    const link = next && place.querySelectorAll(RESULT)[next]?.querySelector("a");
+    if (!link) return;
+    next = undefined;
+    if (document.activeElement === document.body) link.focus(); // the last "load more" is gone
   }).observe(place, { childList: true, characterData: true, subtree: true });
   const asked = address.searchParams.get("q");
   if (asked) search.triggerSearch(asked);

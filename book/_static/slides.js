@@ -14,9 +14,16 @@ if (matchMedia("(min-width: 700px) and (min-height: 420px)").matches && !locatio
     deck.querySelector(".aria-status").remove();
     const status = Object.assign(document.createElement("p"), { className: "visually-hidden", role: "status" });
     deck.append(status);
-    Reveal.on("slidechanged", ({ currentSlide }) => (status.textContent = inWords(currentSlide)));
+    const say = (part) => {
+      status.textContent = inWords(part);
+      queueMicrotask(() => { // the last slide disables the button that led to it
+        if (document.activeElement.disabled) Reveal.getCurrentSlide().querySelector("h1, h2").focus();
+      });
+    };
+    for (const heading of deck.querySelectorAll("h1, h2")) heading.tabIndex = -1;
+    Reveal.on("slidechanged", ({ currentSlide }) => say(currentSlide));
+    Reveal.on("fragmentshown", ({ fragment }) => say(fragment));
     // a slider that was moved with the mouse gives the keys back to the deck
     for (const slider of document.querySelectorAll("input[type=range]")) slider.addEventListener("pointerup", () => slider.blur());
-    Reveal.on("fragmentshown", ({ fragment }) => (status.textContent = inWords(fragment)));
   });
 }

@@ -27,31 +27,32 @@
     document.querySelector(".where-index").hidden = count < rows.length; // what is found comes first
     form.querySelector("output").textContent = filled(said.shown, count, rows.length);
   };
+  const fields = [paper, verdict, scale, words];
   const change = () => {
     show();
     const address = new URL(location);
-    for (const choice of [paper, verdict, scale, words]) {
+    for (const choice of fields) {
       if (choice.value) address.searchParams.set(choice.name, choice.value);
       else address.searchParams.delete(choice.name);
     }
     history.replaceState(history.state, "", address);
   };
 
-  for (const choice of [paper, verdict, scale, words]) choice.value = asked.get(choice.name) ?? "";
+  // a link to a row shows it, whatever is filtered
+  const follow = () => {
+    const row = document.getElementById(decodeURIComponent(location.hash.slice(1)))?.closest("tr[hidden]");
+    if (!row) return;
+    for (const choice of fields) choice.value = "";
+    change();
+    row.scrollIntoView();
+  };
+
+  for (const choice of fields) choice.value = asked.get(choice.name) ?? "";
   form.addEventListener("input", change);
   form.addEventListener("reset", () => setTimeout(change)); // when the fields are empty
   form.addEventListener("submit", (event) => event.preventDefault());
-  // a link to a row shows it, whatever is filtered
-  document.addEventListener("click", (event) => {
-    const link = event.target.closest('a[href^="#"]');
-    const row = link && document.getElementById(link.hash.slice(1))?.closest("tr[hidden]");
-    if (row) form.reset();
-  }, true);
   form.hidden = false;
   show();
-  const linked = document.getElementById(decodeURIComponent(location.hash.slice(1)))?.closest("tr");
-  if (linked?.hidden) {
-    form.reset();
-    linked.scrollIntoView();
-  }
+  follow();
+  addEventListener("hashchange", follow);
 }

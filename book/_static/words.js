@@ -3,10 +3,10 @@ function filled(message, ...values) {
   return message.replace(/\{\}/g, () => values.shift());
 }
 
-/* An element in words, for those who hear it: formulas as TeX, pictures by their alternatives. */
+/* What is shown of an element in words, for those who hear it: formulas as TeX, pictures, once, by their alternatives. */
 function inWords(element) {
   const copy = element.cloneNode(true);
-  for (const idle of copy.querySelectorAll("script, button")) idle.remove();
+  for (const idle of copy.querySelectorAll("script, button, .only-dark, .fragment:not(.visible)")) idle.remove();
   for (const formula of copy.querySelectorAll("math[alttext]")) formula.replaceWith(formula.getAttribute("alttext"));
   for (const picture of copy.querySelectorAll("img[alt], svg[aria-label]")) {
     picture.replaceWith(` ${picture.getAttribute("aria-label") ?? picture.alt} `);

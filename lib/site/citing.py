@@ -11,11 +11,13 @@ from html import escape
 import yaml
 from sphinx.locale import _
 
-from lib.provenance import commit
+from lib.provenance import SHA, commit
 from lib.site.book import Book
 
 NAME = "executable_learning_dynamics"  # of the entries
 COMMIT = 12  # characters of its name that a page shows
+ARCHIVE = ".git_archival.txt"  # in which `git archive` writes the commit
+BUILT = "commit-of-this-build"  # what the page on citing says until it is written
 
 
 @dataclass(frozen=True)
@@ -39,9 +41,19 @@ class Citation:
     code: str
     rest: str
 
-    def bibtex(self, chapter: str = "", heading: str = "") -> str:
-        """Write the entry of the book, or of a chapter with this heading, which TeX can typeset."""
-        version = f"Version {self.version}" + ("" if self.date else ", in preparation")
+    @property
+    def people(self) -> str:
+        """The authors as a reader knows them."""
+        return re.sub("[{}]", "", ", ".join(self.authors))
+
+    def bibtex(self, chapter: str = "", heading: str = "", commit: str = "") -> str:
+        """Write the entry of the book, or of a chapter with this heading, which TeX can typeset.
+
+        Until a release it names the commit.
+        """
+        version = f"Version {self.version}"
+        if not self.date:
+            version += ", in preparation" + (f", commit {commit}" if commit else "")
         title = self.title
         key = NAME
         if chapter:
@@ -74,11 +86,22 @@ def read(book: Book) -> Citation:
     )
 
 
+def built_from(book: Book) -> str:
+    """Return the beginning of the name of the commit, with "-dirty" if files differ; "" if unknown.
+
+    An archive has its name in a file.
+    """
+    name = commit(book.root)
+    archive = book.root / ARCHIVE
+    if not name and archive.is_file():
+        name = archive.read_text(encoding="utf-8").strip()
+    return "" if name.startswith("$") else name[:COMMIT] + name[SHA:]
+
+
 def notice(book: Book) -> str:
     """Say in a line whose a notebook is, and under which licences."""
     citation = read(book)
-    authors = re.sub("[{}]", "", ", ".join(citation.authors))
-    return f"© {authors}. Text, figures and data: {citation.rest}; code: {citation.code}."
+    return f"© {citation.people}. Text, figures and data: {citation.rest}; code: {citation.code}."
 
 
 def online(book: Book) -> dict:
@@ -108,7 +131,7 @@ def end(book: Book, page: str, title: str, pathto: Callable[..., str]) -> str:
     A chapter has its entry, folded.
     """
     citation = read(book)
-    made = commit(book.root)[:COMMIT]
+    made = built_from(book)
     date = citation.date or _("in preparation")
     if made:
         date += _(", commit {}").format(made)
@@ -121,7 +144,7 @@ def end(book: Book, page: str, title: str, pathto: Callable[..., str]) -> str:
     said += f'<a href="{pathto("LICENSES/THIRD-PARTY.txt", 1)}">{third}</a></p>'
     name = page.removeprefix("book/")
     if name in book.chapters:
-        entry = citation.bibtex(name, re.sub(r"<[^>]*>|\d+\. ", "", title))
+        entry = citation.bibtex(name, re.sub(r"<[^>]*>|\d+\. ", "", title), made)
         code = f'<div class="highlight"><pre>{escape(entry)}</pre></div>'
         summary = _("Cite this chapter")
         said += f'<details class="cite"><summary>{summary}</summary>{code}</details>'
@@ -133,12 +156,12 @@ def cite(book: Book) -> dict[str, str]:
     """Return what the page on citing takes: version and date, the citation as BibTeX and in APA."""
     citation = read(book)
     year = citation.date[:4] or "in preparation"
-    authors = re.sub("[{}]", "", ", ".join(citation.authors))
-    apa = f"{authors} ({year}). {citation.title} (version {citation.version})."
+    apa = f"{citation.people} ({year}). {citation.title} (version {citation.version})."
+    entry = citation.bibtex(commit=BUILT if built_from(book) else "")
     status = "in preparation; no version has been released yet"
     return {
         "version": citation.version,
         "status": f"released on {citation.date}" if citation.date else status,
-        "bibtex": f"```bibtex\n{citation.bibtex()}\n```",
+        "bibtex": f"```bibtex\n{entry}\n```",
         "apa": f"```text\n{apa}\n```",
     }

@@ -46,7 +46,7 @@ STYLES = ("search", "previews", "reading", "formulas", "pictures", "frame")
 GENERATED = re.compile(r"\{\{ |^```\{(?:library|coverage)\}", re.MULTILINE)
 # An entry of the sidebar with pages below it, and the arrow that opens them.
 ARROW = re.compile(r"<a [^>]*>([^<]*)</a><details[^>]*><summary")
-SCRIPTS = ("words", "previews", "code", "play", "contents", "predict", "pictures")
+SCRIPTS = ("words", "header", "previews", "code", "play", "contents", "predict", "pictures")
 
 
 def fill(app: Sphinx, config: Config) -> None:
@@ -114,6 +114,7 @@ def finish_page(
     body = pictures.placed(body, images, darks)
     body = public_code.linked(page, reading.mended(body))
     body = teaching.offered(book, page, body)
+    body = body.replace(citing.BUILT, citing.built_from(book))  # no page is read again for it
     context["body"] = body + citing.end(book, page, context["title"], context["pathto"])
 
 

@@ -55,12 +55,13 @@ def write(node: nodes.Node, block: bool) -> str:
         return f"<code>{escape(node.astext())}</code>"
 
 
-def scrolled(tag: str, formula: str) -> str:
+def scrolled(tag: str, formula: str, number: str = "") -> str:
     """Put a formula that may be too long for a phone, or has
-    a line of its own, into a box that scrolls.
+    a line of its own, into a box that scrolls, named by its number.
     """
     long = len(unescape(re.sub("<[^>]*>", "", ANNOTATION.sub("", formula)))) > LONG
-    focus = ' tabindex="0" role="group" aria-label="{}"'.format(_("Formula")) * long
+    name = f"{_('Formula')} {number}".strip()
+    focus = f' tabindex="0" role="group" aria-label="{name}"' * long
     return f'<{tag} class="formula"{focus}>{formula}</{tag}>' if long or tag == "div" else formula
 
 
@@ -76,9 +77,10 @@ def visit_math(translator: HTML5Translator, node: nodes.math) -> NoReturn:
 def visit_math_block(translator: HTML5Translator, node: nodes.math_block) -> NoReturn:
     """Write a formula on a line of its own, with its number."""
     translator.body.append(translator.starttag(node, "div", CLASS="math notranslate nohighlight"))
-    translator.body.append(scrolled("div", write(node, True)))
-    if node["number"]:
-        translator.body.append(f'<span class="eqno">({get_node_equation_number(translator, node)})')
+    number = f"({get_node_equation_number(translator, node)})" if node["number"] else ""
+    translator.body.append(scrolled("div", write(node, True), number))
+    if number:
+        translator.body.append(f'<span class="eqno">{number}')
         translator.add_permalink_ref(node, _("Link to this equation"))
         translator.body.append("</span>")
     translator.body.append("</div>\n")

@@ -28,13 +28,40 @@ ANSWER = '<button type="button" class="btn {}">{}</button>'
 ENDED = re.compile(
     r'<span class="math notranslate nohighlight"><math(?:(?!</math>).)*</math></span>[.,;:!?)”’]+'
 )
-TABLE = re.compile(r"<table\b.*?</table>", re.DOTALL)
+# A heading, or a table, with the theme's box around it, which would be another stop for keys.
+TABLE = re.compile(
+    r"<h\d[^>]*>(?P<heading>.*?)</h\d>"
+    r'|(?P<box><div class="pst-scrollable-table-container">)?(?P<table><table\b.*?</table>)'
+    r"(?(box)\s*</div>)",
+    re.DOTALL,
+)
+CAPTION = re.compile("<caption>(.*?)</caption>", re.DOTALL)
+FIRST = re.compile(r"(<tr[^>]*>\s*)<td\b(.*?)</td>", re.DOTALL)  # the head of its row
+UNSAID = re.compile(
+    r'<a class="headerlink.*?</a>|<math alttext="([^"]*)".*?</math>|<[^>]*>', re.DOTALL
+)
 SCROLLING = '<div class="scrolling" tabindex="0" role="group" aria-label="{}">{}</div>'
+PRINTED = re.compile(r'(<div class="output stream[^>]*>\s*<div class="highlight">\s*<pre)>')
 
 
 def scrolling(body: str) -> str:
-    """Let the tables of a page scroll by keyboard."""
-    return TABLE.sub(lambda found: SCROLLING.format(_("Table"), found[0]), body)
+    """Let the tables of a page scroll by keyboard, named by their captions or headings."""
+    name = _("Table")
+
+    def boxed(found: re.Match) -> str:
+        nonlocal name
+        if not found["table"]:
+            name = _words(found["heading"])
+            return found[0]
+        table = FIRST.sub(r'\1<th scope="row"\2</th>', found["table"])
+        caption = CAPTION.search(table)
+        return SCROLLING.format(_words(caption[1]) if caption else name, table)
+
+    return TABLE.sub(boxed, body)
+
+
+def _words(html: str) -> str:
+    return " ".join(UNSAID.sub(r"\1", html).split())
 
 
 def mended(body: str) -> str:
@@ -56,6 +83,8 @@ def mended(body: str) -> str:
         body = body.replace("</h1>", f"</h1>\n{answers}", 1)
     body = pictures.with_buttons(body)
     body = scrolling(body)
+    printed = _("Output")
+    body = PRINTED.sub(rf'\1 role="group" aria-label="{printed}">', body)
     return body.replace('<div role="list" class="citation-list">', '<div class="citation-list">')
 
 

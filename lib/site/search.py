@@ -63,11 +63,11 @@ def _told(thing: Tag) -> tuple[str, list[Tag]]:
     if "claim" in classes:
         title = _("Claim: {}").format(thing.find(class_="claim-statement").get_text())
     else:
-        head = thing.figcaption or thing.td or thing.find(class_="admonition-title")
+        head = thing.figcaption or thing.th or thing.find(class_="admonition-title")
         title = head.get_text()
     table = thing.find_parent("table", class_="coverage")
-    if table and table.th:
-        title = f"{table.th.get_text()}: {title}"  # of the document
+    if table and table.thead:
+        title = f"{table.thead.th.get_text()}: {title}"  # of the document
     return title, [thing.extract()]
 
 

@@ -17,7 +17,7 @@ from docutils import nodes
 from lib import files
 from lib.site.book import Book
 
-KINDS = "div.math, figure, div.claim, div.exercise, div.theorem, div.citation, td span[id^=symbol-]"
+KINDS = "div.math, figure, div.claim, div.exercise, div.theorem, div.citation, tr span[id^=symbol-]"
 IDLE = "button, details, input, .output:has(.moving)"  # what a card can do without
 LEFT_OUT = re.compile(  # before parsing, which is slow
     r'<div class="highlight"><pre>.*?</pre>\s*</div>|<(svg|script|style|pre)\b.*?</\1>'
@@ -80,7 +80,7 @@ def parts(page: str, article: Tag) -> dict[str, Part]:
 def _row(anchor: Tag) -> Tag:
     """Lay out the row of a table that holds an anchor: a line for each cell, with its head."""
     heads = anchor.find_parent("table").select("thead th")
-    cells = anchor.find_parent("tr").find_all("td")
+    cells = anchor.find_parent("tr").find_all(["th", "td"])
     lines = ""
     for head, cell in zip(heads, cells, strict=True):
         if cell.get_text(strip=True):

@@ -82,7 +82,7 @@ def _finished(slide: str) -> str:
     slide = scrolling(slide)
     focus = 'tabindex="0" role="group" aria-label="{}"'.format(_("Formula"))
     slide = slide.replace('<div class="formula">', f'<div class="formula" {focus}>')
-    slide = PICTURES.sub('src="../_images/', slide)
+    slide = PICTURES.sub('loading="lazy" src="../_images/', slide)
     asks = ASKS.search(slide.partition("<figure")[0]) and '<div class="moving">' not in slide
     return slide.replace('<figure class="', '<figure class="fragment ', 1) if asks else slide
 
@@ -121,9 +121,14 @@ def _with_sliders(book: Book, known: Mapping[str, Part]) -> dict[str, Part]:
     return found
 
 
+def _path(name: str, resource: int = 0) -> str:
+    """Return where a deck finds a page or, if it is a resource, a file."""
+    return f"../{name}" if resource else f"../{name}.html"
+
+
 def write(book: Book, site: Path, known: Mapping[str, Part], language: str = "en") -> None:
     """Write the decks of a site whose chapters show what is known."""
-    licence = citing.read(book).rest
+    citation = citing.read(book)
     template = book.folder / "_templates" / "deck.html"
     deck = Template(template.read_text(encoding="utf-8"))
     known = _with_sliders(book, known)
@@ -141,7 +146,9 @@ def write(book: Book, site: Path, known: Mapping[str, Part], language: str = "en
             planned=planned,
             slides=written,
             language=language,
-            licence=licence,
+            licence=citation.rest,
+            authors=citation.people,
+            citing=citing.end(book, f"slides/{chapter}", title, _path),
             said=languages.for_scripts(),
             _=_,
         )

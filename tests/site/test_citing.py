@@ -5,12 +5,14 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
 from small_site import ADDRESS
 
+from lib.provenance import commit
 from lib.site import citing
 from lib.site.book import Book
 
@@ -75,7 +77,12 @@ def test_the_end_of_a_page_names_licences_and_commit(tmp_path):
     assert 'data: <a href="../LICENSES/CC-BY-4.0.txt">CC-BY-4.0</a>' in said
     assert 'code: <a href="../LICENSES/MIT.txt">MIT</a>' in said
     assert '<a href="../LICENSES/THIRD-PARTY.txt">' in said
-    assert "commit" not in said  # an archive
+    assert "commit" not in said  # a copy without git
+    archive = tmp_path / citing.ARCHIVE
+    for written, named in (("$Format:%H$", ""), ("abcdef" * 6, ", commit abcdefabcdef · ")):
+        archive.write_text(f"{written}\n")
+        said = citing.end(Book(tmp_path), "book/cite", "", lambda name, *_: name)
+        assert named in said and ("commit" in said) == bool(named)
 
 
 def test_a_page_of_a_checkout_names_its_commit(tmp_path):
@@ -89,6 +96,19 @@ def test_a_page_of_a_checkout_names_its_commit(tmp_path):
     ).stdout
     said = citing.end(Book(tmp_path), "book/cite", "", lambda name, *_: name)
     assert f", commit {head[:12]} · " in said
+    (tmp_path / "CITATION.cff").write_text((tmp_path / "CITATION.cff").read_text() + "\n")
+    commit.cache_clear()
+    said = citing.end(Book(tmp_path), "book/index", "", lambda name, *_: name)
+    assert f", commit {head[:12]}-dirty · " in said
+
+
+def test_entries_name_the_commit_until_a_release():
+    book = citing.read(Book(ROOT))
+    assert "in preparation, commit abc}" in replace(book, date="").bibtex(commit="abc")
+    assert "commit" not in replace(book, date="2026-01-02").bibtex(commit="abc")
+    asked = ["git", "check-attr", "export-subst", citing.ARCHIVE]
+    said = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert said.endswith("set\n") and (ROOT / citing.ARCHIVE).read_text().startswith("$Format:%H$")
 
 
 @pytest.mark.slow

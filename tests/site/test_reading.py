@@ -39,14 +39,24 @@ def test_a_formula_keeps_its_full_stop():
     assert reading.mended(f"{formula}). Then {formula} is {formula}<p>.") == together
 
 
-def test_tables_scroll_those_of_claims_are_marked_and_thebe_goes():
-    claims = '<table class="table">\n<thead>\n<tr class="row-odd"><th><p>claim</p></th>\n<th><p>verdict</p></th></tr></thead></table>'
-    errata = claims.replace("claim", "place")
+def test_named_tables_scroll_rows_have_heads_and_thebe_goes():
+    row = "<tr><{0}><p>one</p></{1}><td>two</td></tr>"
+    table = "<table><thead><tr><th><p>claim</p></th></tr></thead>{}</table>"
+    claims = table.format(row.format("td", "td"))
+    named = table.format(row.format('th scope="row"', "th"))
+    heading = '<h2>1. <math alttext="d&gt;2"><mi>d</mi></math> {}<a class="headerlink" href="#a">#</a></h2>'
+    titled = claims.replace("<table>", "<table><caption><span>Table 1</span> A title</caption>")
     thebe = "<script type=\"text/x-thebe-config\">\n{}\n</script>\n<script>kernelName = 'python3'</script>"
-    box = '<div class="scrolling" tabindex="0" role="group" aria-label="Table">{}</div>'
+    box = '<div class="scrolling" tabindex="0" role="group" aria-label="{}">{}</div>'
+    outer = '<div class="pst-scrollable-table-container">{}\n</div>'
     assert reading.mended(
-        f'{claims}{errata}<div role="list" class="citation-list">two</div>{thebe}'
-    ) == (box.format(claims) + box.format(errata) + '<div class="citation-list">two</div>')
+        f"{claims}{heading.format('wide')}{outer.format(claims)}{titled}"
+        f'<div role="list" class="citation-list">two</div>{thebe}'
+    ) == (
+        f"{box.format('Table', named)}{heading.format('wide')}{box.format('1. d&gt;2 wide', named)}"
+        + box.format("Table 1 A title", titled.replace(claims[7:], named[7:]))
+        + '<div class="citation-list">two</div>'
+    )
 
 
 def test_a_picture_has_its_size_and_opens(tmp_path):

@@ -76,7 +76,7 @@ def test_tables_that_repeat_claims_are_left_out(searched):
 
 def test_items_of_documents_and_symbols_are_places(searched):
     rows = (
-        '<tr><td><p><span id="{0}"></span><strong>{0}:</strong> it holds</p></td><td>here</td></tr>'
+        '<tr><th><p><span id="{0}"></span><strong>{0}:</strong> it holds</p></th><td>here</td></tr>'
     )
     table = f'<table class="coverage"><tbody>{rows.format("theorem-6")}</tbody></table>'
     symbols = f"<table><tbody>{rows.format('symbol-delta')}{rows.format('other')}</tbody></table>"

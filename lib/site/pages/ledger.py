@@ -11,12 +11,22 @@ from lib.site.names import former
 from lib.site.pages import margins
 
 HEADS = ("claim", "statement", "measured", "seeds", "chapter", "verdict")
+SEEDS = (
+    "*Seeds* gives the number of seeds with which the current code has checked a claim, and the "
+    "fraction of the claim's bound that the worst seed uses; {doc}`margins` gives the details."
+)
+NO_SEEDS = "No claim has been checked with many seeds by the current code yet; see {doc}`margins`."
 
 
 def what_replicates(book: Book) -> dict[str, str]:
     """Return the counts and the table of all claims, in which each row is linked to its cell."""
-    rows = [_row(book, record) for record in records(book)]
-    return counts(book) | {"claims": table(HEADS, rows), "looked": str(len(after_looking(book)))}
+    rows = [HEADS, *(_row(book, record) for record in records(book))]
+    seeds = SEEDS
+    if not any(row[3] for row in rows[1:]):
+        rows = [[*row[:3], *row[4:]] for row in rows]
+        seeds = NO_SEEDS
+    looked = str(len(after_looking(book)))
+    return counts(book) | {"claims": table(rows[0], rows[1:]), "seeds": seeds, "looked": looked}
 
 
 def _row(book: Book, record: dict) -> list[str]:

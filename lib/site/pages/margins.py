@@ -27,13 +27,15 @@ def margins(book: Book) -> dict[str, str]:
     inside = [row for row in rows if not (np.isnan(used(row)) or _outside(row))]
     closest = sorted(inside, key=used, reverse=True)[:CLOSEST]
     title = "## Verdicts that depend on the seed\n\n"
+    nearest = "## Nearest to their bounds\n\n"
+    chapters = [_chapter(book, name, rows) for name in book.chapters if rows]
     return {
         "checked": _checked(rows, len(ledger.records(book)), len(rows) - len(hanging)),
         "looked": str(len(ledger.after_looking(book))),
         "origin": "; ".join(origins) or "not yet run with the current code",
         "hanging": title + _shown(hanging, "{0}: {1}") if hanging else "",
-        "closest": _shown(closest, "{0}: {1}"),
-        "chapters": "\n\n".join(_chapter(book, name, rows) for name in book.chapters),
+        "closest": nearest + _shown(closest, "{0}: {1}") if closest else "",
+        "chapters": "\n\n".join(chapters),
     }
 
 

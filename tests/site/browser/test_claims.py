@@ -42,7 +42,7 @@ def test_a_claim_is_a_line_with_folded_details(visit, name):
 @pytest.mark.parametrize("viewport", [LAPTOP, PHONE], ids=["laptop", "phone"])
 def test_a_link_leads_to_a_box_below_the_header(visit, viewport):
     page = visit("book/what_replicates.html?verdict=errata", viewport)
-    link = page.locator("td:first-child a").nth(6)
+    link = page.locator("tbody th a").nth(6)
     name = link.get_attribute("href").partition("#")[2]
     link.click()
     page.wait_for_url(f"**#{name}")
@@ -60,7 +60,7 @@ def test_a_link_leads_to_a_box_below_the_header(visit, viewport):
     page.wait_for_url(f"**#what_replicates-{name}")
     page.wait_for_function(below, arg="tr:has(:target)")
     colours = [
-        page.locator(f"{row} > td").first.evaluate("cell => getComputedStyle(cell).backgroundColor")
+        page.locator(f"{row} > th").first.evaluate("cell => getComputedStyle(cell).backgroundColor")
         for row in ("tr:has(:target)", "tbody tr:not(:has(:target))")
     ]
     assert colours[0] != colours[1]
@@ -122,7 +122,7 @@ def test_a_phone_shows_the_verdicts_of_the_ledger(visit):
     assert said(page).startswith(f"{count(CORRECTED)} of")
     for row in rows(page).all()[:10]:
         name, verdict = (
-            row.locator("td").first.bounding_box(),
+            row.locator("th").bounding_box(),
             row.locator("td").last.bounding_box(),
         )
         assert row.locator("td").last.inner_text() == "corrected"

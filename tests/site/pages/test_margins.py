@@ -74,5 +74,14 @@ def test_the_page_shows_what_hangs_on_the_seed(tmp_path, monkeypatch):
     assert "zero" not in hanging
     shown = "{ref}`still <one-still>` | reproduced | ≤ 2 | 1 | 1 | 1 | 50% | – |"
     assert words["chapters"].startswith("## The one\n") and shown in words["chapters"]
-    closest = [line.split("`")[1].split()[1] for line in words["closest"].splitlines()[2:]]
+    closest = [line.split("`")[1].split()[1] for line in words["closest"].splitlines()[4:]]
     assert closest == ["hangs", "still", "rival", "firm"]
+
+
+def test_without_seeds_the_page_says_so_once(tmp_path, monkeypatch):
+    (tmp_path / "_toc.yml").write_text("root: index\nchapters:\n  - file: book/one.ipynb\n")
+    monkeypatch.setattr(ledger, "records", lambda book: [{}] * 9)
+    monkeypatch.setattr(margins, "digest", lambda book, name: "today")
+    words = margins.margins(Book(tmp_path))
+    assert words["checked"].startswith("None of the 9 claims has been run")
+    assert words["hanging"] == words["closest"] == words["chapters"] == ""

@@ -100,8 +100,10 @@ def test_the_ledger_counts_and_links(root):
         == "6 1 2 1 2 1 1 1 1"
     )
     text = words["claims"]
+    assert text.startswith("| claim | statement | measured | chapter | verdict |")
+    assert words["seeds"].startswith("No claim has been checked with many seeds")
     assert (
-        "{ref}`right <one-right>` | a \\| b *(Eq. 1)* | share: 0.988, expected at least 0.9. Rivals: chance: 0.5; none: −∞ |  | "
+        "{ref}`right <one-right>` | a \\| b *(Eq. 1)* | share: 0.988, expected at least 0.9. Rivals: chance: 0.5; none: −∞ | "
         "1. Chapter one | [reproduced]{.reproduced} |"
     ) in text
     assert (
@@ -109,7 +111,7 @@ def test_the_ledger_counts_and_links(root):
         in text
     )
     assert (
-        "| a \\| b. Not reproduced: it fell *(Eq. 1)* | share: 0.988, expected at least 0.9 |  | "
+        "| a \\| b. Not reproduced: it fell *(Eq. 1)* | share: 0.988, expected at least 0.9 | "
         "2. Chapter two | [not reproduced]{.not-reproduced} |"
     ) in text
 
@@ -128,6 +130,7 @@ def test_the_ledger_tells_the_seeds_of_todays_code(root, monkeypatch):
     (root / margins.TABLE).write_text("\n".join(map(json.dumps, rows)))
     monkeypatch.setattr(margins, "digest", lambda book, name: "today")
     text = ledger.what_replicates(Book(root))["claims"]
+    assert text.startswith("| claim | statement | measured | seeds | chapter | verdict |")
     assert "| 2; 75% | 1. Chapter one | [reproduced]" in text
     assert "| 1 of 2 | 1. Chapter one | [corrected]" in text
     assert "|  | 1. Chapter one | [slip]" in text
