@@ -1,5 +1,6 @@
 """Build the site from the executed notebooks, with Jupyter Book."""
 
+import json
 import os
 import re
 import subprocess
@@ -43,9 +44,11 @@ def build(book: Book, output: Path | None = None) -> None:
         )
     refuse_outdated(book.folder)
     ledger.write(book)
-    pages.substitutions(book)  # what a page lacks is said here, in a line
+    filled = pages.substitutions(book)  # what a page lacks is said here, in a line
     numbers.check(book)
     files.prepare(place)
+    handed = place / "substitutions.json"
+    files.write(handed, json.dumps(filled))
     log = place / "warnings.txt"
     mark = place / "building"  # stays until a build succeeds
     command = [sys.executable, "-c", JUPYTER_BOOK, "build", "-W", "-n", "--keep-going"]
@@ -56,7 +59,7 @@ def build(book: Book, output: Path | None = None) -> None:
     done = subprocess.run(
         command,
         cwd=book.root,
-        env=os.environ | {"PYTHONPATH": jupyter_kernel.library()},
+        env=os.environ | {"PYTHONPATH": jupyter_kernel.library(), pages.FILE: str(handed)},
         stderr=subprocess.PIPE,
         text=True,
         errors="replace",

@@ -58,8 +58,8 @@ def _names(tree: ast.Module) -> list[str]:
         if isinstance(node, ast.ImportFrom):
             for alias in node.names:
                 imported[alias.asname or alias.name] = f"{node.module}.{alias.name}"
-        elif isinstance(node, ast.Attribute):
-            found.append((ast.unparse(node.value), node.attr))
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            found.append((node.value.id, node.attr))
     taken = [f"{imported[module]}.{name}" for module, name in found if module in imported]
     return [*imported.values(), *taken]
 

@@ -3,6 +3,9 @@
 What pages take from the ledger, repairs, the end of each page, what is handed out.
 """
 
+import json
+import os
+import pickle
 import re
 from functools import cache
 from pathlib import Path
@@ -51,8 +54,11 @@ SCRIPTS = ("words", "header", "previews", "code", "play", "contents", "predict",
 
 def fill(app: Sphinx, config: Config) -> None:
     """Read the book, and hand to the pages what they take from the ledger and from tables."""
-    config.myst_substitutions |= pages.substitutions(book_of(app))
-    config.html_theme_options |= citing.online(book_of(app))
+    book = book_of(app)
+    file = os.environ.get(pages.FILE)
+    filled = json.loads(Path(file).read_bytes()) if file else pages.substitutions(book)
+    config.myst_substitutions |= filled
+    config.html_theme_options |= citing.online(book)
 
 
 class MovingFigure(SphinxDirective):
@@ -77,14 +83,15 @@ class MovingFigure(SphinxDirective):
 def keep_pages(app: Sphinx, env: Any) -> None:
     """Unpickle each page once, and not for each reference to a number of it.
 
-    A page that is written is changed, so it is another copy.
+    A page that is written is changed, so it is another copy: that which was read just now, if any.
     """
     read = env.get_doctree
     env.get_doctree = cache(read)
     resolve = env.get_and_resolve_doctree
 
     def written(page: str, builder: Builder) -> nodes.document:
-        return resolve(page, builder, read(page))
+        was_read = page in env._write_doc_doctree_cache
+        return resolve(page, builder, None if was_read else read(page))
 
     env.get_and_resolve_doctree = written
 
@@ -175,12 +182,10 @@ def finish_site(app: Sphinx, problem: Exception | None) -> None:
     known = {}
     with TemporaryDirectory() as folder:
         for page in book.pages:
-            article = shown.article(site, page)
-            found = shown.parts(page, article)
-            shown.write_previews(site, page, article.h1.get_text(), found)
+            found, searched = _read_page(app, page)
             if page.removeprefix("book/") in book.notebooks:
                 known |= found
-            files.write(Path(folder, f"{page}.html"), search.searched(page, article, language))
+            files.write(Path(folder, f"{page}.html"), searched)
         search.index(folder, site)
     coverage.write_csv(book, site / "book" / "where.csv")
     slides.write(book, site, known, language)
@@ -188,6 +193,25 @@ def finish_site(app: Sphinx, problem: Exception | None) -> None:
     handouts.write(references, site, solved=False)
     handouts.write_chapters(references, site)
     licences.write(book, site)
+
+
+def _read_page(app: Sphinx, page: str) -> tuple[dict[str, shown.Part], str]:
+    """Return what a finished page shows and what is searched of it, and write its previews.
+
+    All this is kept beside Sphinx's copy of the page until the page changes, or how it is read.
+    """
+    site = Path(app.outdir)
+    path = Path(app.doctreedir, f"{page}.shown")
+    sources = (site / f"{page}.html", shown.__file__, search.__file__)
+    made = os.path.getmtime(path) if path.is_file() else 0
+    if made > max(map(os.path.getmtime, sources)) and (kept := files.kept(path, pickle.loads)):
+        return kept
+    article = shown.article(site, page)
+    found = shown.parts(page, article)
+    shown.write_previews(site, page, article.h1.get_text(), found)
+    searched = search.searched(page, article, app.config.language)
+    files.write(path, pickle.dumps((found, searched)))
+    return found, searched
 
 
 def setup(app: Sphinx) -> dict:

@@ -21,6 +21,7 @@ import math
 import re
 from collections.abc import Iterator
 from difflib import SequenceMatcher
+from functools import cache
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -47,6 +48,7 @@ class Chapter(NamedTuple):
     pool: list[Known]
 
 
+@cache
 def check(book: Book) -> tuple[int, int]:
     """Hold the decimals of the text against their lines and the notebooks.
 

@@ -1,9 +1,14 @@
 """What is handed to Pagefind for a page; what is found by it is tested in the browser."""
 
+import gzip
+import re
+
 import pytest
+import small_site as small
 from bs4 import BeautifulSoup
 
-from lib.site import search, shown
+from lib.site import build, search, shown
+from lib.site.book import Book
 
 PAGE = r"""<main><article class="bd-article"><section id="two-neurons">
 <h1><span class="section-number">3. </span>Two neurons<a class="headerlink" href="#two-neurons">#</a></h1>
@@ -85,3 +90,27 @@ def test_items_of_documents_and_symbols_are_places(searched):
     )
     assert found["theorem-6"] == ("theorem-6: it holds", "theorem-6: it holds here")
     assert "symbol-delta" in found and "other" not in found
+
+
+@pytest.mark.slow
+def test_search_previews_and_numbers_follow_a_page_that_changes(tmp_path):
+    def built():
+        """Return what is searched, the cards of the evidence, and what the lesson calls it."""
+        build.build(Book(tmp_path))
+        site = tmp_path / "_build" / "html"
+        index = [gzip.decompress(path.read_bytes()) for path in site.glob("pagefind/fragment/*")]
+        cards = (site / "book/one/evidence.preview.js").read_text(encoding="utf-8")
+        lesson = (site / "book/one.html").read_text(encoding="utf-8")
+        return b"".join(index).decode(), cards, re.findall(r"\(E1\.\d\)", lesson)
+
+    book = small.write(tmp_path)
+    searched, cards, numbers = built()
+    assert "The evidence" in searched and "The evidence" in cards
+    assert numbers == ["(E1.1)", "(E1.2)"]
+    for path in (book.path("one/evidence"), book.folder / "one" / "evidence.md"):
+        text = path.read_text(encoding="utf-8").replace("The evidence", "Unheard of")
+        text = text.replace("eq-one-first", "eq-x").replace("eq-one-second", "eq-one-first")
+        path.write_text(text.replace("eq-x", "eq-one-second"), encoding="utf-8")
+    searched, cards, numbers = built()
+    assert "The evidence" not in cards and "Unheard of" in cards and "Unheard of" in searched
+    assert searched.count("The lesson") and numbers == ["(E1.2)", "(E1.1)"]

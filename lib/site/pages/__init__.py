@@ -8,6 +8,7 @@ from lib.site import citing, coverage, library
 from lib.site.book import Book
 from lib.site.pages import course, front, ledger, margins, tested
 
+FILE = "BOOK_SUBSTITUTIONS"  # names the file in which `lib build` hands them to Jupyter Book
 FUNCTIONS = {
     "index": front.front,
     "what_replicates": ledger.what_replicates,
