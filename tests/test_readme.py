@@ -19,7 +19,7 @@ OLDEST, BEYOND = map(int, re.findall(r"3\.(\d+)", SETTINGS["project"]["requires-
 PYTHON = f"Python 3.{OLDEST} to 3.{BEYOND - 1}"
 SEEDS = parser().parse_args(["seeds"]).count
 BOOK = Book(ROOT)
-CHAPTERS = {9: "Nine", 10: "Ten"}[len(BOOK.chapters)]
+CHAPTERS = {9: "Nine", 10: "Ten", 11: "Eleven", 12: "Twelve"}[len(BOOK.chapters)]
 
 STATED = [
     ("README.md", PYTHON),
@@ -29,6 +29,7 @@ STATED = [
     ("book/index.md", PYTHON),
     ("book/index.md", f"{CHAPTERS} chapters"),
     ("book/index.md", f"{CHAPTERS} lectures"),
+    ("book/course.md", f"the {CHAPTERS.lower()} chapters"),
     ("book/rerun.md", PYTHON),
     ("book/contribute.md", f"`.venv/bin/python -m lib seeds my_topic` runs {SEEDS}"),
 ]

@@ -94,6 +94,7 @@ def _darken_mapped(part: Collection) -> None:
         part.set_cmap(colors.ListedColormap(area(colours.colors)))
     elif isinstance(part, PathCollection):
         part.set_edgecolor(RIM)
+        part.set_linewidth(0.4)
 
 
 def ink(color: Any) -> Any:

@@ -16,6 +16,7 @@ JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"  # its script ke
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
 WARNING = re.compile(r"^\s*(?:(/.*?)(?::\d+)?: )?(?:WARNING|ERROR): (.+?)\s*$", re.MULTILINE)
 EXCEPTION = re.compile(r"^[\w.]+(?:Error|Exception)\b.*", re.MULTILINE)
+PAGES = ("evidence", "plan", "code")  # of a chapter, beside its lesson
 
 
 def build(book: Book, output: Path | None = None) -> None:
@@ -42,6 +43,9 @@ def build(book: Book, output: Path | None = None) -> None:
             f"{book.root.resolve()} is built in {place.resolve()}: Sphinx takes {min(strange)} in "
             "a path for a pattern; give the folder another name"
         )
+    pages_of = {f"book/{name}/{kind}" for kind in PAGES for name in book.beside(kind)}
+    if unlisted := sorted(pages_of - set(book.pages)):
+        raise ValueError(f"{unlisted[0]}.md is not in _toc.yml: add it below others of its kind")
     refuse_outdated(book.folder)
     ledger.write(book)
     filled = pages.substitutions(book)  # what a page lacks is said here, in a line
@@ -76,7 +80,8 @@ def _reason(book: Book, said: str) -> str:
     found = WARNING.findall(text)
     if not found:
         exception = EXCEPTION.search(text)
-        return exception[0].strip() if exception else "Jupyter Book failed"
+        said = exception[0].strip() if exception else "Jupyter Book failed"
+        return said.removeprefix("ValueError: ")  # which is a sentence for the reader
     paths = [os.path.relpath(path, book.root) for path, _ in found if path]
     sources = dict.fromkeys(path.replace(".ipynb", ".md") for path in paths)
     names = dict.fromkeys(book.chapter_of(source.removesuffix(".md")) for source in sources)

@@ -20,6 +20,11 @@ def by_claim(book: Book) -> dict[str, str]:
     for record in ledger.records(book):
         if record["verdict"] != NEW:
             named = [name for name in kinds(book) if name.lower() in record["source"].lower()]
+            if not named and record["chapter"] not in own:
+                wanted = "a file in book/coverage/ that names the chapter, or a document's `short`"
+                raise ValueError(
+                    f"{record['id']} has the source {record['source']!r}: want {wanted}"
+                )
             found[record["id"]] = named[0] if named else own[record["chapter"]]
     return found
 

@@ -68,7 +68,8 @@ def select(book: Book, names: list[str], lesson: bool = False) -> list[str]:
     unknown = sorted(set(names) - set(book.chapters))
     if unknown:
         there = ", ".join(book.chapters)
-        raise ValueError(f"no such chapter: {', '.join(unknown)}; the book has {there}")
+        said = f"no such chapter: {', '.join(unknown)}; by _toc.yml the book has {there}"
+        raise ValueError(said)
     selected = [name for name in book.chapters if name in names or not names]
     return selected if lesson else book.notebooks_of(*selected)
 
