@@ -639,6 +639,5 @@ def test_the_table_of_seeds_is_current_or_says_so(chapter):
             for record in ledger(chapter)
         }
     else:
-        assert (
-            f"`python -m lib seeds {BOOK.chapter_of(chapter)}`" in margins.margins(BOOK)["chapters"]
-        )
+        words, command = margins.margins(BOOK), f"`python -m lib seeds {BOOK.chapter_of(chapter)}`"
+        assert command in words["chapters"] or words["checked"].startswith("None of the ")
