@@ -54,7 +54,8 @@ def book(tmp_path, monkeypatch):
 
 def folded(time, item, commands):
     aside = f'<span class="visually-hidden"> for {item}</span>'
-    return f'<details class="recompute"><summary>{time}{aside}</summary>{commands}</details>'
+    words = f'<span class="recompute-in">recompute in </span>{time}{aside}'
+    return f'<details class="recompute"><summary>{words}</summary>{commands}</details>'
 
 
 def rows(book, chapter=""):
