@@ -91,12 +91,12 @@ def provenance() -> dict:
     info = Path("/proc/cpuinfo")
     lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
     models = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
-    kind = [line.split(":")[1].strip() for line in lines if line.startswith(KIND)][: len(KIND)]
+    kind = [" ".join(line.split()).replace(" :", "") for line in lines if line.startswith(KIND)]
     ruling = ("OPENBLAS_", "MKL_", "OMP_", "XLA_", "ATEN_", "ONEDNN_")
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "processor": models[0] if models else platform.processor() or platform.machine(),
-        "kind": ", ".join(kind),
+        "kind": ", ".join(kind[: len(KIND)]),
         "flags": " ".join(flag for flag in _flags(lines) if flag.startswith(("avx", "amx", "fma"))),
         "blas": blas(),
         "torch": torch.backends.cpu.get_cpu_capability(),
