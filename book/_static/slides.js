@@ -1,3 +1,8 @@
+// The pictures of a deck are there before they are turned to or printed; those of the other theme are not loaded.
+{
+  const other = document.documentElement.dataset.theme === "dark" ? ".only-light" : ".only-dark";
+  for (const picture of document.querySelectorAll(`img:not(${other})`)) picture.loading = "eager";
+}
 // A deck is a document. Where there is room for a slide, and not on paper, reveal.js shows one at a time.
 if (matchMedia("(min-width: 700px) and (min-height: 420px)").matches && !location.search.includes("print")) {
   const deck = document.querySelector("main");

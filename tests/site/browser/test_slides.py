@@ -33,7 +33,9 @@ def deck(visit, name, viewport=LAPTOP, **options):
 
 def test_a_deck_loads_without_errors_and_asks_nobody_else(visit, name):
     page = deck(visit, name)
-    page.evaluate("Promise.all([...document.images].map(image => image.decode()))")
+    shown = "[...document.querySelectorAll('img:not(.only-dark)')]"
+    page.evaluate(f"Promise.all({shown}.map(image => image.decode()))")
+    assert not [request.url for request in page.finished if request.url.endswith(".dark.png")]
     assert (page.errors, page.outside) == ([], [])
     assert page.locator("main section").count() >= 18
     assert page.locator("img:not([alt]), .moving > svg:not([aria-label])").count() == 0
