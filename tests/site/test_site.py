@@ -133,12 +133,14 @@ def test_downloads_have_different_names(site):
 def test_each_chapter_leads_to_its_teaching_material_and_back(site):
     names = CHAPTERS
     more = {name: f"{name}/evidence" in NOTEBOOKS for name in names}
-    wanted = [("book/syllabus.html", "td:nth-of-type(2) a", 6 * len(names) + sum(more.values()))]
+    wanted = [("book/syllabus.html", "td:nth-of-type(2) a", 7 * len(names) + sum(more.values()))]
     wanted += [
-        (f"book/{name}.html", ".materials a, .problem-mark a", 5 + 2 + more[name]) for name in names
+        (f"book/{name}.html", ".materials a, .problem-mark a", 6 + 2 + more[name]) for name in names
     ]
-    for page in ("plan", "code"):
-        wanted += [(f"book/{name}/{page}.html", ".materials a", 5 + more[name]) for name in names]
+    for page, count in (("plan", 5), ("code", 6)):  # the quiz is on the page of the plan
+        wanted += [
+            (f"book/{name}/{page}.html", ".materials a", count + more[name]) for name in names
+        ]
     for page, selector, count in wanted:
         assert len(article(site / page).select(selector)) == count, page
 
