@@ -11,7 +11,11 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 DECLARED = {one.name: one for one in map(Requirement, PROJECT["dependencies"])}
-CALLED = {"PIL": "pillow", "IPython": "ipython"}  # packages by their modules, where they differ
+CALLED = {
+    "PIL": "pillow",
+    "IPython": "ipython",
+    "mpl_toolkits": "matplotlib",
+}  # packages by their modules, where they differ
 OURS = {"lib", "book"}
 
 

@@ -5,7 +5,6 @@ What pages take from the ledger, repairs, the end of each page, what is handed o
 
 import json
 import os
-import pickle
 import re
 from functools import cache
 from pathlib import Path
@@ -204,14 +203,19 @@ def _read_page(app: Sphinx, page: str) -> tuple[dict[str, shown.Part], str]:
     path = Path(app.doctreedir, f"{page}.shown")
     sources = (site / f"{page}.html", shown.__file__, search.__file__)
     made = os.path.getmtime(path) if path.is_file() else 0
-    if made > max(map(os.path.getmtime, sources)) and (kept := files.kept(path, pickle.loads)):
+    if made > max(map(os.path.getmtime, sources)) and (kept := files.kept(path, _decode)):
         return kept
     article = shown.article(site, page)
     found = shown.parts(page, article)
     shown.write_previews(site, page, article.h1.get_text(), found)
     searched = search.searched(page, article, app.config.language)
-    files.write(path, pickle.dumps((found, searched)))
+    files.write(path, json.dumps((found, searched)))
     return found, searched
+
+
+def _decode(data: bytes) -> tuple[dict[str, shown.Part], str]:
+    found, searched = json.loads(data)
+    return {name: shown.Part(*part) for name, part in found.items()}, searched
 
 
 def setup(app: Sphinx) -> dict:
