@@ -117,8 +117,9 @@ def test_the_ledger_is_sorted_and_has_pages(visit):
     assert head.get_attribute("aria-sort") == "descending" and first.inner_text() == names[-1]
 
 
-def test_a_phone_shows_the_verdicts_of_the_ledger(visit):
-    page = visit("book/what_replicates.html?verdict=corrected", PHONE)
+@pytest.mark.parametrize("width", [320, 390])
+def test_a_phone_shows_the_verdicts_of_the_ledger(visit, width):
+    page = visit("book/what_replicates.html?verdict=corrected", PHONE | {"width": width})
     assert said(page).startswith(f"{count(CORRECTED)} of")
     for row in rows(page).all()[:10]:
         name, verdict = (
@@ -127,7 +128,8 @@ def test_a_phone_shows_the_verdicts_of_the_ledger(visit):
         )
         assert row.locator("td").last.inner_text() == "corrected"
         assert name["y"] == pytest.approx(verdict["y"], abs=4)
-        assert verdict["x"] + verdict["width"] <= PHONE["width"]
+        card = page.locator(".all-claims .scrolling").bounding_box()
+        assert verdict["x"] + verdict["width"] <= card["x"] + card["width"]
 
 
 def test_the_front_page_counts_as_the_ledger_does(visit):

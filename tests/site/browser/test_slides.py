@@ -2,8 +2,11 @@
 phone, in the dark, on paper; and the way to them.
 """
 
+from io import BytesIO
+
 import pytest
 from browsing import BOOK, LAPTOP, PHONE, serious
+from PIL import Image
 
 DECKS = list(BOOK.beside("slides"))
 PRESENT = "section.present"
@@ -101,6 +104,12 @@ def test_axe_finds_nothing_serious_in_a_deck(visit, name, theme, viewport):
             page.evaluate(f"Reveal.slide({number}, 0, 99)")
         if number % 5 == 0 or number < 3:  # most are alike
             assert serious(page) == [], number
+
+
+def test_the_arrows_stay_in_forced_colours(visit):
+    arrow = deck(visit, DECKS[0], forced_colors="active").locator(".navigate-right")
+    with Image.open(BytesIO(arrow.screenshot())) as picture:
+        assert len(picture.convert("RGB").getcolors()) > 2
 
 
 def test_without_javascript_a_deck_is_a_page(visit):
