@@ -16,7 +16,6 @@ JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"  # its script ke
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
 WARNING = re.compile(r"^\s*(?:(/.*?)(?::\d+)?: )?(?:WARNING|ERROR): (.+?)\s*$", re.MULTILINE)
 EXCEPTION = re.compile(r"^[\w.]+(?:Error|Exception)\b.*", re.MULTILINE)
-PAGES = ("evidence", "plan", "code")  # of a chapter, beside its lesson
 
 
 def build(book: Book, output: Path | None = None) -> None:
@@ -43,9 +42,9 @@ def build(book: Book, output: Path | None = None) -> None:
             f"{book.root.resolve()} is built in {place.resolve()}: Sphinx takes {min(strange)} in "
             "a path for a pattern; give the folder another name"
         )
-    pages_of = {f"book/{name}/{kind}" for kind in PAGES for name in book.beside(kind)}
-    if unlisted := sorted(pages_of - set(book.pages)):
-        raise ValueError(f"{unlisted[0]}.md is not in _toc.yml: add it below others of its kind")
+    evidence = {f"{name}/evidence" for name in book.beside("evidence")}
+    if unlisted := sorted(evidence - set(book.notebooks)):
+        raise ValueError(f"book/{unlisted[0]}.md is not in _toc.yml: add it below the others")
     refuse_outdated(book.folder)
     ledger.write(book)
     filled = pages.substitutions(book)  # what a page lacks is said here, in a line
