@@ -180,7 +180,7 @@ def _plain(name: str, tensor: Any) -> tuple[Any, bool]:
     """Return a tensor for `for_torch`, and whether it is finite."""
     try:
         finite = bool(tensor.isfinite().all())
-    except RuntimeError:  # of a tensor that is sparse, quantized, or nowhere
+    except RuntimeError:  # of a tensor that is sparse, quantized, or without data
         finite = None
     if finite is None or tensor.is_complex():
         what = f"a tensor of {tensor.dtype}, {tensor.layout}, on {tensor.device}"

@@ -88,7 +88,7 @@ def darken(fig: Figure) -> None:
 
 
 def _darken_mapped(part: Collection) -> None:
-    """Change what takes its colours from a map only where these are areas' or could not be seen."""
+    """Change the colours of a map only if they fill areas, or points that could not be seen."""
     colours = part.get_cmap()
     if isinstance(colours, colors.ListedColormap) and colours.N <= FEW:
         part.set_cmap(colors.ListedColormap(area(colours.colors)))

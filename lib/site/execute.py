@@ -68,8 +68,7 @@ def select(book: Book, names: list[str], lesson: bool = False) -> list[str]:
     unknown = sorted(set(names) - set(book.chapters))
     if unknown:
         there = ", ".join(book.chapters)
-        said = f"no such chapter: {', '.join(unknown)}; by _toc.yml the book has {there}"
-        raise ValueError(said)
+        raise ValueError(f"no such chapter: {', '.join(unknown)}; _toc.yml lists {there}")
     selected = [name for name in book.chapters if name in names or not names]
     return selected if lesson else book.notebooks_of(*selected)
 

@@ -35,7 +35,7 @@ def pair(name: str, value: Any) -> list:
     """Return inputs and targets as PyTorch takes them."""
     found = arrays(name, value, for_torch)
     if len(found) != 2:
-        raise ValueError(f"{name} has {len(found)} parts, not two: want inputs and targets")
+        raise ValueError(f"{name} has length {len(found)}: want two parts, inputs and targets")
     return found
 
 

@@ -159,7 +159,7 @@ def test_a_chapter_that_was_copied_badly_says_why(executed, tmp_path_factory):
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["run", "three"], "no such chapter: three; by _toc.yml the book has one, two"),
+        (["run", "three"], "no such chapter: three; _toc.yml lists one, two"),
         (["run", "--device", "cuda"], "device 'cuda': torch sees no GPU here"),
         (
             ["run", "--output", "_toc.yml"],

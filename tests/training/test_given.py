@@ -115,7 +115,7 @@ def test_what_are_no_numbers_is_refused(given, error, message):
 
 @pytest.mark.parametrize("test", [(np.ones((4, 5)),), np.ones((4, 5))])
 def test_a_test_set_has_inputs_and_targets(test):
-    with pytest.raises(ValueError, match="not two: want inputs and targets"):
+    with pytest.raises(ValueError, match="want two parts, inputs and targets"):
         losses(np.ones((4, 5)), np.ones((4, 1)), test=test)
 
 
