@@ -50,7 +50,8 @@ def processes(
         for child in active_children():
             if child not in others:
                 child.terminate()
-        pool.shutdown(wait=False, cancel_futures=True)
+        # Its thread has then ended; the interpreter would tell it so while it closes its pipe.
+        pool.shutdown(cancel_futures=True)
         raise
     pool.shutdown()
 
