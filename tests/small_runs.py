@@ -5,11 +5,9 @@ name, and what one asks of their results.
 import os
 import signal
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
-import torch
 import xarray as xr
 
 from lib.runs import Run, grid
@@ -95,15 +93,6 @@ def ragged(size, device="cpu"):
         {"value": ("step", np.arange(size) / 7), "count": ("step", np.arange(size))},
         {"step": np.arange(size)},
     )
-
-
-def threads(seed, device):
-    """Return with how many threads a run computes, also in a
-    thread of its own as training starts it.
-    """
-    with ThreadPoolExecutor(1) as pool:
-        there = pool.submit(torch.get_num_threads).result()
-    return xr.Dataset({"threads": ((), max(torch.get_num_threads(), there))})
 
 
 def waits(seed, device, place):

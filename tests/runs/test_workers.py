@@ -4,6 +4,7 @@ that dies loses what it computes and nothing else.
 
 import pytest
 import small_runs as small
+import small_threads
 import torch
 
 from book.piecewise_linear.experiments import distances
@@ -31,7 +32,9 @@ def test_processes_compute_what_one_process_does(root):
 def test_a_run_computes_with_one_thread():
     before = torch.get_num_threads()
     torch.set_num_threads(2)
-    here, there = (Run(name, small.threads, grid(seed=[0])) for name in ("a/here", "a/there"))
+    here, there = (
+        Run(name, small_threads.threads, grid(seed=[0])) for name in ("a/here", "a/there")
+    )
     precompute(here)
     assert torch.get_num_threads() == 2
     torch.set_num_threads(before)
