@@ -156,8 +156,10 @@ def cite(book: Book) -> dict[str, str]:
     """Return what the page on citing takes: version and date, the citation as BibTeX and in APA."""
     citation = read(book)
     year = citation.date[:4] or "in preparation"
-    apa = f"{citation.people} ({year}). {citation.title} (version {citation.version})."
-    entry = citation.bibtex(commit=BUILT if built_from(book) else "")
+    made = BUILT if built_from(book) and not citation.date else ""
+    version = citation.version + (f", commit {made}" if made else "")
+    apa = f"{citation.people} ({year}). {citation.title} (version {version})."
+    entry = citation.bibtex(commit=made)
     status = "in preparation; no version has been released yet"
     return {
         "version": citation.version,

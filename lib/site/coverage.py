@@ -240,9 +240,12 @@ def _links(document: Document) -> str:
 
 
 def write_csv(book: Book, file: Path) -> None:
-    """Write the items of all documents with their verdicts as a table of comma-separated values."""
+    """Write the items of all documents with their verdicts as a table of comma-separated values.
+
+    Its first sign tells spreadsheets that it is in UTF-8, which some would not guess.
+    """
     heads = [field.name for field in fields(Item)]
-    with file.open("w", encoding="utf-8", newline="") as opened:
+    with file.open("w", encoding="utf-8-sig", newline="") as opened:
         table = csv.writer(opened, lineterminator="\n")
         table.writerow(["document", *heads, "verdicts"])
         for document in documents(book):
