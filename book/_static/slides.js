@@ -37,6 +37,7 @@ if (paged) {
     // a slider that was moved with the mouse gives the keys back to the deck
     for (const slider of document.querySelectorAll("input[type=range]")) slider.addEventListener("pointerup", () => slider.blur());
   });
-} else {
-  document.querySelectorAll("main section")[location.hash.split("/")[1]]?.scrollIntoView(); // #/3 is a slide
+} else if (location.hash.startsWith("#/")) {
+  history.scrollRestoration = "manual"; // the address says where the reader is: #/3 is a slide
+  document.querySelectorAll("main section")[location.hash.split("/")[1]]?.scrollIntoView();
 }

@@ -20,7 +20,7 @@ FONT = "fonts/formulas.js"  # in book/_static
 # A new line with more room, which the converter would print.
 SKIP = re.compile(r"\\\\\[-?[\d.]+(?:pt|ex|em|mm)\]")
 ALIGNED = re.compile(r"\\begin\{(align|gather|equation|multline)")
-LONG = 25  # signs: a longer formula is wider than a phone, and is scrolled, by keyboard, too
+LONG = 25  # signs: a longer formula may be wider than a phone, and is scrolled, by keyboard, too
 CONVERTER = LatexToMathML(fancy_error=False, unicode_substitution="never", annotation=True)
 ANNOTATION = re.compile(r"<annotation.*?</annotation>", re.DOTALL)
 

@@ -35,6 +35,7 @@ VERDICT = re.compile(r'class="[^"]*\bclaim-line\b[^"]*"><strong>(?:<[^>]*>)*([^<
 SHOWN = re.compile(r'<p><img src="#([^"]+)" alt="" /></p>')
 LINK = re.compile(r'<a href="#([^"]+)">(.*?)</a>')
 ASKS = re.compile(r"<p>(?:(?!</p>).)*<strong>", re.DOTALL)
+FIGURE = re.compile(r'(<figure\b[^>]* class=")')
 PICTURES = re.compile(r'src="[./]+/_images/')
 
 
@@ -82,7 +83,7 @@ def _finished(slide: str) -> str:
     slide = scrolling(slide)
     slide = PICTURES.sub('loading="lazy" src="../_images/', slide)
     asks = ASKS.search(slide.partition("<figure")[0]) and '<div class="moving">' not in slide
-    return slide.replace('<figure class="', '<figure class="fragment ', 1) if asks else slide
+    return FIGURE.sub(r"\1fragment ", slide, count=1) if asks else slide
 
 
 def _formula(latex: str, options: dict) -> str:
