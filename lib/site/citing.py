@@ -136,7 +136,8 @@ def end(book: Book, page: str, title: str, pathto: Callable[..., str]) -> str:
     if made:
         date += _(", commit {}").format(made)
     version = _("Version {}, {}").format(citation.version, date)
-    said = f'<p>{version} · <a href="{pathto("book/cite")}">{_("how to cite")}</a><br>'
+    how = _("how to cite")
+    said = f'<p>{version} · <a href="{pathto("book/cite")}">{how}</a><br>'
     terms = {_("Text, figures, data"): citation.rest, _("code"): citation.code}
     for kind, licence in terms.items():
         said += f'{kind}: <a href="{pathto(f"LICENSES/{licence}.txt", 1)}">{licence}</a> · '

@@ -62,7 +62,8 @@ def scrolled(tag: str, formula: str, number: str = "") -> str:
     Where a shorter one scrolls, browsers may let keys stop at it, too.
     """
     long = len(unescape(re.sub("<[^>]*>", "", ANNOTATION.sub("", formula)))) > LONG
-    name = f"{_('Formula')} {number}".strip()
+    word = _("Formula")
+    name = f"{word} {number}".strip()
     if not long and tag != "div":
         return formula
     focus = ' tabindex="0"' * long

@@ -96,7 +96,8 @@ def mended(body: str) -> str:
 
 def _answered(question: re.Match) -> str:
     """Put below a question its button, which says to those who do not see it which question."""
-    return f"{question[0]}\n{ASKED.format(_('Show the answer'), _words(question[0]))}"
+    button = ASKED.format(_("Show the answer"), _words(question[0]))
+    return f"{question[0]}\n{button}"
 
 
 def _marked(found: re.Match) -> str:
