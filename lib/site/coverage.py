@@ -166,9 +166,8 @@ def _folded(commands: str, item: str) -> str:
         return ""
     times = "; ".join(COST.findall(commands))
     aside = f'<span class="visually-hidden"> for {escape(item)}</span>'
-    words = (
-        '<span class="recompute-in">' + _("recompute in") + " </span>"
-    )  # where no column says it
+    within = _("recompute in")  # where no column says it
+    words = f'<span class="recompute-in">{within} </span>'
     summary = f"<summary>{words}{times}{aside}</summary>"
     return f'<details class="recompute">{summary}{commands}</details>'
 
