@@ -5,7 +5,6 @@ const { chapter, verdict, words } = form.elements;
 const pages = document.querySelector(".ledger-pages");
 const heads = [...document.querySelectorAll(".all-claims thead th")];
 const body = document.querySelector(".all-claims tbody");
-const plain = (text) => text.toLowerCase().replaceAll("’", "'"); // as it is typed
 const rows = [...body.rows].map((row, number) => {
   const cells = [...row.cells].map((cell) => cell.textContent.trim());
   const verdict = row.querySelector("td:last-child span").className.replace("-", " "); // whatever its word is

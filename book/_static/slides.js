@@ -3,8 +3,14 @@
   const other = document.documentElement.dataset.theme === "dark" ? ".only-light" : ".only-dark";
   for (const picture of document.querySelectorAll(`img:not(${other})`)) picture.loading = "eager";
 }
-// A deck is a document. Where there is room for a slide, and not on paper, reveal.js shows one at a time.
-if (matchMedia("(min-width: 700px) and (min-height: 420px)").matches && !location.search.includes("print")) {
+// A deck is a document. Where there is room for a slide, and not on paper, reveal.js shows one at a time. It undoes a reader's zoom,
+// which takes that room away.
+const room = matchMedia("(min-width: 700px) and (min-height: 420px)");
+const paged = room.matches && !location.search.includes("print");
+room.addEventListener("change", () => {
+  if (room.matches !== paged && !location.search.includes("print") && !matchMedia("print").matches) location.reload();
+});
+if (paged) {
   const deck = document.querySelector("main");
   document.documentElement.dataset.deck = "slides";
   deck.classList.add("reveal");
@@ -31,4 +37,7 @@ if (matchMedia("(min-width: 700px) and (min-height: 420px)").matches && !locatio
     // a slider that was moved with the mouse gives the keys back to the deck
     for (const slider of document.querySelectorAll("input[type=range]")) slider.addEventListener("pointerup", () => slider.blur());
   });
+} else if (location.hash.startsWith("#/")) {
+  history.scrollRestoration = "manual"; // the address says where the reader is: #/3 is a slide
+  document.querySelectorAll("main section")[location.hash.split("/")[1]]?.scrollIntoView();
 }

@@ -9,14 +9,14 @@
     paper: names[number],
     verdicts: [...row.querySelectorAll("[data-verdict]")].map((one) => one.dataset.verdict),
     compared: Boolean(row.querySelector(".source-scale")),
-    words: row.textContent.toLowerCase(),
+    words: plain(row.textContent),
   })));
   for (const name of names) paper.add(new Option(name)); // that of a whole paper begins those of its parts
   const asked = new URLSearchParams(location.search);
 
   const fits = (entry) =>
     entry.paper.startsWith(paper.value) && (!verdict.value || entry.verdicts.includes(verdict.value)) &&
-    (!scale.value || entry.compared === (scale.value === "compared")) && entry.words.includes(words.value.toLowerCase());
+    (!scale.value || entry.compared === (scale.value === "compared")) && entry.words.includes(plain(words.value));
   const show = () => {
     let count = 0;
     for (const entry of rows) {

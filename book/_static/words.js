@@ -3,6 +3,11 @@ function filled(message, ...values) {
   return message.replace(/\{\}/g, () => values.shift());
 }
 
+/* A text as one types it. */
+function plain(text) {
+  return text.toLowerCase().replaceAll("’", "'").replace(/\s+/g, " ");
+}
+
 /* What is shown of an element in words, for those who hear it: formulas as TeX, pictures, once, by their alternatives. */
 function inWords(element) {
   const copy = element.cloneNode(true);

@@ -136,7 +136,8 @@ def end(book: Book, page: str, title: str, pathto: Callable[..., str]) -> str:
     if made:
         date += _(", commit {}").format(made)
     version = _("Version {}, {}").format(citation.version, date)
-    said = f'<p>{version} · <a href="{pathto("book/cite")}">{_("how to cite")}</a><br>'
+    how = _("how to cite")
+    said = f'<p>{version} · <a href="{pathto("book/cite")}">{how}</a><br>'
     terms = {_("Text, figures, data"): citation.rest, _("code"): citation.code}
     for kind, licence in terms.items():
         said += f'{kind}: <a href="{pathto(f"LICENSES/{licence}.txt", 1)}">{licence}</a> · '
@@ -156,8 +157,10 @@ def cite(book: Book) -> dict[str, str]:
     """Return what the page on citing takes: version and date, the citation as BibTeX and in APA."""
     citation = read(book)
     year = citation.date[:4] or "in preparation"
-    apa = f"{citation.people} ({year}). {citation.title} (version {citation.version})."
-    entry = citation.bibtex(commit=BUILT if built_from(book) else "")
+    made = BUILT if built_from(book) and not citation.date else ""
+    version = citation.version + (f", commit {made}" if made else "")
+    apa = f"{citation.people} ({year}). {citation.title} (version {version})."
+    entry = citation.bibtex(commit=made)
     status = "in preparation; no version has been released yet"
     return {
         "version": citation.version,

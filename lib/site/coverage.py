@@ -166,7 +166,8 @@ def _folded(commands: str, item: str) -> str:
         return ""
     times = "; ".join(COST.findall(commands))
     aside = f'<span class="visually-hidden"> for {escape(item)}</span>'
-    words = f'<span class="recompute-in">{_("recompute in")} </span>'  # where no column says it
+    within = _("recompute in")  # where no column says it
+    words = f'<span class="recompute-in">{within} </span>'
     summary = f"<summary>{words}{times}{aside}</summary>"
     return f'<details class="recompute">{summary}{commands}</details>'
 
@@ -240,9 +241,12 @@ def _links(document: Document) -> str:
 
 
 def write_csv(book: Book, file: Path) -> None:
-    """Write the items of all documents with their verdicts as a table of comma-separated values."""
+    """Write the items of all documents with their verdicts as a table of comma-separated values.
+
+    Its first sign tells spreadsheets that it is in UTF-8, which some would not guess.
+    """
     heads = [field.name for field in fields(Item)]
-    with file.open("w", encoding="utf-8", newline="") as opened:
+    with file.open("w", encoding="utf-8-sig", newline="") as opened:
         table = csv.writer(opened, lineterminator="\n")
         table.writerow(["document", *heads, "verdicts"])
         for document in documents(book):

@@ -58,11 +58,16 @@ def write(node: nodes.Node, block: bool) -> str:
 def scrolled(tag: str, formula: str, number: str = "") -> str:
     """Put a formula that may be too long for a phone, or has
     a line of its own, into a box that scrolls, named by its number.
+
+    Where a shorter one scrolls, browsers may let keys stop at it, too.
     """
     long = len(unescape(re.sub("<[^>]*>", "", ANNOTATION.sub("", formula)))) > LONG
-    name = f"{_('Formula')} {number}".strip()
-    focus = f' tabindex="0" role="group" aria-label="{name}"' * long
-    return f'<{tag} class="formula"{focus}>{formula}</{tag}>' if long or tag == "div" else formula
+    word = _("Formula")
+    name = f"{word} {number}".strip()
+    if not long and tag != "div":
+        return formula
+    focus = ' tabindex="0"' * long
+    return f'<{tag} class="formula"{focus} role="group" aria-label="{name}">{formula}</{tag}>'
 
 
 def visit_math(translator: HTML5Translator, node: nodes.math) -> NoReturn:

@@ -49,6 +49,8 @@ const shown = (said, before) => {
   const inner = element("div", "highlight");
   const text = element("pre", "", said.text ?? said.error);
   text.tabIndex = 0; // long lines scroll by keyboard
+  text.role = "group";
+  text.ariaLabel = "output";
   inner.append(text);
   box.append(inner);
   return box;
@@ -60,6 +62,8 @@ const live = (input, number) => {
   const book = code.innerHTML;
   const text = code.innerText;
   const bar = element("div", "live-bar");
+  bar.role = "group"; // all cells have the same buttons
+  bar.ariaLabel = `cell ${number + 1}`;
   const status = element("span", "live-status");
   const output = element("div", "cell_output docutils container live-output");
   const cell = { busy: false };

@@ -24,6 +24,7 @@ QUESTION = re.compile(
     r'<p>(?:(?!</p>).)*<span class="[^"]*\bpredict\b[^"]*">.*?</p>(?=\s*<(?!/))', re.DOTALL
 )
 ANSWER = '<button type="button" class="btn {}">{}</button>'
+ASKED = '<button type="button" class="btn answer" aria-label="{0}: {1}">{0}</button>'
 # A formula within a line, and what must not begin the next one.
 ENDED = re.compile(
     r'<span class="math notranslate nohighlight"><math(?:(?!</math>).)*</math></span>[.,;:!?)”’]+'
@@ -33,6 +34,11 @@ TABLE = re.compile(
     r"<h\d[^>]*>(?P<heading>.*?)</h\d>"
     r'|(?P<box><div class="pst-scrollable-table-container">)?(?P<table><table\b.*?</table>)'
     r"(?(box)\s*</div>)",
+    re.DOTALL,
+)
+# A figure and its number, which tells its slider and buttons from those of others.
+FIGURE = re.compile(
+    r'<figure([^>]*)>((?:(?!</figure>).)*?<span class="caption-number">([^<]*?)\s*</span>)',
     re.DOTALL,
 )
 CAPTION = re.compile("<caption>(.*?)</caption>", re.DOTALL)
@@ -68,24 +74,30 @@ def mended(body: str) -> str:
     """Mend the HTML of a page.
 
     Numbers such as 1.8e-06 are marked, so that no line ends behind their `e-`, and formulas with
-    the full stop behind them. Questions and moving figures have their buttons. Tables scroll by
-    keyboard, lists of sources have an honest role, and Thebe is not configured.
+    the full stop behind them. Questions and moving figures have their buttons, figures their names.
+    Tables scroll by keyboard, lists of sources have an honest role, and Thebe is not configured.
     """
     body = THEBE.sub("", body)
     body = body.replace("n.d.</a>", "undated</a>")
     body = body.replace('<summary aria-label="Toggle hidden content">', "<summary>")
     body = NUMBER.sub(_marked, body)
     body = ENDED.sub(r'<span class="together">\g<0></span>', body)
-    answer = ANSWER.format("answer", _("Show the answer"))
-    body, questions = QUESTION.subn(lambda found: f"{found[0]}\n{answer}", body)
+    body, questions = QUESTION.subn(_answered, body)
     if questions:
         answers = ANSWER.format("all-answers", _("Show all answers"))
         body = body.replace("</h1>", f"</h1>\n{answers}", 1)
     body = pictures.with_buttons(body)
+    body = FIGURE.sub(r'<figure\1 aria-label="\3">\2', body)
     body = scrolling(body)
     printed = _("Output")
     body = PRINTED.sub(rf'\1 role="group" aria-label="{printed}">', body)
     return body.replace('<div role="list" class="citation-list">', '<div class="citation-list">')
+
+
+def _answered(question: re.Match) -> str:
+    """Put below a question its button, which says to those who do not see it which question."""
+    button = ASKED.format(_("Show the answer"), _words(question[0]))
+    return f"{question[0]}\n{button}"
 
 
 def _marked(found: re.Match) -> str:

@@ -35,6 +35,7 @@ VERDICT = re.compile(r'class="[^"]*\bclaim-line\b[^"]*"><strong>(?:<[^>]*>)*([^<
 SHOWN = re.compile(r'<p><img src="#([^"]+)" alt="" /></p>')
 LINK = re.compile(r'<a href="#([^"]+)">(.*?)</a>')
 ASKS = re.compile(r"<p>(?:(?!</p>).)*<strong>", re.DOTALL)
+FIGURE = re.compile(r'(<figure\b[^>]* class=")')
 PICTURES = re.compile(r'src="[./]+/_images/')
 
 
@@ -75,23 +76,21 @@ def slides(text: str, known: Mapping[str, Part], records: Mapping[str, dict]) ->
 
 
 def _finished(slide: str) -> str:
-    """Make tables and formulas scroll, and find the pictures.
+    """Make tables scroll, and find the pictures.
 
     Where a slide asks to decide first, in bold letters, show its picture after a key press.
     """
     slide = scrolling(slide)
-    focus = 'tabindex="0" role="group" aria-label="{}"'.format(_("Formula"))
-    slide = slide.replace('<div class="formula">', f'<div class="formula" {focus}>')
     slide = PICTURES.sub('loading="lazy" src="../_images/', slide)
     asks = ASKS.search(slide.partition("<figure")[0]) and '<div class="moving">' not in slide
-    return slide.replace('<figure class="', '<figure class="fragment ', 1) if asks else slide
+    return FIGURE.sub(r"\1fragment ", slide, count=1) if asks else slide
 
 
 def _formula(latex: str, options: dict) -> str:
     block = options["display_mode"]
     written = formulas.mathml(latex, block)
     if block:
-        return f'<div class="math"><div class="formula">{written}</div></div>'
+        return f'<div class="math">{formulas.scrolled("div", written)}</div>'
     return f'<span class="math">{written}</span>'
 
 

@@ -2,6 +2,8 @@
 links to them.
 """
 
+from html import escape
+
 from sphinx.locale import _
 
 from lib.site.book import Book
@@ -26,14 +28,20 @@ MATERIALS = {
 
 
 def links(book: Book, chapter: str, here: str) -> str:
-    """Write the links from a page of the site, HTML, to the other materials of a chapter."""
+    """Write the links from a page of the site, HTML, to the other materials of a chapter.
+
+    A page that has such links to several chapters says of which each is.
+    """
+    several = not book.chapter_of(here)
+    title = escape(book.title(chapter))
     up = "../" * here.count("/")
     written = []
     for name, (text, form) in MATERIALS.items():
         place = form.format(chapter)
         if place.partition("#")[0] != f"{here}.html" and (not text or chapter in book.beside(text)):
             file = f' download="{text}-{chapter}.ipynb"' if place.endswith(".ipynb") else ""
-            written.append(f'<a href="{up}{place}"{file}>{name}</a>')
+            label = f' aria-label="{name}: {title}"' * several
+            written.append(f'<a href="{up}{place}"{file}{label}>{name}</a>')
     return " · ".join(written)
 
 

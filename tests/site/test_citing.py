@@ -96,6 +96,8 @@ def test_a_page_of_a_checkout_names_its_commit(tmp_path):
     ).stdout
     said = citing.end(Book(tmp_path), "book/cite", "", lambda name, *_: name)
     assert f", commit {head[:12]} · " in said
+    entries = citing.cite(Book(tmp_path))
+    assert all(f"commit {citing.BUILT}" in entries[style] for style in ("bibtex", "apa"))
     (tmp_path / "CITATION.cff").write_text((tmp_path / "CITATION.cff").read_text() + "\n")
     commit.cache_clear()
     said = citing.end(Book(tmp_path), "book/index", "", lambda name, *_: name)

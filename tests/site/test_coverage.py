@@ -1,6 +1,7 @@
 """The tables that say where a document's figures, theorems and statements are."""
 
 import csv
+from codecs import BOM_UTF8
 
 import pytest
 import xarray as xr
@@ -101,8 +102,9 @@ def test_links_lead_to_all_rows_and_a_file_has_them(book, tmp_path):
     index = coverage.where(book)["index"]
     assert index.startswith('- **Paper:** <a href="#paper-figure-1-b">Figure 1(b)</a> · <a href="#')
     coverage.write_csv(book, tmp_path / "where.csv")
-    with (tmp_path / "where.csv").open() as opened:
+    with (tmp_path / "where.csv").open(encoding="utf-8-sig") as opened:
         first, theorem, *_ = csv.DictReader(opened)
+    assert (tmp_path / "where.csv").read_bytes().startswith(BOM_UTF8)  # for spreadsheets
     assert first["claims"] == "one/grows two/stays one/shrinks"
     assert first["verdicts"] == "reproduced; corrected" and theorem["says"] == "$a|b$"
 

@@ -64,6 +64,15 @@ def written(visit, node):
     return "".join(made.body)
 
 
+def test_each_formula_that_may_scroll_is_named():
+    short, long = "x", "x" * (formulas.LONG + 1)
+    assert formulas.scrolled("span", short) == short
+    for tag, formula, stops in (("div", short, 0), ("div", long, 1), ("span", long, 1)):
+        found = formulas.scrolled(tag, formula, "(1.2)")
+        assert found.count('role="group" aria-label="Formula (1.2)"') == 1
+        assert found.count('tabindex="0"') == stops
+
+
 def test_a_formula_without_mathml_is_a_warning(monkeypatch):
     said = []
     monkeypatch.setattr(formulas.logger, "warning", lambda words, location: said.append(words))

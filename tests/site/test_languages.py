@@ -1,5 +1,6 @@
 """Nothing depends on English words: two chapters in another language work as in English."""
 
+import ast
 import json
 import re
 from functools import cache
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import translated
+from babel.messages.extract import extract_from_dir
 from bs4 import BeautifulSoup
 from docutils import nodes
 from sphinx.util.nodes import extract_messages
@@ -65,6 +67,15 @@ def test_scripts_have_no_words_of_their_own():
     for script in (translated.ROOT / "book" / "_static").glob("*.js"):
         used |= set(re.findall(r"\bsaid\.(\w+)", script.read_text(encoding="utf-8")))
     assert used == set(languages.for_scripts())
+
+
+def test_what_the_site_says_is_in_the_catalogue():
+    folder = Path(languages.__file__).parent
+    known = {message for _, _, message, *_ in extract_from_dir(folder)}
+    for file in folder.rglob("*.py"):
+        for call in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "_":
+                assert call.args[0].value in known, file  # what is within an f-string is not found
 
 
 @cache

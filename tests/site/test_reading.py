@@ -86,6 +86,14 @@ def test_dark_figures_are_found_by_the_light_ones():
     assert pictures.dark(notebook) == {f"{sha256(b'light').hexdigest()}.png": b"dark"}
 
 
+def test_a_figure_is_named_by_its_own_number():
+    number = '<figcaption><p><span class="caption-number">Fig. {} </span>A.</p></figcaption>'
+    figures = [f'<figure id="{one}"><svg></svg>{number.format(one)}</figure>' for one in (1, 2)]
+    body = "<figure><svg></svg></figure>".join(figures)
+    named = BeautifulSoup(reading.mended(body), "html.parser").select("figure")
+    assert [one.get("aria-label") for one in named] == ["Fig. 1", None, "Fig. 2"]
+
+
 def test_questions_and_moving_figures_get_their_buttons():
     asked = '<p>One. <span class="predict"><strong>Guess.</strong></span> Which?</p>'
     slider = '<div class="moving-slider" hidden><label>a</label></div>'
@@ -95,6 +103,7 @@ def test_questions_and_moving_figures_get_their_buttons():
     assert (
         mended.find("span", class_="predict").parent.find_next_sibling().text == "Show the answer"
     )
+    assert mended.select_one(".answer")["aria-label"] == "Show the answer: One. Guess. Which?"
     assert len(mended.select(".answer")) == 1
     assert mended.select_one(".moving-slider > .moving-play") and mended.select_one(".enlarge")
     assert "answer" not in reading.mended("<h1>A</h1><p>No question.</p>")

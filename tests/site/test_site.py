@@ -143,6 +143,9 @@ def test_each_chapter_leads_to_its_teaching_material_and_back(site):
         ]
     for page, selector, count in wanted:
         assert len(article(site / page).select(selector)) == count, page
+    for page in ("course", "syllabus"):
+        links = article(site / f"book/{page}.html").select("a[aria-label]")
+        assert len({link["aria-label"] for link in links}) == len(links) > 7 * len(names), page
 
 
 def test_coverage_says_where_things_are(site):

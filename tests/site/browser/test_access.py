@@ -14,6 +14,12 @@ CUT = """all => all.filter(one => {
     return one.checkVisibility() && one.clientWidth > 20 && one.scrollWidth > one.clientWidth + 1
         && ["hidden", "clip"].includes(overflowX) && !one.closest("svg, math, .visually-hidden");
 }).map(one => one.outerHTML.slice(0, 200))"""
+SEEN = """one => {
+    const { left, top, width, height } = one.getBoundingClientRect();
+    return one.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+}"""
+UNNAMED = """all => all.filter(one => one.scrollWidth > one.clientWidth && !(one.role && one.ariaLabel))
+    .map(one => one.outerHTML.slice(0, 200))"""
 NAMES = "all => all.map(one => (one.getAttribute('aria-label') ?? one.innerText).trim())"
 
 
@@ -160,6 +166,23 @@ def test_no_code_of_an_icon_is_said(visit, name):
     assert len(said) > 100 and not list(filter(CODES.search, said))
 
 
+def test_a_narrow_ledger_shows_the_buttons_that_sort(visit):
+    page = visit("book/what_replicates.html", NARROW)
+    for button in page.locator(".all-claims thead button").all():
+        button.focus()
+        assert button.evaluate(SEEN), button.inner_text()
+    page.locator(".all-claims thead button").last.press("Enter")
+    assert page.locator(".all-claims th[aria-sort]").count() == 1
+
+
+@pytest.mark.parametrize("name", BOOK.notebooks)
+def test_what_scrolls_in_a_narrow_window_has_a_name(visit, name):
+    page = visit(f"book/{name}.html", NARROW)
+    show_answers(page)
+    formulas = page.locator("article .formula")
+    assert formulas.evaluate_all(UNNAMED) == []
+
+
 @pytest.mark.parametrize("viewport", [LAPTOP, NARROW], ids=["laptop", "narrow"])
 @pytest.mark.parametrize(
     "name", ["book/where", "book/two_point/evidence", "book/practice/evidence"]
@@ -202,6 +225,8 @@ def test_items_are_filtered_and_links_lead_to_hidden_rows(visit):
     count = page.locator("table.coverage tbody tr").count()
     assert said.inner_text() == f"{count} of {count}"
     page.get_by_label("Document").select_option(label="Kunin et al.")  # all its parts
+    page.get_by_label("Filter", exact=True).fill("the paper's")  # with a typewriter's apostrophe
+    assert page.locator("table.coverage tbody tr:visible").count() > 1
     page.get_by_label("Filter", exact=True).fill("figure 5(a)")
     assert page.locator("table.coverage tbody tr:visible").count() == 1
     page.get_by_label("Document").select_option(label="van Rossem & Saxe")

@@ -1,5 +1,7 @@
 """Cells that run on the page, on the site that `make serve` shows."""
 
+import re
+
 import live_site
 import pytest
 from browsing import BOOK, LAPTOP, PHONE, ROOT, serious
@@ -165,6 +167,9 @@ def test_cells_that_have_run_are_accessible(read, theme, viewport):
     cell = Cell(page)
     assert page.evaluate("document.documentElement.dataset.theme") == theme
     cell.run(WRONG, "error")  # and the code still has the focus
+    named = cell.whole.get_by_role("group", name=re.compile(r"^cell \d+$"))
+    assert named.get_by_role("button").count() == 4
+    assert cell.whole.get_by_role("group", name="output", exact=True).count() == 2
     assert serious(page, CELL) == []
     cell.button("Run").focus()
     assert serious(page, CELL) == []

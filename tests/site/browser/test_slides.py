@@ -92,6 +92,18 @@ def test_on_a_phone_a_deck_is_a_page(visit, name):
     assert min(sizes) >= 15
 
 
+def test_zoom_turns_a_slide_into_its_place_in_the_page(visit):
+    page = deck(visit, DECKS[0])
+    page.evaluate("Reveal.slide(3)")
+    page.wait_for_url("**/*#/3")
+    page.set_viewport_size({"width": 320, "height": 200})  # 400 %
+    page.wait_for_function("!document.documentElement.dataset.deck && scrollY > 0")
+    heading = page.locator("main section").nth(3).locator("h2").bounding_box()
+    assert 0 <= heading["y"] < 200 and heading["height"] > 20
+    page.set_viewport_size(LAPTOP)
+    page.wait_for_function("window.Reveal?.isReady() && Reveal.getState().indexh === 3")
+
+
 @pytest.mark.parametrize(
     "theme, viewport", [("light", LAPTOP), ("dark", PHONE)], ids=["light laptop", "dark phone"]
 )
