@@ -6,6 +6,9 @@ what the others need is imported when they are called.
 
 import sys
 
+if sys.version_info < (3, 11):  # noqa: UP036 such a Python stumbles in the next line
+    sys.exit("lib needs Python 3.11 to 3.14: make setup, then .venv/bin/python -m lib")
+
 if __name__ == "__main__" and not sys.flags.safe_path:
     sys.path.append(sys.path.pop(0))  # until `files.refuse_place` has seen this folder
 
@@ -16,6 +19,7 @@ if __name__ == "__main__":
 
 import argparse
 import os
+import signal
 from collections.abc import Callable, Sequence
 from functools import partial
 from io import TextIOWrapper
@@ -434,8 +438,12 @@ def foreseen(problem: RuntimeError) -> bool:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Carry out what the command line says; return the exit status, 130 after Ctrl-C."""
+    """Carry out what the command line says; return the exit status, as a shell gives it: 130 after
+    Ctrl-C.
+    """
     options = parser().parse_args(arguments)
+    if sys.stdout is None:  # the caller has closed it
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     assert isinstance(sys.stdout, TextIOWrapper)
     sys.stdout.reconfigure(errors="backslashreplace")  # a Greek letter must not stop a line
     try:
@@ -451,9 +459,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except interrupts.OutOfTime:
         print("time is up; what was finished is kept")
         return 0
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as end:
         print(f"lib {options.command}: interrupted{LEFT.get(options.command, '')}", file=sys.stderr)
-        return 130
+        return 128 + (end.args[0] if end.args else signal.SIGINT)
 
 
 if __name__ == "__main__":

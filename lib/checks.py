@@ -16,7 +16,9 @@ ValueError: price must be positive, not -2
 """
 
 import re
-from collections.abc import Callable, Collection, Sequence
+import sys
+from collections.abc import Callable, Collection, Generator, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import partial, wraps
 from inspect import signature
 from numbers import Integral, Real
@@ -29,6 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 LARGEST = 1e100
 
 Check = Callable[[str, Any], Any]
+_NOTHING = nullcontext()
 Function = TypeVar("Function", bound=Callable)
 
 
@@ -43,15 +46,31 @@ def takes(**checks: Check) -> Callable[[Function], Function]:
         @wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
             given = parameters.bind(*args, **kwargs)
-            for name, check in checks.items():
-                if name in given.arguments:
-                    given.arguments[name] = check(name, given.arguments[name])
-            with np.errstate(under="ignore"):  # as is NumPy's way, whatever the caller's is
+            torch = sys.modules.get("torch")
+            # an underflow is zero, and tensors hold numbers, whatever the caller has set
+            with np.errstate(under="ignore"), usual(torch) if disturbed(torch) else _NOTHING:
+                for name, check in checks.items():
+                    if name in given.arguments:
+                        given.arguments[name] = check(name, given.arguments[name])
                 return function(*given.args, **given.kwargs)
 
         return cast(Function, checked)
 
     return decorate
+
+
+def disturbed(torch: Any) -> bool:
+    """Tell whether torch, where it is imported, makes tensors that have another device than the
+    CPU, or can have no gradient.
+    """
+    return torch is not None and (torch.is_inference_mode_enabled() or not torch.empty(0).is_cpu)
+
+
+@contextmanager
+def usual(torch: Any) -> Generator[None]:
+    """Let torch make tensors on the CPU that can have a gradient."""
+    with torch.device("cpu"), torch.inference_mode(False):
+        yield
 
 
 def optional(check: Check) -> Check:
@@ -185,7 +204,8 @@ def _plain(name: str, tensor: Any) -> tuple[Any, bool]:
     if finite is None or tensor.is_complex():
         what = f"a tensor of {tensor.dtype}, {tensor.layout}, on {tensor.device}"
         raise TypeError(f"{name} is {what}: want real numbers")
-    return tensor.detach() if tensor.is_floating_point() else tensor.detach().long(), finite
+    own = (tensor.clone() if tensor.is_inference() else tensor).detach()
+    return own if own.is_floating_point() else own.long(), finite
 
 
 def _native(name: str, value: Any) -> tuple[NDArray, bool]:

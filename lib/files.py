@@ -13,9 +13,12 @@ from uuid import uuid4
 
 Content = TypeVar("Content")
 
-# A disk that is full and a folder that may not be written
-# to: no traceback, since it is not our fault.
+# A disk that is full, a folder that may not be written to, or
+# one that is a file: no traceback, since it is not our fault.
 DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
+DISK += (errno.EEXIST, errno.ENOTDIR)
+
+OURS = ("lib", "book", "tests")  # packages beside the book
 
 
 def write(path: Path, content: str | bytes) -> None:
@@ -63,14 +66,22 @@ def kept(path: Path, decode: Callable[[bytes], Content]) -> Content | None:
 
 
 def refuse_place() -> None:
-    """Raise a ValueError where nothing can work: on Windows, and beside a file that hides a module
-    from what is started here.
+    """Raise a ValueError where nothing can work: on Windows, in a folder that is gone, and beside
+    a file or package that hides a module from what is started here.
     """
     if sys.platform == "win32":
         raise ValueError("this works on Linux and macOS; on Windows, use WSL")
-    here = Path.cwd()
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "0")
+    if not epoch.isdecimal():  # NumPy and Sphinx read it
+        raise ValueError(f"SOURCE_DATE_EPOCH is {epoch!r}: want seconds since 1970, or unset it")
+    try:
+        here = Path.cwd()
+    except FileNotFoundError:
+        raise ValueError("the folder in which this was started is there no longer") from None
     others = [place for place in sys.path if Path(place).resolve() != here]
-    for path in sorted(set(here.glob("*.py")) - {here / "conftest.py"}):  # that is pytest's
+    packages = {path.parent for path in here.glob("*/__init__.py")} - {here / our for our in OURS}
+    files = set(here.glob("*.py")) - {here / "conftest.py"}  # that is pytest's
+    for path in sorted(files | packages):
         if path.stem in sys.stdlib_module_names or PathFinder.find_spec(path.stem, others):
             raise ValueError(f"{path} hides the module {path.stem}: give it another name")
     if sys.path[-1] == str(here):
@@ -99,6 +110,8 @@ def closed(said: str) -> str:
         os.getcwd(): "make room there, or use a copy of your own",
         os.path.expanduser("~"): "set HOME to another folder",
     }
+    if sys.platform == "darwin":
+        del places["/dev/shm"]  # it has none
     found = []
     for place, remedy in places.items():
         try:

@@ -1,4 +1,5 @@
-"""Ctrl-C and the end of a budget: noted when they come, obeyed where nothing is half done.
+"""Ctrl-C, the end of a job and that of a budget: noted when they come, obeyed where nothing is
+half done.
 
 An exception that a signal raises may come up anywhere: in a callback, which drops it, while a
 process starts, or while a file is written. So a handler only notes that Ctrl-C was pressed, and
@@ -11,7 +12,10 @@ import signal
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import Any
 
+# Ctrl-C; the end of a job, as schedulers ask for it; that of the terminal
+ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _noted: list[int] = []
 _end = math.inf  # of the budget, on the monotonic clock
 
@@ -21,35 +25,52 @@ class OutOfTime(KeyboardInterrupt):
 
 
 def note() -> None:
-    """Note Ctrl-C to the end of this process; a job in a shell's background goes on ignoring it."""
-    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, _note)
+    """Note such signals to the end of this process; what a shell has it ignore remains so."""
+    for number in _heard():
+        signal.signal(number, _note)
         # Python, which has no handler when it ends, would die of it.
-        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
+        atexit.register(signal.signal, number, signal.SIG_IGN)
+
+
+def _heard() -> dict[signal.Signals, Any]:
+    """Return how these signals are handled; Ctrl-C is ignored in a shell's background, and
+    the end of the terminal under nohup.
+    """
+    known = {number: signal.getsignal(number) for number in ENDS}
+    return {number: how for number, how in known.items() if how is not signal.SIG_IGN}
 
 
 def _note(number: int, frame: object) -> None:
     _noted.append(number)
 
 
+def _raise(number: int, frame: object) -> None:
+    raise KeyboardInterrupt(number)
+
+
 @contextmanager
 def handled(late: bool) -> Generator[None]:
-    """Handle Ctrl-C within this context: late, by `obey`, or at once, by KeyboardInterrupt."""
-    before = signal.getsignal(signal.SIGINT)
+    """Handle such signals within this context: late, by `obey`, or at once, by KeyboardInterrupt
+    with the signal's number.
+    """
+    before = _heard()
     try:
-        if before is not signal.SIG_IGN:
-            signal.signal(signal.SIGINT, _note if late else signal.default_int_handler)
+        for number in before:
+            signal.signal(number, _note if late else _raise)
+        if signal.SIGINT in before and not late:
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # asyncio's own is like it
         obey()
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, how in before.items():
+            signal.signal(number, how)
         _noted.clear()
 
 
 def obey() -> None:
-    """Raise KeyboardInterrupt if Ctrl-C was noted, OutOfTime if the time is up."""
+    """Raise KeyboardInterrupt if a signal was noted, OutOfTime if the time is up."""
     if _noted:
-        raise KeyboardInterrupt
+        raise KeyboardInterrupt(_noted[0])
     if time.monotonic() >= _end:
         raise OutOfTime
 

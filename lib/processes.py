@@ -3,6 +3,7 @@
 import math
 import os
 import signal
+import tempfile
 import threading
 from collections.abc import Callable, Generator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
@@ -13,7 +14,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from lib.interrupts import obey
+from lib.interrupts import ENDS, obey
 
 CONTAINER = Path("/sys/fs/cgroup")  # where Linux says how much of the machine a container may use
 MEMORY = 2 * 2**30  # bytes that a chapter may take
@@ -30,30 +31,31 @@ def processes(
     """Yield so many new processes, each of which begins with a call of `begin`.
 
     They end with the context, or with this process, whatever they are computing; Ctrl-C is not for
-    them. Call with `results`.
+    them. What they leave in their temporary folder goes with them. Call with `results`.
 
     Parameters
     ----------
     calls_each : calls after which a process is replaced; by default it is not
     """
     others = active_children()
-    pool = ProcessPoolExecutor(
-        count,
-        get_context("spawn"),
-        _begin,
-        (begin, arguments),
-        max_tasks_per_child=calls_each,
-    )
-    try:
-        yield pool
-    except BaseException:
-        for child in active_children():
-            if child not in others:
-                child.terminate()
-        # Its thread has then ended; the interpreter would tell it so while it closes its pipe.
-        pool.shutdown(cancel_futures=True)
-        raise
-    pool.shutdown()
+    with tempfile.TemporaryDirectory(prefix="lib-", ignore_cleanup_errors=True) as place:
+        pool = ProcessPoolExecutor(
+            count,
+            get_context("spawn"),
+            _begin,
+            (place, begin, arguments),
+            max_tasks_per_child=calls_each,
+        )
+        try:
+            yield pool
+        except BaseException:
+            for child in active_children():
+                if child not in others:
+                    child.kill()
+            # Its thread has then ended; the interpreter would tell it so while it closes its pipe.
+            pool.shutdown(cancel_futures=True)
+            raise
+        pool.shutdown()
 
 
 def results(
@@ -96,9 +98,14 @@ def _submit(pool: Executor, function: Callable, arguments: tuple) -> Future:
         return future
 
 
-def _begin(begin: Callable | None, arguments: tuple) -> None:
-    """End this process, and so its kernel, with the one that started it, not at Ctrl-C."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _begin(place: str, begin: Callable | None, arguments: tuple) -> None:
+    """End this process, and so its kernel, with the one that started it, not at a signal that is
+    sent to both; `place` becomes its temporary folder.
+    """
+    for number in ENDS:
+        signal.signal(number, lambda number, frame: None)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # also for its kernel
+    os.environ["TMPDIR"] = tempfile.tempdir = place
 
     def watch() -> None:
         parent = parent_process()
@@ -113,9 +120,24 @@ def _begin(begin: Callable | None, arguments: tuple) -> None:
 
 def at_once() -> int:
     """Return how many chapters this process has cores and memory for."""
-    cores = min(os.cpu_count() or 1, _allowed("cpu.max"))
-    memory = min(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), _allowed("memory.max"))
-    return max(1, int(min(cores, memory / MEMORY)))
+    memory = min(_memory(), _allowed("memory.max"))
+    return max(1, int(min(_cores(), _allowed("cpu.max"), memory / MEMORY)))
+
+
+def _cores() -> int:
+    """Count the processors on which this process may run."""
+    if hasattr(os, "sched_getaffinity"):  # macOS has none
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _memory() -> float:
+    """Return the bytes of this machine; infinite where it does not say."""
+    try:
+        pages = os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError):
+        pages = -1
+    return os.sysconf("SC_PAGE_SIZE") * pages if pages > 0 else math.inf
 
 
 def _allowed(name: str) -> float:

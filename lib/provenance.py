@@ -93,8 +93,14 @@ def commit(root: Path) -> str:
     if not (root / ".git").exists():  # or else git would name that of a folder around it
         return ""
     command = ["git", "describe", "--always", "--dirty", "--exclude=*", f"--abbrev={SHA}"]
+    # A hook of git names its own repository in GIT_DIR.
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("GIT_") or name.startswith("GIT_CONFIG")
+    }
     try:
-        done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+        done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
     except FileNotFoundError:  # a machine without git
         return ""
     return done.stdout.strip()

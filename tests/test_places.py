@@ -58,6 +58,50 @@ def test_files_beside_our_packages_hide_nothing(tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("name", ["numpy", "random", "types"])
+def test_a_package_that_hides_a_module_is_refused(tmp_path, monkeypatch, capsys, name):
+    root = small_book.write(tmp_path / "book")
+    (root / name).mkdir()
+    monkeypatch.chdir(root)
+    assert main(["report"]) == 0  # a folder with data hides nothing
+    capsys.readouterr()
+    (root / name / "__init__.py").touch()
+    assert main(["report"]) == 2
+    assert one_line(capsys).startswith(f"lib report: {root}/{name} hides the module {name}: ")
+
+
+def test_a_folder_that_is_gone_is_said(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)  # where it goes back in the end
+    (gone := tmp_path / "gone").mkdir()
+    os.chdir(gone)
+    gone.rmdir()
+    assert main(["report"]) == 2
+    said = one_line(capsys)
+    assert said == "lib report: the folder in which this was started is there no longer\n"
+
+
+@pytest.mark.parametrize("given", ["", "today", "-1"])
+def test_a_date_of_sources_is_a_number(monkeypatch, capsys, given):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", given)
+    assert main(["report"]) == 2
+    assert one_line(capsys).startswith(f"lib report: SOURCE_DATE_EPOCH is {given!r}: want seconds")
+
+
+@pytest.mark.parametrize("command", [["run", "one"], ["report"]])
+def test_a_file_in_the_place_of_a_folder_is_named(tmp_path, monkeypatch, capsys, command):
+    root = small_book.write(tmp_path / "book")
+    (root / "_build").touch()
+    monkeypatch.chdir(root)
+    assert main(command)
+    assert str(root / "_build") in one_line(capsys)  # before a chapter is started
+
+
+def test_nobody_need_listen(tmp_path):
+    root = small_book.write(tmp_path / "book")
+    done = lib(root, "report", before=["sh", "-c", 'exec "$@" >&-', "sh"])
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_windows_is_refused(monkeypatch, capsys):
     monkeypatch.setattr(sys, "platform", "win32")
     assert main(["report"]) == 2
@@ -115,6 +159,16 @@ def test_a_place_that_is_full_is_named(tmp_path, monkeypatch):
     wanted = f"; {tmp_path}: {FULL}: set HOME to another folder"
     assert files.closed(f"cell 3: OSError: {FULL}") == wanted
     assert "NUMBA_CACHE_DIR" in files.closed("cannot cache: no locator available for file x")
+
+
+@pytest.mark.parametrize("system, named", [("linux", True), ("darwin", False)])
+def test_macos_has_no_folder_of_shared_memory(monkeypatch, system, named):
+    def absent(dir):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+
+    monkeypatch.setattr(files, "TemporaryFile", absent)
+    monkeypatch.setattr(sys, "platform", system)
+    assert ("processes share memory there" in files.closed(FULL)) == named
 
 
 def test_data_without_a_home_names_the_variables(monkeypatch, capsys):

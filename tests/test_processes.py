@@ -2,14 +2,16 @@
 
 import multiprocessing
 import os
+import tempfile
 import threading
 from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
 
 import pytest
 import small_runs as small
 
 from lib import processes as module
-from lib.interrupts import OutOfTime, limit
+from lib.interrupts import ENDS, OutOfTime, limit, obey
 from lib.processes import at_once, processes, results
 
 
@@ -27,6 +29,22 @@ def test_a_pool_without_its_process_says_so_of_each_call():
         for _ in range(2):
             found = dict(results(pool, os._exit, {"one": (1,), "two": (1,)}))
             assert {type(found[name].exception()) for name in ("one", "two")} == {BrokenProcessPool}
+
+
+def test_what_processes_leave_goes_with_them():
+    with pytest.raises(OutOfTime), limit(0.0), processes(1) as pool:
+        left = Path(pool.submit(tempfile.mkdtemp).result())
+        assert left.is_dir()
+        obey()
+    assert not left.parent.exists()
+
+
+def test_a_signal_to_a_whole_group_ends_no_case():
+    with processes(1) as pool:
+        process = pool.submit(os.getpid).result()
+        for number in ENDS:
+            os.kill(process, number)
+        assert pool.submit(os.getpid).result() == process
 
 
 def test_new_processes_begin_with_a_call(tmp_path):
@@ -47,6 +65,30 @@ def test_a_container_has_less_room_than_its_machine(tmp_path, monkeypatch, cpu, 
     (tmp_path / "cpu.max").write_text(f"{cpu}\n")
     (tmp_path / "memory.max").write_text(f"{memory}\n")
     monkeypatch.setattr(module, "CONTAINER", tmp_path)
-    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: range(64), raising=False)
     monkeypatch.setattr(os, "sysconf", lambda name: 2**20)  # 2⁴⁰ bytes
     assert at_once() == found
+
+
+def test_a_process_takes_the_processors_that_it_may_use(tmp_path, monkeypatch):
+    """As a scheduler or `taskset` says, not as many as the machine has; macOS cannot tell."""
+    monkeypatch.setattr(module, "CONTAINER", tmp_path)
+    monkeypatch.setattr(os, "sysconf", lambda name: 2**20)
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 5, 7}, raising=False)
+    assert at_once() == 3
+    monkeypatch.delattr(os, "sched_getaffinity")
+    assert at_once() == 8
+
+
+def test_a_system_need_not_tell_its_memory(tmp_path, monkeypatch):
+    def unknown(name):
+        if name == "SC_PHYS_PAGES":
+            raise ValueError("unrecognized configuration name")
+        return 4096
+
+    monkeypatch.setattr(module, "CONTAINER", tmp_path)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: range(5), raising=False)
+    for sysconf in (unknown, lambda name: -1 if name == "SC_PHYS_PAGES" else 4096):
+        monkeypatch.setattr(os, "sysconf", sysconf)
+        assert at_once() == 5

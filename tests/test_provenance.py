@@ -1,5 +1,6 @@
 """Where a result comes from: the device and the line that ends a chapter."""
 
+import subprocess
 from importlib.metadata import version
 
 import pytest
@@ -63,3 +64,18 @@ def test_stamp_prints_one_line_with_settings_and_versions(monkeypatch, capsys):
     )  # the device that was used, not "auto"
     for package in ("torch", "numpy", "scipy"):
         assert f"{package} {version(package)}" in line
+
+
+def test_a_commit_is_that_of_the_folder(tmp_path, monkeypatch):
+    """Git names in `GIT_DIR` the repository of the hook that it runs."""
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@localhost"]
+    for name in ("ours", "hook"):
+        (root := tmp_path / name).mkdir()
+        subprocess.run([*git, "init", "-q"], cwd=root, check=True)
+        commit = ["commit", "-q", "--allow-empty", "-m", name]
+        subprocess.run([*git, *commit], cwd=root, check=True)
+    found = provenance.commit(tmp_path / "ours")
+    provenance.commit.cache_clear()
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "hook" / ".git"))
+    assert provenance.commit(tmp_path / "ours") == found != provenance.commit(tmp_path / "hook")
+    provenance.commit.cache_clear()

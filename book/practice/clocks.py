@@ -18,7 +18,7 @@ from torch.nn.functional import conv2d, linear
 
 from book.practice.images import batches, states, unbalance, unpack
 from book.practice.measures import accuracy
-from lib.checks import whole
+from lib.checks import takes, whole
 from lib.data import digits
 from lib.kernels import kernel_distance, ntk
 from lib.networks import LeNet, Network
@@ -26,6 +26,7 @@ from lib.networks.base import Layer, note
 from lib.training import cross_entropy, log_steps, train
 
 
+@takes()
 def lenet_clocks(
     alpha: ArrayLike,
     seed: ArrayLike,

@@ -16,12 +16,14 @@ from torch import Tensor
 from book.practice.arithmetic import modular, split
 from book.practice.measures import accuracy
 from book.practice.transformer import Transformer
+from lib.checks import takes
 from lib.training import cross_entropy, log_steps, train
 from lib.training.schedules import warm_up
 
 REACHED = 0.99  # the accuracy at which a network has fitted, or generalized
 
 
+@takes()
 def transformer_clocks(
     alpha: ArrayLike,
     tau: ArrayLike,

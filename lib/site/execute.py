@@ -256,6 +256,8 @@ def run(
         resolve_device("cuda")
     folder = output or book.folder
     files.prepare(folder)
+    if output is None:
+        files.prepare(book.root / "_build")  # of the ledger
     jobs = min(jobs or at_once(), len(selected))
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # the sums are the same on any number of cores
     calls = {name: (book.root, name, settings, folder, incomplete) for name in selected}

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
+import zmq
 from jupyter_client import AsyncKernelManager, KernelManager
 from jupyter_client.kernelspec import KernelSpec
 
@@ -69,6 +70,15 @@ def refuse_another_library(root: Path) -> None:
         )
 
 
+def _folder() -> str:
+    """Make a temporary folder in which sockets have names that are not too long for them."""
+    folder = tempfile.mkdtemp(prefix="kernel-")
+    if len(os.fsencode(f"{folder}/socket-1")) > zmq.IPC_PATH_MAX_LEN:
+        os.rmdir(folder)
+        folder = tempfile.mkdtemp(prefix="kernel-", dir="/tmp")
+    return folder
+
+
 class BlockingKernel(KernelManager):
     """The manager for nbval."""
 
@@ -87,7 +97,7 @@ class BlockingKernel(KernelManager):
 
     def start_kernel(self, env: dict[str, str] | None = None, **options: Any) -> Any:
         """Start the kernel in our environment and `env`; its stderr is kept for `last_words`."""
-        folder = tempfile.mkdtemp(prefix="kernel-")
+        folder = _folder()
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self.connection_file = f"{folder}/kernel.json"
         self.transport = "ipc"

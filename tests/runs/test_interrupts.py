@@ -134,30 +134,45 @@ def test_a_budget_ends_at_any_moment_in_one_line(start, workers, seconds):
     assert found[3] < CASES
 
 
-@pytest.fixture
-def foreground():
-    """Handle Ctrl-C as in a terminal; a shell's background ignores it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "number, send",
+    [(signal.SIGTERM, os.killpg), (signal.SIGTERM, os.kill), (signal.SIGHUP, os.kill)],
+)
+def test_the_end_of_a_job_keeps_what_is_finished(start, number, send):
+    process, root, mark = start("--workers", "2", seconds=0.3)
+    small.wait_for(lambda: len(small.case_files(root)) >= 2)
+    send(process.pid, number)
+    status, _, complained, kept = ended(process, root, mark)
+    assert (status, complained) == (128 + number, INTERRUPTED)
+    assert 2 <= kept < CASES
 
 
-def test_ctrl_c_is_noted_and_then_obeyed(foreground):
+@pytest.fixture(params=interrupts.ENDS, ids=lambda number: number.name)
+def end(request):
+    """Handle a signal as in a terminal; a shell's background ignores Ctrl-C, and nohup another."""
+    before = signal.signal(request.param, signal.default_int_handler)
+    yield request.param
+    signal.signal(request.param, before)
+
+
+def test_a_signal_is_noted_and_then_obeyed(end):
     with interrupts.handled(late=True):
-        signal.raise_signal(signal.SIGINT)
-        with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(end)
+        with pytest.raises(KeyboardInterrupt) as noted:
             interrupts.obey()
+    assert noted.value.args == (end,)
     interrupts.obey()
     with interrupts.handled(late=False), pytest.raises(KeyboardInterrupt):
-        signal.raise_signal(signal.SIGINT)
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        signal.raise_signal(end)
+    assert signal.getsignal(end) is signal.default_int_handler
     with interrupts.limit(0.0), pytest.raises(interrupts.OutOfTime):
         interrupts.obey()
 
 
-def test_a_job_in_the_background_goes_on(foreground):
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def test_a_job_in_the_background_goes_on(end):
+    signal.signal(end, signal.SIG_IGN)
     for late in (True, False):
         with interrupts.handled(late):
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(end)
             interrupts.obey()

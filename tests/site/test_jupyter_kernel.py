@@ -170,6 +170,14 @@ def test_a_kernel_that_does_not_start_says_why(tmp_path):
     )
 
 
+def test_a_long_temporary_folder_is_not_too_long_for_sockets(tmp_path):
+    (long := tmp_path / ("x" * 100)).mkdir()
+    root = small_book.write(tmp_path / "book")
+    done = run(root, tmp_path, "lib", "run", "one", PYTHONPATH=str(REPOSITORY), TMPDIR=str(long))
+    assert done.returncode == 0, done.stdout
+    assert not list(long.iterdir())
+
+
 @pytest.mark.slow
 def test_a_page_that_cannot_be_built_is_named(book, tmp_path):
     root = shutil.copytree(book, tmp_path / "copy")
