@@ -14,7 +14,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from lib.interrupts import ENDS, obey
+from lib.interrupts import obey
 
 CONTAINER = Path("/sys/fs/cgroup")  # where Linux says how much of the machine a container may use
 MEMORY = 2 * 2**30  # bytes that a chapter may take
@@ -85,6 +85,7 @@ def results(
         with suppress(Empty):
             future = ended.get(timeout=PATIENCE)
             left -= 1
+            obey()  # a signal to the whole group ends processes, too
             yield names[future], future
 
 
@@ -99,12 +100,10 @@ def _submit(pool: Executor, function: Callable, arguments: tuple) -> Future:
 
 
 def _begin(place: str, begin: Callable | None, arguments: tuple) -> None:
-    """End this process, and so its kernel, with the one that started it, not at a signal that is
-    sent to both; `place` becomes its temporary folder.
+    """End this process, and so its kernel, with the one that started it, not at Ctrl-C; `place`
+    becomes its temporary folder.
     """
-    for number in ENDS:
-        signal.signal(number, lambda number, frame: None)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # also for its kernel
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ["TMPDIR"] = tempfile.tempdir = place
 
     def watch() -> None:

@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import tempfile
 import threading
+import time
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 import small_runs as small
 
 from lib import processes as module
-from lib.interrupts import ENDS, OutOfTime, limit, obey
+from lib.interrupts import OutOfTime, limit, obey
 from lib.processes import at_once, processes, results
 
 
@@ -39,12 +40,13 @@ def test_what_processes_leave_goes_with_them():
     assert not left.parent.exists()
 
 
-def test_a_signal_to_a_whole_group_ends_no_case():
-    with processes(1) as pool:
-        process = pool.submit(os.getpid).result()
-        for number in ENDS:
-            os.kill(process, number)
-        assert pool.submit(os.getpid).result() == process
+def test_where_a_process_dies_the_others_end():
+    with processes(2) as pool:
+        list(results(pool, time.sleep, {"one": (1,), "two": (1,)}))  # both are there
+        pool.submit(time.sleep, 60)
+        begin = time.monotonic()
+        list(results(pool, os._exit, {"one": (1,)}))
+    assert time.monotonic() - begin < 30
 
 
 def test_new_processes_begin_with_a_call(tmp_path):
