@@ -12,6 +12,21 @@ for (const button of document.querySelectorAll(".theme-switch-button")) {
   say();
   new MutationObserver(say).observe(document.documentElement, { attributeFilter: ["data-mode"] });
 }
+// What opens has a name, and a link of the page's contents leads on from where it leads to, not back to the button.
+const dialogs = { "pst-search-dialog": said.search, "pst-primary-sidebar-modal": said.chapters, "pst-secondary-sidebar-modal": said.here };
+for (const [id, name] of Object.entries(dialogs)) {
+  const dialog = document.getElementById(id);
+  if (!dialog) continue;
+  let goal = "";
+  dialog.ariaLabel = name;
+  dialog.addEventListener("click", (event) => (goal = event.target.closest('a[href^="#"]')?.hash.slice(1) ?? ""));
+  dialog.addEventListener("close", () => {
+    const heading = document.getElementById(decodeURIComponent(goal))?.querySelector("h1, h2, h3, h4");
+    if (!heading) return;
+    heading.tabIndex = -1;
+    setTimeout(() => heading.focus({ preventScroll: true })); // after the theme, which goes back
+  });
+}
 addEventListener("DOMContentLoaded", () => {
   for (const button of document.querySelectorAll(".toggle-button")) button.ariaLabel = inWords(button.parentElement);
 });

@@ -56,9 +56,17 @@ const change = (to) => {
   history.replaceState(history.state, "", address); // so that what is shown can be linked to, and is there after "back"
 };
 
+// a link to a claim shows it, whatever is chosen
+const follow = () => {
+  const wanted = location.hash && rows.find((entry) => entry.row.querySelector(`[id="${location.hash.slice(1)}"]`));
+  if (!wanted) return;
+  if (!chosen().includes(wanted)) for (const choice of [chapter, verdict, words]) choice.value = "";
+  page = 1 + Math.floor(sorted(chosen()).indexOf(wanted) / PER_PAGE);
+  show();
+  wanted.row.scrollIntoView({ block: "center" });
+};
+
 for (const choice of [chapter, verdict, words]) choice.value = asked.get(choice.name) ?? "";
-const wanted = location.hash && rows.findIndex((entry) => entry.row.querySelector(`[id="${location.hash.slice(1)}"]`));
-if (wanted > 0 && !location.search) page = 1 + Math.floor(wanted / PER_PAGE);
 for (const head of heads) {
   const button = document.createElement("button");
   button.append(...head.querySelector("p").childNodes);
@@ -78,4 +86,5 @@ form.addEventListener("submit", (event) => event.preventDefault());
 pages.addEventListener("click", (event) => event.target.ariaDisabled === "false" && change(page + Number(event.target.value)));
 form.hidden = false;
 show();
-if (wanted > 0) rows[wanted].row.scrollIntoView({ block: "center" });
+follow();
+addEventListener("hashchange", follow);

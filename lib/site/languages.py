@@ -35,9 +35,11 @@ def for_scripts() -> dict[str, str]:
         "claims": _("{} of {} claims"),
         "page": _("page {} of {}"),
         "search": _("Search the book"),
+        "chapters": _("Chapters"),
+        "here": _("On this page"),
         "serve": _(
-            "To search the book, type <code>make serve</code> in its folder and open "
-            "http://localhost:8000."
+            "To search the book, type <code>make serve</code> in its folder, or <code>python3 -m "
+            "http.server 8000</code> in that of its pages, and open http://localhost:8000."
         ),
         "places": _("theorem|lemma|proposition|figure|eq|table|section"),  # of a source
     }

@@ -18,6 +18,11 @@ SEEN = """one => {
     const { left, top, width, height } = one.getBoundingClientRect();
     return one.contains(document.elementFromPoint(left + width / 2, top + height / 2));
 }"""
+AROUND = """() => {
+    const { left, top, right, bottom } = document.activeElement.getBoundingClientRect();
+    const [x, y] = [Math.max(0, left - 6), Math.max(0, top - 6)];
+    return { x, y, width: Math.min(innerWidth, right + 6) - x, height: Math.min(innerHeight, bottom + 6) - y };
+}"""
 UNNAMED = """all => all.filter(one => one.scrollWidth > one.clientWidth && !(one.role && one.ariaLabel))
     .map(one => one.outerHTML.slice(0, 200))"""
 NAMES = "all => all.map(one => (one.getAttribute('aria-label') ?? one.innerText).trim())"
@@ -164,6 +169,41 @@ def test_no_code_of_an_icon_is_said(visit, name):
         node.get(part, {}).get("value", "") for node in tree for part in ("name", "description")
     ]
     assert len(said) > 100 and not list(filter(CODES.search, said))
+
+
+@pytest.mark.parametrize("forced", ["none", "active"])
+@pytest.mark.parametrize("name", ["book/index", "book/linear_networks", f"slides/{DECKS[0]}"])
+def test_each_stop_of_the_keyboard_shows_itself(visit, name, forced):
+    page = visit(f"{name}.html", reduced_motion="reduce", forced_colors=forced)
+    page.wait_for_load_state("load")
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        page.wait_for_timeout(50)  # the first one slides in
+        if page.evaluate("document.activeElement === document.body"):
+            break
+        box = page.evaluate(AROUND)
+        shown = page.screenshot(clip=box)
+        page.evaluate(
+            "window.last = document.activeElement; HTMLElement.prototype.blur.call(last); last.style.outline = 'none'"
+        )
+        assert page.screenshot(clip=box) != shown, page.evaluate("last.outerHTML.slice(0, 200)")
+        page.evaluate("last.style.outline = ''; last.focus({ preventScroll: true })")
+
+
+def test_the_contents_of_a_narrow_page_lead_on(visit):
+    page = visit("book/localization.html", NARROW)
+    page.locator(".secondary-toggle").press("Enter")
+    drawer = page.locator("dialog[open]")
+    assert drawer.get_attribute("aria-label")
+    link = drawer.locator("a[href^='#']").nth(4)
+    goal = link.get_attribute("href")
+    link.press("Enter")
+    page.wait_for_function("document.activeElement.matches('h2')")
+    page.keyboard.press("Tab")
+    follows = (
+        "goal => document.querySelector(goal).compareDocumentPosition(document.activeElement) & 4"
+    )
+    assert page.evaluate(follows, goal)
 
 
 def test_a_narrow_ledger_shows_the_buttons_that_sort(visit):

@@ -96,6 +96,15 @@ def test_the_ledger_is_filtered_by_chapter_verdict_and_words(visit):
     assert said(page) == f"0 of {len(records)} claims"
 
 
+def test_a_link_to_a_claim_shows_its_row(visit):
+    claims = [record["id"].replace("/", "-") for record in ledger.records(BOOK)]
+    first, last = claims[0], claims[-1]
+    page = visit(f"book/what_replicates.html?words=none#what_replicates-{last}")
+    for claim in (last, first, last):
+        page.evaluate("hash => location.hash = hash", f"what_replicates-{claim}")
+        page.locator(f"#what_replicates-{claim}").wait_for(state="attached")
+
+
 def test_the_ledger_is_sorted_and_has_pages(visit):
     names = sorted(
         (record["id"].split("/")[1] for record in ledger.records(BOOK)), key=str.casefold
