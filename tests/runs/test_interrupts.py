@@ -65,8 +65,9 @@ def start(tmp_path):
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
-            # a job in a shell's background ignores Ctrl-C, and so would what it starts
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+            # a job in a shell's background ignores Ctrl-C, one under nohup the end of its
+            # terminal, and so would what they start
+            preexec_fn=lambda: [signal.signal(end, signal.SIG_DFL) for end in interrupts.ENDS],
         )
         small.wait_for((root / "ready").exists)
         return process, root, mark
