@@ -178,7 +178,7 @@ def test_each_stop_of_the_keyboard_shows_itself(visit, name, forced):
     page.wait_for_load_state("load")
     for _ in range(30):
         page.keyboard.press("Tab")
-        page.wait_for_timeout(50)  # the first one slides in
+        page.wait_for_function("!document.activeElement.getAnimations().length")  # as it slides in
         if page.evaluate("document.activeElement === document.body"):
             break
         box = page.evaluate(AROUND)
