@@ -60,15 +60,13 @@ def takes(**checks: Check) -> Callable[[Function], Function]:
 
 
 def disturbed(torch: Any) -> bool:
-    """Tell whether torch, where it is imported, makes tensors that have another device than the
-    CPU, or can have no gradient.
-    """
+    """Return whether torch, if it is imported, makes tensors off the CPU or without gradients."""
     return torch is not None and (torch.is_inference_mode_enabled() or not torch.empty(0).is_cpu)
 
 
 @contextmanager
 def usual(torch: Any) -> Generator[None]:
-    """Let torch make tensors on the CPU that can have a gradient."""
+    """Have torch make tensors on the CPU that can have gradients."""
     with torch.device("cpu"), torch.inference_mode(False):
         yield
 

@@ -73,11 +73,11 @@ def refuse_place() -> None:
         raise ValueError("this works on Linux and macOS; on Windows, use WSL")
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "0")
     if not epoch.isdecimal():  # NumPy and Sphinx read it
-        raise ValueError(f"SOURCE_DATE_EPOCH is {epoch!r}: want seconds since 1970, or unset it")
+        raise ValueError(f"SOURCE_DATE_EPOCH is {epoch!r}: set it to a number of seconds since 1970, or unset it")
     try:
         here = Path.cwd()
     except FileNotFoundError:
-        raise ValueError("the folder in which this was started is there no longer") from None
+        raise ValueError("the folder in which this was started no longer exists") from None
     others = [place for place in sys.path if Path(place).resolve() != here]
     packages = {path.parent for path in here.glob("*/__init__.py")} - {here / our for our in OURS}
     files = set(here.glob("*.py")) - {here / "conftest.py"}  # that is pytest's

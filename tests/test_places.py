@@ -77,14 +77,14 @@ def test_a_folder_that_is_gone_is_said(tmp_path, monkeypatch, capsys):
     gone.rmdir()
     assert main(["report"]) == 2
     said = one_line(capsys)
-    assert said == "lib report: the folder in which this was started is there no longer\n"
+    assert said == "lib report: the folder in which this was started no longer exists\n"
 
 
 @pytest.mark.parametrize("given", ["", "today", "-1"])
 def test_a_date_of_sources_is_a_number(monkeypatch, capsys, given):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", given)
     assert main(["report"]) == 2
-    assert one_line(capsys).startswith(f"lib report: SOURCE_DATE_EPOCH is {given!r}: want seconds")
+    assert one_line(capsys).startswith(f"lib report: SOURCE_DATE_EPOCH is {given!r}: set it to")
 
 
 @pytest.mark.parametrize("command", [["run", "one"], ["report"]])

@@ -12,7 +12,7 @@ for (const button of document.querySelectorAll(".theme-switch-button")) {
   say();
   new MutationObserver(say).observe(document.documentElement, { attributeFilter: ["data-mode"] });
 }
-// What opens has a name, and a link of the page's contents leads on from where it leads to, not back to the button.
+// Dialogs have names. After a link of the page's contents the keys go on from where it leads, not from the button.
 const dialogs = { "pst-search-dialog": said.search, "pst-primary-sidebar-modal": said.chapters, "pst-secondary-sidebar-modal": said.here };
 for (const [id, name] of Object.entries(dialogs)) {
   const dialog = document.getElementById(id);

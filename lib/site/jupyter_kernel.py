@@ -71,7 +71,7 @@ def refuse_another_library(root: Path) -> None:
 
 
 def _folder() -> str:
-    """Make a temporary folder in which sockets have names that are not too long for them."""
+    """Make a temporary folder whose path is short enough for the names of sockets."""
     folder = tempfile.mkdtemp(prefix="kernel-")
     if len(os.fsencode(f"{folder}/socket-1")) > zmq.IPC_PATH_MAX_LEN:
         os.rmdir(folder)
