@@ -73,7 +73,9 @@ def refuse_place() -> None:
         raise ValueError("this works on Linux and macOS; on Windows, use WSL")
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "0")
     if not epoch.isdecimal():  # NumPy and Sphinx read it
-        raise ValueError(f"SOURCE_DATE_EPOCH is {epoch!r}: set it to a number of seconds since 1970, or unset it")
+        raise ValueError(
+            f"SOURCE_DATE_EPOCH is {epoch!r}: set it to a number of seconds since 1970, or unset it"
+        )
     try:
         here = Path.cwd()
     except FileNotFoundError:

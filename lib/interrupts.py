@@ -25,7 +25,7 @@ class OutOfTime(KeyboardInterrupt):
 
 
 def note() -> None:
-    """Note such signals to the end of this process; what a shell has told it to ignore, it ignores."""
+    """Note such signals to the end of this process, but for those that a shell had it ignore."""
     for number in _heard():
         signal.signal(number, _note)
         # Python, which has no handler when it ends, would die of it.
