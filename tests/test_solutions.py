@@ -125,13 +125,13 @@ def read(chapter, material, key=None):
 
 
 def complaints(cells, blanks, solutions):
-    """Return what is wrong with the checks of all blanks that have solutions."""
+    """Return what is wrong with the checks of all blanks that have solutions; run all cells."""
     matplotlib.use("agg")
     namespace = {"__name__": "__main__"}
     found = []
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        for number in range(blanks[-1].cell + 1):
+        for number in range(len(cells)):
             for blank in blanks:
                 if blank.cell == number and blank.name in solutions:
                     found += judge(cells, blank, solutions[blank.name], namespace)
