@@ -100,10 +100,10 @@ def commit(root: Path) -> str:
         if not name.startswith("GIT_") or name.startswith("GIT_CONFIG")
     }
     try:
-        done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
+        done = subprocess.run(command, cwd=root, env=environment, capture_output=True)
     except FileNotFoundError:  # a machine without git
         return ""
-    return done.stdout.strip()
+    return done.stdout.decode().strip()
 
 
 def blas() -> str:

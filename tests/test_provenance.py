@@ -1,5 +1,6 @@
 """Where a result comes from: the device and the line that ends a chapter."""
 
+import os
 import subprocess
 from importlib.metadata import version
 
@@ -79,3 +80,12 @@ def test_a_commit_is_that_of_the_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "hook" / ".git"))
     assert provenance.commit(tmp_path / "ours") == found != provenance.commit(tmp_path / "hook")
     provenance.commit.cache_clear()
+
+
+def test_a_git_that_complains_in_another_encoding_stops_nothing(tmp_path, monkeypatch):
+    """As of a folder that is somebody else's, in the words of the reader's language."""
+    (tmp_path / ".git").mkdir()
+    (git := tmp_path / "git").write_text("#!/bin/sh\nprintf '\\351\\377' >&2\nexit 128\n")
+    git.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    assert provenance.commit(tmp_path) == ""
