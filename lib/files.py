@@ -92,9 +92,9 @@ def refuse_place() -> None:
         here = Path.cwd()
     except FileNotFoundError:
         raise ValueError("the folder in which this was started no longer exists") from None
-    others = [place for place in sys.path if Path(place).resolve() != here]
+    others = [place for place in sys.path if os.path.realpath(place) != str(here)]
     packages = {path.parent for path in here.glob("*/__init__.py")} - {here / our for our in OURS}
-    files = set(here.glob("*.py")) - {here / "conftest.py"}  # that is pytest's
+    files = set(here.glob("[!.]*.py")) - {here / "conftest.py"}  # that is pytest's
     for path in sorted(files | packages):
         if path.stem in sys.stdlib_module_names or PathFinder.find_spec(path.stem, others):
             raise ValueError(f"{path} hides the module {path.stem}: give it another name")

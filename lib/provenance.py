@@ -92,7 +92,7 @@ def commit(root: Path) -> str:
     """Name the commit that is checked out in a folder, with "-dirty" if its files differ, or ""."""
     if not (root / ".git").exists():  # or else git would name that of a folder around it
         return ""
-    command = ["git", "describe", "--always", "--dirty", "--exclude=*", f"--abbrev={SHA}"]
+    command = ["git", "describe", "--always", "--dirty", "--match=", f"--abbrev={SHA}"]
     # A hook of git names its own repository in GIT_DIR.
     environment = {
         name: value

@@ -70,6 +70,13 @@ def test_a_package_that_hides_a_module_is_refused(tmp_path, monkeypatch, capsys,
     assert one_line(capsys).startswith(f"lib report: {root}/{name} hides the module {name}: ")
 
 
+def test_a_link_to_itself_on_the_path_is_nothing(tmp_path):
+    root = small_book.write(tmp_path / "book")
+    (loop := tmp_path / "loop").symlink_to(loop)
+    done = lib(root, "report", PYTHONPATH=f"{ROOT}{os.pathsep}{loop}")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_folder_that_is_gone_is_said(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(ROOT)  # where it goes back in the end
     (gone := tmp_path / "gone").mkdir()

@@ -1,6 +1,8 @@
 """Where a result comes from: the device and the line that ends a chapter."""
 
 import os
+import re
+import shutil
 import subprocess
 from importlib.metadata import version
 
@@ -89,3 +91,22 @@ def test_a_git_that_complains_in_another_encoding_stops_nothing(tmp_path, monkey
     git.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     assert provenance.commit(tmp_path) == ""
+
+
+def test_an_old_git_names_a_commit_by_its_hash_not_its_tag(tmp_path, monkeypatch):
+    """Before version 2.13 it knew no `--exclude`."""
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@localhost"]
+    for more in (
+        ["init", "-q"],
+        ["commit", "-q", "--allow-empty", "-m", "a"],
+        ["tag", "-am", "b", "v1"],
+    ):
+        subprocess.run([*git, *more], cwd=tmp_path, check=True)
+    (bin := tmp_path / "bin").mkdir()
+    real = shutil.which("git")
+    (bin / "git").write_text(
+        f'#!/bin/sh\ncase "$*" in *--exclude*) exit 129;; esac\nexec {real} "$@"\n'
+    )
+    (bin / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{bin}{os.pathsep}{os.environ['PATH']}")
+    assert re.fullmatch("[0-9a-f]{40}", provenance.commit(tmp_path))
