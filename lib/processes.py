@@ -53,11 +53,15 @@ def processes(
         try:
             yield pool
         except BaseException:
-            for child in active_children():
-                if child not in others:
-                    child.kill()
-            # Its thread has then ended; the interpreter would tell it so while it closes its pipe.
-            pool.shutdown(cancel_futures=True)
+            # Its thread must end; the interpreter would tell it so while it closes its pipe. It may
+            # have replaced a process, which waits for what one that was killed has held.
+            end = threading.Thread(target=pool.shutdown, kwargs={"cancel_futures": True})
+            end.start()
+            while end.is_alive():
+                for child in active_children():
+                    if child not in others:
+                        child.kill()
+                end.join(PATIENCE)
             raise
         pool.shutdown()
 

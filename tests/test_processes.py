@@ -49,6 +49,19 @@ def test_where_a_process_dies_the_others_end():
     assert time.monotonic() - begin < 30
 
 
+def test_a_process_that_starts_late_ends_too(monkeypatch):
+    """One that ends is replaced, perhaps just after the others are killed."""
+    there = multiprocessing.active_children
+    unseen = [[], []]  # before the first process, and when the others are killed
+    monkeypatch.setattr(module, "active_children", lambda: unseen.pop() if unseen else there())
+    begin = time.monotonic()
+    with pytest.raises(OutOfTime), limit(0.0), processes(1) as pool:
+        pool.submit(time.sleep, 60)
+        obey()
+    assert time.monotonic() - begin < 30
+    assert not there()
+
+
 def test_new_processes_begin_with_a_call(tmp_path):
     with processes(1, (tmp_path / "begun").touch) as pool:
         assert pool.submit((tmp_path / "begun").exists).result()

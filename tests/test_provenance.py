@@ -93,7 +93,7 @@ def test_a_git_that_complains_in_another_encoding_stops_nothing(tmp_path, monkey
     assert provenance.commit(tmp_path) == ""
 
 
-def test_an_old_git_names_a_commit_by_its_hash_not_its_tag(tmp_path, monkeypatch):
+def test_an_old_git_names_a_commit_by_its_hash(tmp_path, monkeypatch):
     """Before version 2.13 it knew no `--exclude`."""
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@localhost"]
     for more in (
