@@ -12,10 +12,11 @@ if sys.version_info < (3, 11):  # noqa: UP036 such a Python stumbles in the next
 if __name__ == "__main__" and not sys.flags.safe_path:
     sys.path.append(sys.path.pop(0))  # until `files.refuse_place` has seen this folder
 
-from lib import interrupts
+from lib import files, interrupts
 
 if __name__ == "__main__":
     interrupts.note()  # what is imported below takes a while
+    files.lead_nowhere()
 
 import argparse
 import os
@@ -26,8 +27,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
-from lib import files
-from lib.options import duration, integer, portion, refuse_options
+from lib.options import duration, integer, place, portion, refuse_options
 from lib.site.book import Book
 
 NO_DATA = 3  # the exit status where chapters failed for want of a data set only
@@ -100,7 +100,7 @@ def parser() -> argparse.ArgumentParser:
     )
     run.add_argument(
         "--output",
-        type=Path,
+        type=place,
         metavar="DIR",
         help="write the executed notebooks here and leave book/ untouched",
     )
@@ -113,21 +113,31 @@ def parser() -> argparse.ArgumentParser:
 
     build = command("build", build_site, "build the site from the executed notebooks")
     build.add_argument(
-        "--output", type=Path, metavar="DIR", help="build under DIR/_build (default: _build)"
+        "--output", type=place, metavar="DIR", help="build under DIR/_build (default: _build)"
     )
 
     serve = command(
         "serve", serve_site, "serve the built site on this machine, where its code runs"
     )
-    serve.add_argument("--port", type=integer, metavar="N", default=8000, help="default: 8000")
+    serve.add_argument(
+        "--port",
+        type=partial(integer, most=65535),
+        metavar="N",
+        default=8000,
+        help="default: 8000",
+    )
 
     pdf = command("pdf", print_site, "print the built site to one PDF; needs Chromium")
     pdf.add_argument(
-        "--site", type=Path, metavar="DIR", default=Path("_build/html"), help="default: _build/html"
+        "--site",
+        type=place,
+        metavar="DIR",
+        default=Path("_build/html"),
+        help="default: _build/html",
     )
     pdf.add_argument(
         "--output",
-        type=Path,
+        type=place,
         metavar="FILE",
         default=Path("_build/book.pdf"),
         help="default: _build/book.pdf",
@@ -155,7 +165,7 @@ def parser() -> argparse.ArgumentParser:
     which = report.add_mutually_exclusive_group()
     which.add_argument(
         "--notebooks",
-        type=Path,
+        type=place,
         metavar="DIR",
         help="read executed notebooks from DIR, and check no text",
     )
@@ -418,8 +428,9 @@ def carry_out(options: argparse.Namespace) -> int:
     except OSError as problem:
         if problem.errno not in files.DISK:
             raise
-        place = f"{problem.filename}: " if problem.filename else ""
-        said = f"{place}{problem.strerror}; fix that and start again: what was finished is kept"
+        where = problem.filename2 or problem.filename
+        said = f"{where}: " if where else ""
+        said += f"{problem.strerror}; fix that and start again: what was finished is kept"
     except RuntimeError as problem:
         if not foreseen(problem):
             raise
@@ -442,8 +453,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Ctrl-C.
     """
     options = parser().parse_args(arguments)
-    if sys.stdout is None:  # the caller has closed it
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     assert isinstance(sys.stdout, TextIOWrapper)
     sys.stdout.reconfigure(errors="backslashreplace")  # a Greek letter must not stop a line
     try:

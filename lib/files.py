@@ -13,10 +13,11 @@ from uuid import uuid4
 
 Content = TypeVar("Content")
 
-# A disk that is full, a folder that may not be written to, or
-# one that is a file: no traceback, since it is not our fault.
+# A disk that is full, a folder that may not be written to, one that is a file, or the reverse, a
+# name that is too long, too many open files: no traceback, since it is not our fault.
 DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
-DISK += (errno.EEXIST, errno.ENOTDIR)
+DISK += (errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EIO)
+DISK += (errno.ESTALE, errno.EMFILE, errno.ENFILE)
 
 OURS = ("lib", "book", "tests")  # packages beside the book
 
@@ -65,6 +66,17 @@ def kept(path: Path, decode: Callable[[bytes], Content]) -> Content | None:
         return None
 
 
+def lead_nowhere() -> None:
+    """Open the standard streams that the caller has closed, to nowhere: else the next file that is
+    opened would take their numbers, and get what processes say.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the least number is taken
+            mode = "w" if number else "r"
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+
+
 def refuse_place() -> None:
     """Raise a ValueError where nothing can work: on Windows, in a folder that is gone, and beside
     a file or package that hides a module from what is started here.
@@ -80,9 +92,9 @@ def refuse_place() -> None:
         here = Path.cwd()
     except FileNotFoundError:
         raise ValueError("the folder in which this was started no longer exists") from None
-    others = [place for place in sys.path if Path(place).resolve() != here]
+    others = [place for place in sys.path if os.path.realpath(place) != str(here)]
     packages = {path.parent for path in here.glob("*/__init__.py")} - {here / our for our in OURS}
-    files = set(here.glob("*.py")) - {here / "conftest.py"}  # that is pytest's
+    files = set(here.glob("[!.]*.py")) - {here / "conftest.py"}  # that is pytest's
     for path in sorted(files | packages):
         if path.stem in sys.stdlib_module_names or PathFinder.find_spec(path.stem, others):
             raise ValueError(f"{path} hides the module {path.stem}: give it another name")
@@ -104,6 +116,8 @@ def closed(said: str) -> str:
     """Name the places of our tools that cannot be written to, if what was said is about a disk."""
     if "no locator available" in said:
         return "; numba keeps what it compiles in the folder that NUMBA_CACHE_DIR names: set it"
+    if os.strerror(errno.EMFILE) in said:
+        return "; allow more: ulimit -n 1024"
     if not any(os.strerror(number) in said for number in DISK):
         return ""
     places = {

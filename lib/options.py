@@ -1,13 +1,25 @@
 """What the command line takes: numbers, times and parts, and which options go together."""
 
 import argparse
+import os
+import sys
+from pathlib import Path
 
 
-def integer(text: str, least: int = 1) -> int:
+def integer(text: str, least: int = 1, most: int = sys.maxsize) -> int:
     """Read a whole number from the command line."""
     if not text.isdecimal() or int(text) < least:
         raise argparse.ArgumentTypeError(f"want a whole number of at least {least}, not {text}")
+    if int(text) > most:
+        raise argparse.ArgumentTypeError(f"want a whole number of at most {most}, not {text}")
     return int(text)
+
+
+def place(text: str) -> Path:
+    """Read the name of a file or folder; a shell leaves ~ alone in --output=~/x."""
+    if not text:
+        raise argparse.ArgumentTypeError("want the name of a file or folder, not an empty one")
+    return Path(os.path.expanduser(text))
 
 
 def duration(text: str) -> float:

@@ -5,10 +5,11 @@ import os
 import signal
 import tempfile
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
+from itertools import product
 from multiprocessing import active_children, get_context, parent_process
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -16,7 +17,10 @@ from typing import Any
 
 from lib.interrupts import obey
 
-CONTAINER = Path("/sys/fs/cgroup")  # where Linux says how much of the machine a container may use
+CONTAINER = Path("/sys/fs/cgroup")  # where Linux says how much of the machine a group may use
+GROUPS = Path("/proc/self/cgroup")  # and to which groups this process belongs
+CORES = (("cpu.max",), ("cpu.cfs_quota_us", "cpu.cfs_period_us"))  # in versions 2 and 1
+BYTES = (("memory.max",), ("memory.limit_in_bytes",))
 MEMORY = 2 * 2**30  # bytes that a chapter may take
 PATIENCE = 0.1  # seconds after which Ctrl-C is looked for
 
@@ -49,11 +53,15 @@ def processes(
         try:
             yield pool
         except BaseException:
-            for child in active_children():
-                if child not in others:
-                    child.kill()
-            # Its thread has then ended; the interpreter would tell it so while it closes its pipe.
-            pool.shutdown(cancel_futures=True)
+            # Its thread must end; the interpreter would tell it so while it closes its pipe. It may
+            # have replaced a process, which waits for what one that was killed has held.
+            end = threading.Thread(target=pool.shutdown, kwargs={"cancel_futures": True})
+            end.start()
+            while end.is_alive():
+                for child in active_children():
+                    if child not in others:
+                        child.kill()
+                end.join(PATIENCE)
             raise
         pool.shutdown()
 
@@ -119,8 +127,8 @@ def _begin(place: str, begin: Callable | None, arguments: tuple) -> None:
 
 def at_once() -> int:
     """Return how many chapters this process has cores and memory for."""
-    memory = min(_memory(), _allowed("memory.max"))
-    return max(1, int(min(_cores(), _allowed("cpu.max"), memory / MEMORY)))
+    memory = min(_memory(), _allowed(BYTES))
+    return max(1, int(min(_cores(), _allowed(CORES), memory / MEMORY)))
 
 
 def _cores() -> int:
@@ -139,12 +147,27 @@ def _memory() -> float:
     return os.sysconf("SC_PAGE_SIZE") * pages if pages > 0 else math.inf
 
 
-def _allowed(name: str) -> float:
-    """Read what this container may use, in cores or in bytes; infinite where nothing is said."""
+def _allowed(versions: Iterable[Iterable[str]]) -> float:
+    """Return what this process's groups may use, cores or bytes; infinite where none says it."""
+    least = math.inf
+    for group, names in product(_groups(), versions):
+        try:
+            words = " ".join((group / name).read_text(encoding="utf-8") for name in names).split()
+        except OSError:
+            continue
+        if words[0] not in ("max", "-1"):
+            least = min(least, int(words[0]) / int((*words, 1)[1]))
+    return least
+
+
+def _groups() -> set[Path]:
+    """Return the folders of this process's groups, as of a container or a job, and those above."""
     try:
-        amount, *period = (CONTAINER / name).read_text(encoding="utf-8").split()
+        lines = GROUPS.read_text(encoding="utf-8").splitlines()
     except OSError:
-        return math.inf
-    if amount == "max":
-        return math.inf
-    return int(amount) / int(period[0]) if period else int(amount)
+        return {CONTAINER}
+    found = {CONTAINER}
+    for _, kind, path in (line.split(":", 2) for line in lines):
+        group = CONTAINER / kind / path.lstrip("/")
+        found |= {group, *(above for above in group.parents if CONTAINER in above.parents)}
+    return found

@@ -31,8 +31,15 @@ def bar(total: int, name: str, unit: str, *, initial: int = 0, show: bool = True
 
 
 def log(line: str) -> None:
-    """Say how things go, in one piece, since several processes write."""
-    sys.stderr.write(f"{line}\n")
+    """Say how things go, in one piece, since several processes write; a disk that is full stops
+    nothing, unlike a reader who leaves.
+    """
+    try:
+        sys.stderr.write(f"{line}\n")
+    except BrokenPipeError:
+        raise
+    except OSError:
+        pass
 
 
 def duration(seconds: float) -> str:

@@ -92,7 +92,7 @@ def commit(root: Path) -> str:
     """Name the commit that is checked out in a folder, with "-dirty" if its files differ, or ""."""
     if not (root / ".git").exists():  # or else git would name that of a folder around it
         return ""
-    command = ["git", "describe", "--always", "--dirty", "--exclude=*", f"--abbrev={SHA}"]
+    command = ["git", "describe", "--always", "--dirty", "--match=", f"--abbrev={SHA}"]
     # A hook of git names its own repository in GIT_DIR.
     environment = {
         name: value
@@ -100,10 +100,10 @@ def commit(root: Path) -> str:
         if not name.startswith("GIT_") or name.startswith("GIT_CONFIG")
     }
     try:
-        done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
+        done = subprocess.run(command, cwd=root, env=environment, capture_output=True)
     except FileNotFoundError:  # a machine without git
         return ""
-    return done.stdout.strip()
+    return done.stdout.decode().strip()
 
 
 def blas() -> str:

@@ -51,6 +51,15 @@ def test_a_module_says_what_it_holds_and_is_short(path):
     assert len(MODULES[path].splitlines()) <= 480
 
 
+def test_hidden_files_are_nobody_s():
+    """macOS writes a `._NAME` beside each file on some disks, and `glob` finds it."""
+    patterns = [
+        found for source in MODULES.values() for found in re.findall(r"glob\((.+)\)", source)
+    ]
+    assert len(patterns) > 5
+    assert not [pattern for pattern in patterns if re.search(r"(^f?\"|/)\*\.", pattern)]
+
+
 def test_something_calls_each_function_of_the_library():
     pages = [ROOT / "book" / f"{name}.md" for name in Book(ROOT).notebooks]
     pages += [*ROOT.glob("book/*/lab.md"), *ROOT.glob("book/*/problems.md")]

@@ -12,7 +12,7 @@ import pytest
 import small_book
 
 from lib import files
-from lib.__main__ import main
+from lib.__main__ import main, parser
 from lib.data.__main__ import main as fetch
 
 ROOT = Path(__file__).parents[1]
@@ -70,6 +70,13 @@ def test_a_package_that_hides_a_module_is_refused(tmp_path, monkeypatch, capsys,
     assert one_line(capsys).startswith(f"lib report: {root}/{name} hides the module {name}: ")
 
 
+def test_a_link_to_itself_on_the_path_is_nothing(tmp_path):
+    root = small_book.write(tmp_path / "book")
+    (loop := tmp_path / "loop").symlink_to(loop)
+    done = lib(root, "report", PYTHONPATH=f"{ROOT}{os.pathsep}{loop}")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_folder_that_is_gone_is_said(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(ROOT)  # where it goes back in the end
     (gone := tmp_path / "gone").mkdir()
@@ -96,10 +103,61 @@ def test_a_file_in_the_place_of_a_folder_is_named(tmp_path, monkeypatch, capsys,
     assert str(root / "_build") in one_line(capsys)  # before a chapter is started
 
 
-def test_nobody_need_listen(tmp_path):
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_nobody_need_listen(tmp_path, closed):
+    """Else a file that a chapter opens gets the number of stderr, and its process never ends."""
     root = small_book.write(tmp_path / "book")
-    done = lib(root, "report", before=["sh", "-c", 'exec "$@" >&-', "sh"])
-    assert (done.returncode, done.stderr) == (0, "")
+    done = lib(root, "run", "one", before=["sh", "-c", f'exec "$@" {closed}', "sh"])
+    assert done.returncode == 0, done.stderr
+    assert (root / "book" / "one.ipynb").is_file()
+
+
+def test_a_folder_in_the_place_of_a_file_is_named(tmp_path, monkeypatch, capsys):
+    root = small_book.write(tmp_path / "book")
+    (root / "_build" / "claims.json").mkdir(parents=True)
+    monkeypatch.chdir(root)
+    assert main(["report"]) == 1
+    assert f"{root}/_build/claims.json: Is a directory; fix that" in one_line(capsys)
+
+
+def test_a_name_that_is_too_long_is_said(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(small_book.write(tmp_path / "book"))
+    assert main(["run", "one", "--output", "x" * 300]) == 1
+    assert "xxx: File name too long; fix that" in one_line(capsys)
+
+
+def test_too_many_open_files_name_the_limit(tmp_path, monkeypatch, capsys):
+    def pipe(path, content):
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.chdir(small_book.write(tmp_path / "book"))
+    monkeypatch.setattr(files, "write", pipe)
+    assert main(["report"]) == 1
+    assert one_line(capsys).endswith("is kept; allow more: ulimit -n 1024\n")
+
+
+def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch):
+    """In --output=~/x the shell leaves it alone."""
+    root = small_book.write(tmp_path / "book")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(root)
+    for command, option in (("run", "output"), ("build", "output"), ("report", "notebooks")):
+        given = getattr(parser().parse_args([command, f"--{option}=~/x"]), option)
+        assert given == tmp_path / "home" / "x"
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (["serve", "--port", "70000"], "want a whole number of at most 65535, not 70000"),
+        (["report", "--notebooks", ""], "want the name of a file or folder, not an empty one"),
+    ],
+)
+def test_a_port_or_place_that_cannot_be_is_refused(capsys, arguments, said):
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    assert end.value.code == 2
+    assert capsys.readouterr().err.endswith(f"{said}\n")
 
 
 def test_windows_is_refused(monkeypatch, capsys):

@@ -49,9 +49,62 @@ def test_where_a_process_dies_the_others_end():
     assert time.monotonic() - begin < 30
 
 
+def test_a_process_that_starts_late_ends_too(monkeypatch):
+    """One that ends is replaced, perhaps just after the others are killed."""
+    there = multiprocessing.active_children
+    unseen = [[], []]  # before the first process, and when the others are killed
+    monkeypatch.setattr(module, "active_children", lambda: unseen.pop() if unseen else there())
+    begin = time.monotonic()
+    with pytest.raises(OutOfTime), limit(0.0), processes(1) as pool:
+        pool.submit(time.sleep, 60)
+        obey()
+    assert time.monotonic() - begin < 30
+    assert not there()
+
+
 def test_new_processes_begin_with_a_call(tmp_path):
     with processes(1, (tmp_path / "begun").touch) as pool:
         assert pool.submit((tmp_path / "begun").exists).result()
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    """A machine with 64 processors and 2⁴⁰ bytes, which says nothing of groups yet."""
+    monkeypatch.setattr(module, "CONTAINER", tmp_path)
+    monkeypatch.setattr(module, "GROUPS", tmp_path / "groups")
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: range(64), raising=False)
+    monkeypatch.setattr(os, "sysconf", lambda name: 2**20)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "groups, limits, found",
+    [
+        ("0::/job/step", {"job/memory.max": 6 * 2**30, "job/step/memory.max": "max"}, 3),
+        ("0::/job", {"job/cpu.max": "400000 100000", "cpu.max": "max 100000"}, 4),
+        (
+            "4:memory:/docker/x\n1:cpu,cpuacct:/",
+            {"memory/memory.limit_in_bytes": 10 * 2**30, "cpu,cpuacct/cpu.cfs_quota_us": -1},
+            5,
+        ),
+        (
+            "1:cpu,cpuacct:/job",
+            {
+                "cpu,cpuacct/job/cpu.cfs_quota_us": 250000,
+                "cpu,cpuacct/job/cpu.cfs_period_us": 100000,
+            },
+            2,
+        ),
+        ("0::/elsewhere", {}, 64),
+    ],
+)
+def test_a_job_has_less_room_than_its_machine(machine, groups, limits, found):
+    """Schedulers limit a group below that of the machine; older systems have a folder a kind."""
+    (machine / "groups").write_text(f"{groups}\n")
+    for name, amount in limits.items():
+        (machine / name).parent.mkdir(parents=True, exist_ok=True)
+        (machine / name).write_text(f"{amount}\n")
+    assert at_once() == found
 
 
 @pytest.mark.parametrize(
@@ -63,12 +116,9 @@ def test_new_processes_begin_with_a_call(tmp_path):
         ("50000 100000", "max", 1),
     ],
 )
-def test_a_container_has_less_room_than_its_machine(tmp_path, monkeypatch, cpu, memory, found):
-    (tmp_path / "cpu.max").write_text(f"{cpu}\n")
-    (tmp_path / "memory.max").write_text(f"{memory}\n")
-    monkeypatch.setattr(module, "CONTAINER", tmp_path)
-    monkeypatch.setattr(os, "sched_getaffinity", lambda process: range(64), raising=False)
-    monkeypatch.setattr(os, "sysconf", lambda name: 2**20)  # 2⁴⁰ bytes
+def test_a_container_has_less_room_than_its_machine(machine, cpu, memory, found):
+    (machine / "cpu.max").write_text(f"{cpu}\n")
+    (machine / "memory.max").write_text(f"{memory}\n")
     assert at_once() == found
 
 

@@ -1,5 +1,10 @@
 """Progress: a line a minute in a log, a bar in a terminal."""
 
+import errno
+import os
+import sys
+from contextlib import nullcontext
+
 import pytest
 from tqdm import std
 
@@ -38,3 +43,14 @@ def test_nothing_is_said_of_what_is_short_or_hidden(clock, capfd, show, seconds)
         clock[0] += seconds
         bar.update(2)
     assert not lines(capfd.readouterr().err)
+
+
+@pytest.mark.parametrize("number, stops", [(errno.ENOSPC, False), (errno.EPIPE, True)])
+def test_a_full_disk_stops_nothing(monkeypatch, number, stops):
+    class Full:
+        def write(self, text):
+            raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(sys, "stderr", Full())
+    with pytest.raises(BrokenPipeError) if stops else nullcontext():
+        progress.log("one: started")

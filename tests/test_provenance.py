@@ -1,5 +1,8 @@
 """Where a result comes from: the device and the line that ends a chapter."""
 
+import os
+import re
+import shutil
 import subprocess
 from importlib.metadata import version
 
@@ -79,3 +82,31 @@ def test_a_commit_is_that_of_the_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "hook" / ".git"))
     assert provenance.commit(tmp_path / "ours") == found != provenance.commit(tmp_path / "hook")
     provenance.commit.cache_clear()
+
+
+def test_a_git_that_complains_in_another_encoding_stops_nothing(tmp_path, monkeypatch):
+    """As of a folder that is somebody else's, in the words of the reader's language."""
+    (tmp_path / ".git").mkdir()
+    (git := tmp_path / "git").write_text("#!/bin/sh\nprintf '\\351\\377' >&2\nexit 128\n")
+    git.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    assert provenance.commit(tmp_path) == ""
+
+
+def test_an_old_git_names_a_commit_by_its_hash(tmp_path, monkeypatch):
+    """Before version 2.13 it knew no `--exclude`."""
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@localhost"]
+    for more in (
+        ["init", "-q"],
+        ["commit", "-q", "--allow-empty", "-m", "a"],
+        ["tag", "-am", "b", "v1"],
+    ):
+        subprocess.run([*git, *more], cwd=tmp_path, check=True)
+    (bin := tmp_path / "bin").mkdir()
+    real = shutil.which("git")
+    (bin / "git").write_text(
+        f'#!/bin/sh\ncase "$*" in *--exclude*) exit 129;; esac\nexec {real} "$@"\n'
+    )
+    (bin / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{bin}{os.pathsep}{os.environ['PATH']}")
+    assert re.fullmatch("[0-9a-f]{40}", provenance.commit(tmp_path))

@@ -3,9 +3,12 @@ MNIST_DIR or CIFAR10_DIR names, or one in your cache.
 """
 
 import argparse
+import signal
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 
+from lib import interrupts
 from lib.data.fetch import CIFAR10, MNIST, DataUnavailable, fetch, place
 
 SOURCES = {source.name: source for source in (MNIST, CIFAR10)}
@@ -20,10 +23,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("name", nargs="?", choices=SOURCES, default="mnist", help=sizes)
     source = SOURCES[parser.parse_args(arguments).name]
     try:
-        fetch(source)
+        with interrupts.handled(late=False):
+            fetch(source)
     except DataUnavailable as error:
         print(str(error).partition("\n")[0], file=sys.stderr)
         return 1
+    except KeyboardInterrupt as end:
+        print("lib.data: interrupted; nothing half-fetched is kept", file=sys.stderr)
+        return 128 + (end.args[0] if end.args else signal.SIGINT)
+    assert isinstance(sys.stdout, TextIOWrapper)
+    sys.stdout.reconfigure(errors="backslashreplace")  # a home may have any name
     print(place(source))
     return 0
 

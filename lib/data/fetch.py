@@ -166,7 +166,7 @@ def _package(name: str) -> bytes:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE)
         if done.returncode:
             raise OSError(f"exit status {done.returncode}: {' '.join(done.stderr.split())[:300]}")
-        (archive,) = Path(folder).glob("*.tgz")
+        (archive,) = Path(folder).glob("[!.]*.tgz")
         return archive.read_bytes()
 
 

@@ -213,7 +213,7 @@ def result_file(folder: Path, name: str) -> Path:
 
 def stored(folder: Path) -> dict[str, Path]:
     """Return the results that are kept in the folder `book`, by the names of their runs."""
-    files = sorted(folder.glob("*/results/*.nc"))
+    files = sorted(folder.glob("*/results/[!.]*.nc"))
     return {f"{file.parts[-3]}/{file.stem}": file for file in files}
 
 

@@ -113,7 +113,7 @@ def _item(found: dict[str, Any], first: str) -> Item:
 
 def documents(book: Book) -> list[Document]:
     """Read the coverage of all documents."""
-    return [read(book, file.stem) for file in sorted(path(book, "").parent.glob("*.yml"))]
+    return [read(book, file.stem) for file in sorted(path(book, "").parent.glob("[!.]*.yml"))]
 
 
 def table(book: Book, document: Document, chapter: str = "") -> str:

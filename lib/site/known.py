@@ -33,7 +33,7 @@ def known(book: Book, chapter: str, notebooks: dict[str, dict]) -> list[Known]:
     for material in ("lab", "problems"):
         for code in CODE.finditer(book.beside(material).get(chapter, "")):
             found += _settings(code[0], f"{chapter}/{material}")
-    for path in sorted(book.folder.glob(f"{chapter}/*.py")):  # its own code
+    for path in sorted(book.folder.glob(f"{chapter}/[!.]*.py")):  # its own code
         found += _settings(path.read_text(encoding="utf-8"), "")
     return found
 

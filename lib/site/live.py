@@ -64,6 +64,18 @@ class Page(Local, StaticFileHandler):
         """Let the browser ask whether a page was built anew."""
         self.set_header("Cache-Control", "no-cache")
 
+    def validate_absolute_path(self, root: str, absolute_path: str) -> str | None:
+        """Find nothing by a name that no file can have."""
+        try:
+            return super().validate_absolute_path(root, absolute_path)
+        except (OSError, ValueError) as problem:
+            raise HTTPError(404) from problem
+
+    def compute_etag(self) -> str:
+        """Name what is in the file now; Tornado remembers what was in it at first."""
+        assert self.absolute_path is not None
+        return f'"{self.get_content_version(self.absolute_path)}"'
+
     @classmethod
     def get_content(
         cls, abspath: str, start: int | None = None, end: int | None = None
@@ -266,13 +278,13 @@ async def serving(root: Path, site: Path, port: int) -> AsyncGenerator[str]:
     Raises
     ------
     ValueError
-        If the port is taken.
+        If the port is taken, or not for us.
     """
     try:
         sockets = bind_sockets(port, "127.0.0.1")
     except OSError as problem:
         if problem.errno != errno.EADDRINUSE:
-            raise
+            raise ValueError(f"port {port}: {problem.strerror}: make serve PORT=8000") from problem
         raise ValueError(f"port {port} is taken: make serve PORT={port + 1}") from problem
     port = sockets[0].getsockname()[1]
     key = token_urlsafe()
@@ -294,7 +306,8 @@ async def serving(root: Path, site: Path, port: int) -> AsyncGenerator[str]:
     server = HTTPServer(application)
     server.add_sockets(sockets)
     try:
-        yield f"http://localhost:{port}/?key={key}"
+        # Not localhost: a browser may take that for ::1, where a stranger could wait for the key.
+        yield f"http://127.0.0.1:{port}/?key={key}"
     finally:
         server.stop()
         for page in list(pages):

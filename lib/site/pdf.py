@@ -118,7 +118,7 @@ def slides(site: Path, folder: Path) -> list[Path]:
     ValueError
         If the site has no deck, or there is no Chromium.
     """
-    decks = sorted((site / "slides").glob("*.html"))
+    decks = sorted((site / "slides").glob("[!.]*.html"))
     if not decks:
         raise ValueError(f"{site} has no slides: run `python -m lib build` first")
     files.prepare(folder)

@@ -79,7 +79,7 @@ def modules(book: Book) -> dict[str, Module]:
     found = {}
     for page in book.pages:
         name = package(page)
-        for path in sorted(book.root.joinpath(*name.split(".")).glob("*.py")) if name else []:
+        for path in sorted(book.root.joinpath(*name.split(".")).glob("[!.]*.py")) if name else []:
             if path.stem != "__main__":
                 own = f"{name}.{path.stem}".removesuffix(".__init__")
                 found[own] = Module(own, page, path)

@@ -6,12 +6,16 @@ import gzip
 import hashlib
 import os
 import re
+import signal
+import sys
 import tarfile
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO, TextIOWrapper
 
 import pytest
 
+from lib import interrupts
 from lib.data import __main__ as command
 from lib.data import fetch
 from lib.data.fetch import DataUnavailable, Source
@@ -215,3 +219,27 @@ def test_the_command_says_where_the_files_are(fake, cache, monkeypatch, capsys):
     assert command.main(["cifar10"]) == 1
     out, err = capsys.readouterr()
     assert out == "" and err.count("\n") == 1 and "MNIST_DIR" in err
+
+
+def test_the_command_says_any_name_of_a_folder(fake, tmp_path, monkeypatch):
+    home = tmp_path / "\udcff é"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home))
+    monkeypatch.setitem(command.SOURCES, "mnist", fake(good=good))
+    monkeypatch.setattr("sys.stdout", TextIOWrapper(said := BytesIO(), "ascii"))
+    assert command.main([]) == 0
+    sys.stdout.flush()
+    assert said.getvalue().startswith(str(tmp_path).encode() + rb"/\udcff \xe9/")
+
+
+@pytest.mark.parametrize("end", interrupts.ENDS, ids=lambda number: number.name)
+def test_an_interrupted_download_is_one_line(fake, cache, monkeypatch, capsys, end):
+    """That of `make setup`; under nohup or in the background nothing is handled."""
+    before = signal.signal(end, signal.default_int_handler)
+    monkeypatch.setitem(command.SOURCES, "mnist", fake(good=lambda name: signal.raise_signal(end)))
+    try:
+        assert command.main([]) == 128 + end
+    finally:
+        signal.signal(end, before)
+    wanted = "lib.data: interrupted; nothing half-fetched is kept\n"
+    assert capsys.readouterr() == ("", wanted)
+    assert not [path for path in cache.rglob("*") if path.is_file()]

@@ -171,6 +171,20 @@ def test_a_signal_is_noted_and_then_obeyed(end):
         interrupts.obey()
 
 
+def test_a_caller_that_ignores_its_children_hides_no_failure():
+    """Else what a build starts would seem to succeed, whatever it says."""
+    script = (
+        "import subprocess, sys; from lib import interrupts; interrupts.note(); "
+        "sys.exit(subprocess.run([sys.executable, '-c', 'raise SystemExit(3)']).returncode)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | {"PYTHONPATH": str(REPOSITORY)},
+        preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN),
+    )
+    assert done.returncode == 3
+
+
 def test_a_job_in_the_background_goes_on(end):
     signal.signal(end, signal.SIG_IGN)
     for late in (True, False):

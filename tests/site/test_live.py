@@ -1,6 +1,7 @@
 """The server of `make serve`: whom it refuses, and a cell that runs."""
 
 import asyncio
+import errno
 import json
 import os
 import signal
@@ -99,7 +100,7 @@ def test_another_name_of_this_machine_is_refused(addresses):
     for name in ("elsewhere.example", "localhost", "127.0.0.1:1"):
         assert get(address, "/", Host=name).code == 403
         assert get(with_key, "", Host=name).code == 403
-    assert get(address.replace("localhost", "127.0.0.1")).code == 200
+    assert get(address.replace("127.0.0.1", "localhost")).code == 200
 
 
 def test_only_this_machine_is_answered(addresses):
@@ -114,9 +115,9 @@ def test_only_this_machine_is_answered(addresses):
         ({"Cookie": ""}, "one"),
         ({"Cookie": "live-PORT=wrong"}, "one"),
         ({"Origin": "http://elsewhere.example"}, "one"),
-        ({"Origin": "http://localhost:1"}, "one"),
-        ({"Origin": "http://127.0.0.1:PORT"}, "one"),
-        ({"Origin": "https://localhost:PORT"}, "one"),
+        ({"Origin": "http://127.0.0.1:1"}, "one"),
+        ({"Origin": "http://localhost:PORT"}, "one"),
+        ({"Origin": "https://127.0.0.1:PORT"}, "one"),
         ({"Origin": "null"}, "one"),
         ({"Origin": ""}, "one"),
         ({"Host": "elsewhere.example:PORT"}, "one"),
@@ -138,6 +139,24 @@ def test_no_kernel_for_strangers_and_other_pages(addresses, change, page):
     with pytest.raises(HTTPClientError) as refused:
         asyncio.run(knock())
     assert refused.value.code in (403, 404)
+
+
+def test_the_printed_address_is_that_of_nobody_else(addresses):
+    assert addresses[1].startswith("http://127.0.0.1:")  # localhost may be ::1
+
+
+def test_a_page_built_anew_is_not_taken_for_the_old(addresses, book):
+    path = book / "_build" / "html" / "book" / "two.html"
+    path.write_text(PAGE)
+    known = get(addresses[0], "/book/two.html").headers["Etag"]
+    for text, status in ((PAGE, 304), (PAGE.replace("One", "Two"), 200), (PAGE, 304)):
+        path.write_text(text)
+        assert get(addresses[0], "/book/two.html", **{"If-None-Match": known}).code == status
+
+
+@pytest.mark.parametrize("path", ["/%00", "/book/one.html%00", f"/{'x' * 300}"])
+def test_a_name_that_no_file_can_have_is_not_found(addresses, path):
+    assert get(addresses[0], path).code == 404
 
 
 def test_files_beside_the_site_are_not_served(addresses):
@@ -313,6 +332,14 @@ def test_a_taken_port_and_a_missing_site_are_said(book, tmp_path, monkeypatch, c
         port = taken.getsockname()[1]
         assert main(["serve", "--port", str(port)]) == 2
     wanted = f"lib serve: port {port} is taken: make serve PORT={port + 1}\n"
+    assert capsys.readouterr().err == wanted
+
+    def refuse(port, address):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(live, "bind_sockets", refuse)
+    assert main(["serve", "--port", "80"]) == 2
+    wanted = "lib serve: port 80: Permission denied: make serve PORT=8000\n"
     assert capsys.readouterr().err == wanted
     monkeypatch.chdir(tmp_path)
     assert main(["serve"]) == 2
