@@ -84,7 +84,7 @@ audit:  ## ask whether a pinned package has a known vulnerability; needs the net
 	  { grep -q "not found on PyPI" _build/audit/said && echo "nothing was audited: the source of advisories is not reached from here" || \
 	  cat _build/audit/said; exit 1; }
 
-serve: setup  ## read the book at http://localhost:8000, and run its code there
+serve: setup  ## read the book at http://127.0.0.1:8000, and run its code there
 	@$(BIN)/python -m lib serve --port $(PORT)
 
 clean:

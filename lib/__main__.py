@@ -8,6 +8,8 @@ import sys
 
 if sys.version_info < (3, 11):  # noqa: UP036 such a Python stumbles in the next line
     sys.exit("lib needs Python 3.11 to 3.14: make setup, then .venv/bin/python -m lib")
+if sys.platform == "win32":  # which lacks what is imported below
+    sys.exit("lib works on Linux and macOS; on Windows, use WSL")
 
 if __name__ == "__main__" and not sys.flags.safe_path:
     sys.path.append(sys.path.pop(0))  # until `files.refuse_place` has seen this folder

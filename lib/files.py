@@ -78,11 +78,9 @@ def lead_nowhere() -> None:
 
 
 def refuse_place() -> None:
-    """Raise a ValueError where nothing can work: on Windows, in a folder that is gone, and beside
-    a file or package that hides a module from what is started here.
+    """Raise a ValueError where nothing can work: in a folder that is gone, and beside a file or
+    package that hides a module from what is started here.
     """
-    if sys.platform == "win32":
-        raise ValueError("this works on Linux and macOS; on Windows, use WSL")
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "0")
     if not epoch.isdecimal():  # NumPy and Sphinx read it
         raise ValueError(

@@ -160,10 +160,12 @@ def test_a_port_or_place_that_cannot_be_is_refused(capsys, arguments, said):
     assert capsys.readouterr().err.endswith(f"{said}\n")
 
 
-def test_windows_is_refused(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "platform", "win32")
-    assert main(["report"]) == 2
-    assert one_line(capsys).endswith("Linux and macOS; on Windows, use WSL\n")
+def test_windows_is_refused_before_what_it_lacks_is_imported():
+    windows = "import runpy, signal, sys; sys.platform = 'win32'; del signal.SIGHUP; "
+    code = windows + "sys.argv = ['lib', 'report']; runpy.run_module('lib', run_name='__main__')"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "lib works on Linux and macOS; on Windows, use WSL\n"
 
 
 def test_a_missing_package_is_named(monkeypatch, capsys):
