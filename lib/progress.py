@@ -25,14 +25,18 @@ def bar(total: int, name: str, unit: str, *, initial: int = 0, show: bool = True
     `update(count)`; `initial` of `total` were done before.
     """
     notebook = type(sys.stderr).__module__.startswith("ipykernel")
-    form = {} if notebook or sys.stderr.isatty() else LOG
-    hidden = notebook or not show
+    try:
+        form = {} if notebook or sys.stderr.isatty() else LOG
+    except (AttributeError, ValueError):  # there is none, it can only write, or it is closed
+        form = LOG
+    hidden = notebook or not show or sys.stderr is None
     return tqdm(total=total, initial=initial, desc=name, unit=f" {unit}", disable=hidden, **form)
 
 
 def log(line: str) -> None:
     """Say how things go, in one piece, since several processes write."""
-    sys.stderr.write(f"{line}\n")
+    if sys.stderr is not None:
+        sys.stderr.write(f"{line}\n")
 
 
 def duration(seconds: float) -> str:

@@ -1,5 +1,7 @@
 """Progress: a line a minute in a log, a bar in a terminal."""
 
+from io import StringIO
+
 import pytest
 from tqdm import std
 
@@ -38,3 +40,24 @@ def test_nothing_is_said_of_what_is_short_or_hidden(clock, capfd, show, seconds)
         clock[0] += seconds
         bar.update(2)
     assert not lines(capfd.readouterr().err)
+
+
+class OnlyWrites:
+    def write(self, text):
+        pass
+
+
+def closed():
+    file = StringIO()
+    file.close()
+    return file
+
+
+@pytest.mark.parametrize("stderr", [None, OnlyWrites(), closed()], ids=["none", "other", "closed"])
+def test_a_bar_needs_no_terminal_to_write_to(monkeypatch, stderr):
+    monkeypatch.setattr("sys.stderr", stderr)
+    for show in (True, False):
+        with progress.bar(2, "plane", "member", show=show) as bar:
+            bar.update(2)
+    if stderr is None:
+        progress.log("one")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lib.checks import for_torch, squares, takes
+from lib.checks import flag, for_torch, squares, takes, tensors
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -15,16 +15,7 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 2**28  # of the Jacobian of one block of points
 
 
-def _tensors(name: str, value: Mapping[str, "Tensor"]) -> dict[str, "Tensor"]:
-    """Return tensors by name, without their gradients."""
-    if not isinstance(value, Mapping) or not all(
-        hasattr(part, "detach") for part in value.values()
-    ):
-        raise TypeError(f"{name} must be tensors by name, each (members, ...)")
-    return {key: for_torch(f"{name}[{key!r}]", part) for key, part in value.items()}
-
-
-@takes(parameters=_tensors, inputs=for_torch)
+@takes(parameters=partial(tensors, finite=True), inputs=for_torch, full=flag)
 def ntk(
     network: Callable,
     parameters: Mapping[str, "Tensor"],
