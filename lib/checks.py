@@ -32,7 +32,6 @@ from numpy.typing import ArrayLike, NDArray
 LARGEST = 1e100
 DEVICES = ("cpu", "cuda")
 NUMBERS = (Real, Decimal)
-PRECISIONS = ("torch.float32", "torch.float64")
 
 Check = Callable[[str, Any], Any]
 _NOTHING = nullcontext()
@@ -64,9 +63,7 @@ def takes(**checks: Check) -> Callable[[Function], Function]:
 
 
 def disturbed(torch: Any) -> bool:
-    """Return whether torch, if it is imported, makes tensors off the CPU or without gradients, or
-    products in half precision.
-    """
+    """Return whether torch, if imported, does not make tensors and products as `usual`."""
     return torch is not None and (
         torch.is_inference_mode_enabled()
         or any(map(torch.is_autocast_enabled, DEVICES))
@@ -274,9 +271,8 @@ def tensors(name: str, value: Any, finite: bool = False) -> dict[str, Any]:
         if finite and not good:
             raise ValueError(f"{own} must be finite")
     given = {str(part.dtype) for part in value.values()}
-    if len(given) > 1 or not given <= {*PRECISIONS}:
-        wanted = " or all ".join(PRECISIONS)
-        raise TypeError(f"{name} are of {', '.join(sorted(given))}: want all {wanted}")
+    if given not in ({"torch.float32"}, {"torch.float64"}):
+        raise TypeError(f"{name} are of {', '.join(sorted(given))}: want float32 or float64 in all")
     return found
 
 

@@ -90,7 +90,7 @@ TRAINING = [
 
 # Parameters in other forms, and what is said of them.
 FORMS = [
-    (torch.Tensor.half, "parameters are of torch.float16: want all torch.float32 or all"),
+    (torch.Tensor.half, "parameters are of torch.float16: want float32 or float64 in all"),
     (torch.Tensor.long, "parameters are of torch.int64: want"),
     (lambda value: value + 0j, r"parameters\['weight1'\] is a tensor of torch.complex64"),
     (lambda value: value.to("meta"), "on meta: want real numbers"),
@@ -98,7 +98,7 @@ FORMS = [
     (torch.Tensor.numpy, r"parameters\['weight1'\] is of type ndarray: want a tensor"),
     (
         lambda value: value.double() if value.ndim == 2 else value,
-        "parameters are of torch.float32, torch.float64: want all",
+        "parameters are of torch.float32, torch.float64: want float32 or float64 in all",
     ),
 ]
 
