@@ -168,7 +168,7 @@ def numbers(
         return np.array(value)
     if hasattr(value, "detach"):
         value = _plain(name, value)[0].double().cpu().numpy()
-    array = _array(name, value).astype(float, copy=False)
+    array = _array(name, value).astype(float)  # a copy, which no later change reaches
     if array.size == 0:
         raise ValueError(f"{name} is empty, of shape {array.shape}: want at least one number")
     if ndim is not None and array.ndim != ndim:

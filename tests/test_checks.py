@@ -130,3 +130,10 @@ def test_an_underflow_is_zero_whatever_the_caller_has_set():
         assert decay(1e3).tolist() == [0, 0]
         with pytest.raises(FloatingPointError, match="overflow"):
             decay(-1e3)
+
+
+def test_what_is_given_may_change_later():
+    given = np.ones(2)
+    found = checks.ascending("price", given)
+    given[:] = 7
+    assert found.tolist() == [1, 1]

@@ -118,6 +118,24 @@ def test_a_loss_names_the_type_of_labels(kind):
         cross_entropy(torch.ones(3, 2), torch.ones(3).to(kind))
 
 
+@pytest.mark.parametrize("dtype", [torch.int64, torch.complex64, torch.float16, "float64"])
+def test_parameters_are_drawn_in_one_of_two_precisions(dtype):
+    with pytest.raises(ValueError, match=r"dtype is .*: want torch.float32 or torch.float64"):
+        NETWORK.initialize(dtype=dtype)
+
+
+@pytest.mark.parametrize(
+    "network, message",
+    [
+        (lambda one, points, layers: points @ one["w"].mT, "network must give a pair"),
+        (None, "network is of type NoneType"),
+    ],
+)
+def test_a_kernel_wants_outputs_and_representations(network, message):
+    with pytest.raises(TypeError, match=message):
+        ntk(network, {"w": torch.ones(1, 3, 2)}, np.ones((4, 2)))
+
+
 def on_tokens(tokens):
     network = Words()
     train(

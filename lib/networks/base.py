@@ -67,6 +67,13 @@ def check_device(name: str, value: str) -> str:
     return value
 
 
+def check_precision(name: str, value: torch.dtype) -> torch.dtype:
+    """Return the precision of parameters."""
+    if value not in (torch.float32, torch.float64):
+        raise ValueError(f"{name} is {value!r}: want torch.float32 or torch.float64")
+    return value
+
+
 def check_tensor(name: str, value: Tensor, ndim: int) -> Tensor:
     """Return a tensor that has `ndim` axes or more and is not empty."""
     kind(name, value, Tensor)
@@ -137,7 +144,13 @@ class Network:
             raise ValueError(f"layer {wrong[0]}: hidden layers are numbered 0 to {self.depth - 1}")
         return tuple(int(layer) for layer in asked)
 
-    @takes(seed=seed, members=whole, gain=partial(positives, least=0), device=check_device)
+    @takes(
+        seed=seed,
+        members=whole,
+        gain=partial(positives, least=0),
+        dtype=check_precision,
+        device=check_device,
+    )
     def initialize(
         self,
         seed: int = 0,
