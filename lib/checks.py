@@ -17,8 +17,9 @@ ValueError: price must be positive, not -2
 
 import re
 import sys
-from collections.abc import Callable, Collection, Generator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from decimal import Decimal
 from functools import partial, wraps
 from inspect import signature
 from numbers import Integral, Real
@@ -29,6 +30,8 @@ from numpy.typing import ArrayLike, NDArray
 
 # in size: formulas square and cube what they are given, and a float ends at 1.8e308
 LARGEST = 1e100
+DEVICES = ("cpu", "cuda")
+NUMBERS = (Real, Decimal)
 
 Check = Callable[[str, Any], Any]
 _NOTHING = nullcontext()
@@ -60,14 +63,19 @@ def takes(**checks: Check) -> Callable[[Function], Function]:
 
 
 def disturbed(torch: Any) -> bool:
-    """Return whether torch, if it is imported, makes tensors off the CPU or without gradients."""
-    return torch is not None and (torch.is_inference_mode_enabled() or not torch.empty(0).is_cpu)
+    """Return whether torch, if imported, does not make tensors and products as `usual`."""
+    return torch is not None and (
+        torch.is_inference_mode_enabled()
+        or any(map(torch.is_autocast_enabled, DEVICES))
+        or not torch.empty(0).is_cpu
+    )
 
 
 @contextmanager
 def usual(torch: Any) -> Generator[None]:
-    """Have torch make tensors on the CPU that can have gradients."""
-    with torch.device("cpu"), torch.inference_mode(False):
+    """Have torch make tensors on the CPU that can have gradients, and products in full."""
+    cpu, cuda = (torch.autocast(device, enabled=False) for device in DEVICES)
+    with torch.device("cpu"), torch.inference_mode(False), cpu, cuda:
         yield
 
 
@@ -105,9 +113,11 @@ def whole(name: str, value: int, least: int = 1, most: float = np.inf) -> int:
     wanted += "" if most == np.inf else f" and at most {most}"
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} is {value!r}: want {wanted}")
-    if not float(value).is_integer() or not least <= value <= most:
-        raise ValueError(f"{name} is {value}: want {wanted}")
-    return int(value)
+    if isinstance(value, Integral) or float(value).is_integer():
+        found = int(value)
+        if least <= found <= most:
+            return found
+    raise ValueError(f"{name} is {value}: want {wanted}")
 
 
 seed = partial(whole, least=0)
@@ -129,9 +139,10 @@ def sizes(**values: int) -> None:
 
 def real(name: str, value: float) -> float:
     """Return one real number, which may be infinite or NaN."""
-    if isinstance(value, str | bytes) or np.ndim(value) or value is None:
-        raise TypeError(f"{name} is {value!r}: want one real number")
-    return float(value)
+    with suppress(TypeError, ValueError, OverflowError):
+        if not isinstance(value, str | bytes) and np.ndim(value) == 0:
+            return float(value)
+    raise TypeError(f"{name} is {value!r}: want one real number")
 
 
 def limit(name: str, value: float) -> float:
@@ -155,15 +166,9 @@ def numbers(
         type(value) is float and not ndim and -largest <= value <= largest
     ):  # the commonest, in a tenth of the time
         return np.array(value)
-    _refuse_masks(name, value)
-    try:
-        array = _array(value).astype(float, casting="same_kind", copy=False)
-    except (
-        TypeError,
-        ValueError,
-        RuntimeError,
-    ):  # text, None, lists of unequal length, a tensor with a gradient
-        raise TypeError(f"{name} is of type {type(value).__name__}: want real numbers") from None
+    if hasattr(value, "detach"):
+        value = _plain(name, value)[0].double().cpu().numpy()
+    array = _array(name, value).astype(float)  # a copy, which no later change reaches
     if array.size == 0:
         raise ValueError(f"{name} is empty, of shape {array.shape}: want at least one number")
     if ndim is not None and array.ndim != ndim:
@@ -199,23 +204,19 @@ def _plain(name: str, tensor: Any) -> tuple[Any, bool]:
         finite = bool(tensor.isfinite().all())
     except RuntimeError:  # of a tensor that is sparse, quantized, or without data
         finite = None
-    if finite is None or tensor.is_complex():
+    if finite is None or tensor.is_complex() or tensor.is_nested:
         what = f"a tensor of {tensor.dtype}, {tensor.layout}, on {tensor.device}"
         raise TypeError(f"{name} is {what}: want real numbers")
-    own = (tensor.clone() if tensor.is_inference() else tensor).detach()
-    return own if own.is_floating_point() else own.long(), finite
+    own = (tensor.clone() if tensor.is_inference() else tensor).detach().resolve_neg()
+    if own.is_floating_point():
+        return own, finite
+    fits = str(own.dtype) != "torch.uint64" or bool((own.long() >= 0).all())
+    return own.long() if fits else own.double(), finite
 
 
 def _native(name: str, value: Any) -> tuple[NDArray, bool]:
     """Return an array for `for_torch`, and whether it is finite."""
-    _refuse_masks(name, value)
-    try:
-        array = _array(value)
-    except (TypeError, ValueError, RuntimeError):  # such as lists of unequal length
-        array = np.asarray(None)
-    if array.dtype.kind not in "biuf":
-        what = f"{name} is of type {type(value).__name__} and dtype {array.dtype}"
-        raise TypeError(f"{what}: want real numbers")
+    array = _array(name, value)
     if array.dtype.kind == "f":
         wanted = array.dtype.newbyteorder("=") if array.dtype.itemsize <= 8 else float
     else:
@@ -223,16 +224,56 @@ def _native(name: str, value: Any) -> tuple[NDArray, bool]:
     return np.require(array, wanted, ["C", "W"]), bool(np.isfinite(array).all())
 
 
-def _array(value: Any) -> NDArray:
-    """Return what NumPy makes of a value; of a table with several types of numbers, floats."""
-    array = np.asarray(value)
-    numeric = array.dtype == object and all(isinstance(one, Real) for one in array.flat)
-    return array.astype(float) if numeric else array
+def _array(name: str, value: Any) -> NDArray:
+    """Return the real numbers that NumPy makes of a value; of objects integers if all are."""
+    with suppress(RecursionError):  # a list that holds itself
+        if _masked(value):
+            raise ValueError(f"{name} has masked entries: fill them, or leave them out")
+    try:
+        array = np.asarray(value)
+        if array.dtype == object and all(isinstance(one, NUMBERS) for one in array.flat):
+            whole = all(isinstance(one, Integral) and abs(int(one)) < 2**63 for one in array.flat)
+            array = array.astype(np.int64 if whole else float)
+    except (TypeError, ValueError, RuntimeError, OverflowError):  # such as lists of unequal length
+        array = np.asarray(None)
+    if array.dtype.kind not in "biuf":
+        what = f"{name} is of type {type(value).__name__} and dtype {array.dtype}"
+        raise TypeError(f"{what}: want real numbers")
+    return array
 
 
-def _refuse_masks(name: str, value: Any) -> None:
-    if np.ma.is_masked(value):
-        raise ValueError(f"{name} has masked entries: fill them, or leave them out")
+def _masked(value: Any) -> bool:
+    """Return whether an entry is masked, also of an array in a list, where NumPy forgets it."""
+    if isinstance(value, list | tuple):
+        parts = (one for one in value if isinstance(one, list | tuple | np.ma.MaskedArray))
+        return any(map(_masked, parts))
+    return np.ma.is_masked(value)
+
+
+def differentiable(name: str, value: Any) -> Any:
+    """Return a tensor of real numbers with its gradient; anything else as it is."""
+    if not hasattr(value, "detach"):
+        return value
+    plain, _ = _plain(name, value)
+    return value if value.is_floating_point() and value.element_size() > 1 else plain.double()
+
+
+def tensors(name: str, value: Any, finite: bool = False) -> dict[str, Any]:
+    """Return tensors by name, one at least, of one precision, without their gradients."""
+    if not isinstance(value, Mapping) or not value:
+        raise TypeError(f"{name} is of type {type(value).__name__}: want tensors by name")
+    found = {}
+    for key, part in value.items():
+        own = f"{name}[{key!r}]"
+        if not hasattr(part, "detach"):
+            raise TypeError(f"{own} is of type {type(part).__name__}: want a tensor")
+        found[key], good = _plain(own, part)
+        if finite and not good:
+            raise ValueError(f"{own} must be finite")
+    given = {str(part.dtype) for part in value.values()}
+    if given not in ({"torch.float32"}, {"torch.float64"}):
+        raise TypeError(f"{name} are of {', '.join(sorted(given))}: want float32 or float64 in all")
+    return found
 
 
 def positives(
@@ -327,6 +368,11 @@ def binary(name: str, value: ArrayLike) -> NDArray:
     return array == 1
 
 
+def flag(name: str, value: bool) -> bool:
+    """Return True or False, which may be written 1 or 0."""
+    return bool(binary(name, numbers(name, value, ndim=0)))
+
+
 def wholes(name: str, values: Sequence[int], least: int = 0) -> list[int]:
     """Return a list of whole numbers of at least `least`, one at least."""
     if isinstance(values, str) or np.ndim(values) != 1 or len(values) == 0:
@@ -338,9 +384,22 @@ def arrays(name: str, values: Sequence[ArrayLike], check: Check = numbers) -> li
     """Return a list of arrays, one at least, each of them checked."""
     if isinstance(values, str) or not np.iterable(values):
         raise TypeError(f"{name} is of type {type(values).__name__}: want a list of arrays")
-    if len(values) == 0:
+    values = list(values)
+    if not values:
         raise ValueError(f"{name} is empty: want at least one array")
     return [check(f"{name}[{i}]", value) for i, value in enumerate(values)]
+
+
+def alike(name: str, parts: Sequence[Any], shape: Sequence[int]) -> None:
+    """Raise ValueError unless what is drawn for each member, (b, ...), has one shape, with points
+    of the shape that is given.
+    """
+    found = {np.shape(part) for part in parts}
+    first = next(iter(found))
+    if len(found) > 1 or 0 in first or first[1:] != tuple(shape):
+        wanted = ", ".join(["b", *map(str, shape)])
+        given = " and ".join(map(str, sorted(found)))
+        raise ValueError(f"{name} gives {given}: want ({wanted}), b the same for each member")
 
 
 def broadcastable(**values: ArrayLike) -> None:
@@ -406,9 +465,14 @@ def words(name: str, value: str) -> str:
     return value
 
 
-def generator(seed: int | Sequence[int]) -> np.random.Generator:
-    """Return the random numbers of a seed: a whole number of at least 0, or several of these."""
-    parts = np.asarray(seed)
+def seeds(name: str, value: int | Sequence[int]) -> int | list[int]:
+    """Return a whole number of at least 0, or several of these."""
+    parts = np.asarray(value)
     if parts.dtype.kind not in "iu" or parts.size == 0 or np.any(parts < 0):
-        raise ValueError(f"seed is {seed!r}: want a whole number of at least 0, or several")
-    return np.random.default_rng(seed)
+        raise ValueError(f"{name} is {value!r}: want a whole number of at least 0, or several")
+    return parts.tolist()
+
+
+def generator(seed: int | Sequence[int]) -> np.random.Generator:
+    """Return the random numbers of a seed."""
+    return np.random.default_rng(seeds("seed", seed))

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from lib.checks import numbers
+from lib.checks import differentiable, numbers, takes
 
 
+@takes(w=differentiable)
 def inverse_participation_ratio(w: ArrayLike | Tensor) -> Any:
     r"""Return :math:`\sum_i w_i^4 / (\sum_i w_i^2)^2`: 1 for one site,
     1/n for n equal ones, about 3/n for random weights.

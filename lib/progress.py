@@ -25,15 +25,20 @@ def bar(total: int, name: str, unit: str, *, initial: int = 0, show: bool = True
     `update(count)`; `initial` of `total` were done before.
     """
     notebook = type(sys.stderr).__module__.startswith("ipykernel")
-    form = {} if notebook or sys.stderr.isatty() else LOG
-    hidden = notebook or not show
+    try:
+        form = {} if notebook or sys.stderr.isatty() else LOG
+    except (AttributeError, ValueError):  # there is none, it can only write, or it is closed
+        form = LOG
+    hidden = notebook or not show or sys.stderr is None
     return tqdm(total=total, initial=initial, desc=name, unit=f" {unit}", disable=hidden, **form)
 
 
 def log(line: str) -> None:
-    """Say how things go, in one piece, since several processes write; a disk that is full stops
-    nothing, unlike a reader who leaves.
+    """Say how things go, in one piece, since several processes write. A disk that is full, or no
+    stderr at all, stops nothing, unlike a reader who leaves.
     """
+    if sys.stderr is None:
+        return
     try:
         sys.stderr.write(f"{line}\n")
     except BrokenPipeError:

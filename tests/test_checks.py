@@ -2,9 +2,12 @@
 it hands it on, and the words of its refusal.
 """
 
+from decimal import Decimal
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -14,10 +17,17 @@ PASSES = [
     (checks.number, np.float32(0.5), 0.5),
     (checks.positive, 1e-99, 1e-99),
     (checks.whole, 3.0, 3),
+    (checks.whole, np.float16(3), 3),
+    (checks.seed, 10**400, 10**400),
+    (checks.seeds, torch.tensor([1, 2]), [1, 2]),
+    (checks.flag, np.bool_(True), True),
     (checks.real, np.inf, np.inf),
     (checks.limit, -np.inf, -np.inf),
     (checks.numbers, [[1, 2]], [[1.0, 2.0]]),
     (checks.numbers, torch.ones(2), [1.0, 1.0]),
+    (checks.numbers, torch.ones(2, requires_grad=True), [1.0, 1.0]),
+    (checks.numbers, torch.ones(2, dtype=torch.bfloat16), [1.0, 1.0]),
+    (checks.numbers, [Decimal("0.1"), Fraction(1, 2), 10**30], [0.1, 0.5, 1e30]),
     (checks.numbers, np.ma.array([1.0, 2.0]), [1.0, 2.0]),
     (checks.gram, [[2, 1], [1, 2]], [[2.0, 1.0], [1.0, 2.0]]),
     (checks.nonnegative_times, 3, [3.0]),
@@ -29,7 +39,8 @@ PASSES = [
 ]
 REFUSALS = [
     (partial(checks.number, low=0, high=1), 2, "is 2: want a number from 0 to 1"),
-    (checks.number, "1", "of type str: want real numbers"),
+    (checks.number, "1", "of type str and dtype <U1: want real numbers"),
+    (checks.number, 10**400, "want real numbers"),
     (checks.number, [1, 2], "has shape .* want one number"),
     (checks.positive, 0, "must be positive, not 0"),
     (checks.positive, 1e-101, "must be at least 1e-100"),
@@ -37,11 +48,21 @@ REFUSALS = [
     (checks.whole, 1.5, "want a positive integer"),
     (partial(checks.whole, least=0, most=3), 4, "at least 0 and at most 3"),
     (checks.seed, -1, "at least 0"),
+    (partial(checks.whole, most=9), 10**400, "at most 9"),
     (checks.real, "inf", "want one real number"),
+    (checks.real, 1j, "want one real number"),
+    (checks.real, pd.NA, "want one real number"),
+    (checks.real, 10**400, "want one real number"),
+    (checks.flag, "no", "want real numbers"),
+    (checks.flag, 2, "True or False"),
+    (checks.seeds, [1, -2], "at least 0"),
+    (partial(checks.alike, shape=(3,)), [np.ones((2, 4))], r"gives \(2, 4\): want \(b, 3\)"),
     (checks.limit, np.nan, "finite or infinite"),
     (checks.numbers, [], "is empty"),
     (checks.numbers, [1j], "want real numbers"),
-    (checks.numbers, torch.ones(2, requires_grad=True), "want real numbers"),
+    (checks.numbers, torch.ones(2, device="meta"), "float32, torch.strided, on meta: want real"),
+    (checks.numbers, [np.ma.array([1, 2], mask=[True, False])], "has masked entries"),
+    (checks.numbers, [[1.0, np.ma.masked]], "has masked entries"),
     (checks.numbers, np.ma.array([1.0, 2.0], mask=[False, True]), "has masked entries"),
     (checks.numbers, [1, np.inf], "must be finite, not inf"),
     (checks.numbers, 1e101, "at most 1e.100 in size"),
@@ -109,3 +130,10 @@ def test_an_underflow_is_zero_whatever_the_caller_has_set():
         assert decay(1e3).tolist() == [0, 0]
         with pytest.raises(FloatingPointError, match="overflow"):
             decay(-1e3)
+
+
+def test_what_is_given_may_change_later():
+    given = np.ones(2)
+    found = checks.ascending("price", given)
+    given[:] = 7
+    assert found.tolist() == [1, 1]

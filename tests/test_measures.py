@@ -39,6 +39,21 @@ def test_inverse_participation_ratio_of_known_weights():
     )
 
 
+def test_a_ratio_has_the_gradient_of_its_weights():
+    w = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    measures.inverse_participation_ratio(w).backward()
+    np.testing.assert_allclose(w.grad, [-6 / 49, -6 / 49, 6 / 49], rtol=1e-6)
+    assert measures.inverse_participation_ratio(torch.tensor([-128, 0], dtype=torch.int8)) == 1
+
+
+@pytest.mark.parametrize(
+    "w", [torch.ones(2) * 1j, torch.ones(2, device="meta"), torch.eye(2).to_sparse()]
+)
+def test_tensors_that_hold_no_real_numbers_are_refused(w):
+    with pytest.raises(TypeError, match=r"w is a tensor of .*: want real numbers"):
+        measures.inverse_participation_ratio(w)
+
+
 @pytest.mark.parametrize(
     "call, says",
     [

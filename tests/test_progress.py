@@ -4,6 +4,7 @@ import errno
 import os
 import sys
 from contextlib import nullcontext
+from io import StringIO
 
 import pytest
 from tqdm import std
@@ -54,3 +55,24 @@ def test_a_full_disk_stops_nothing(monkeypatch, number, stops):
     monkeypatch.setattr(sys, "stderr", Full())
     with pytest.raises(BrokenPipeError) if stops else nullcontext():
         progress.log("one: started")
+
+
+class OnlyWrites:
+    def write(self, text):
+        pass
+
+
+def closed():
+    file = StringIO()
+    file.close()
+    return file
+
+
+@pytest.mark.parametrize("stderr", [None, OnlyWrites(), closed()], ids=["none", "other", "closed"])
+def test_a_bar_needs_no_terminal_to_write_to(monkeypatch, stderr):
+    monkeypatch.setattr("sys.stderr", stderr)
+    for show in (True, False):
+        with progress.bar(2, "plane", "member", show=show) as bar:
+            bar.update(2)
+    if stderr is None:
+        progress.log("one")

@@ -8,12 +8,13 @@ from sample_networks import Words
 from lib import data
 from lib.kernels import kernel_distance, ntk
 from lib.networks import Convolutional, Dense, LeNet
-from lib.training import cross_entropy, train
+from lib.training import cross_entropy, half_squared_error, train
 from lib.training.schedules import piecewise
 
 NETWORK = Dense((3, 4, 2))
 PARAMETERS = NETWORK.initialize(0, 2)
-GOOD = {"inputs": np.ones((5, 3)), "targets": np.ones((5, 2)), "learning_rate": 0.1, "steps": 10}
+X, Y = np.ones((5, 3)), np.ones((5, 2))
+GOOD = {"inputs": X, "targets": Y, "learning_rate": 0.1, "steps": 10}
 TRAINING = [
     ({"learning_rate": [0.1] * 3}, "want one number, or one for each of 2 members"),
     (
@@ -47,12 +48,92 @@ TRAINING = [
         r"want \(5,\) labels, whole numbers from 0 to 1",
     ),
     ({"stop_when": lambda seen: seen["loss"]}, "stop_when gives float32 .*: want a mask"),
+    ({"metrics": {"loss": half_squared_error}}, "the name 'loss', which is taken"),
+    (
+        {"metrics": {"a": lambda outputs, targets: outputs.mean()}},
+        r"metrics\['a'\] gives a Tensor of shape \(\): want a tensor \(1,\)",
+    ),
+    (
+        {"loss": lambda outputs, targets: ((outputs - targets) ** 2).mean()},
+        r"loss gives a Tensor of shape \(\): want a tensor \(2,\), one number for each member",
+    ),
+    (
+        {"observe": lambda parameters, outputs, hidden: {"step": ((), outputs[:, 0, 0])}},
+        "the name 'step', which is taken",
+    ),
+    (
+        {"observe": lambda parameters, outputs, hidden: {"a": ((), outputs[:, 0, 0].numpy())}},
+        r"observe\['a'\] is a ndarray of shape \(1,\): want dimensions and a tensor",
+    ),
+    (
+        {"observe": lambda parameters, outputs, hidden: {"a": (("x",), outputs[:, 0, 0])}},
+        "want a name of its own for each axis but the member's",
+    ),
+    ({"draw": lambda member, step: (X[:, :2], Y)}, r"draw gives \(5, 2\): want \(b, 3\)"),
+    ({"draw": lambda member, step: (X[:0], Y[:0])}, r"draw gives \(0, 3\): want \(b, 3\)"),
+    (
+        {"draw": lambda member, step: (X[: 4 + member], Y[: 4 + member])},
+        r"draw gives \(4, 3\) and \(5, 3\): want \(b, 3\), b the same for each member",
+    ),
+    ({"draw": lambda member, step: (X,)}, r"draw\(0, 0\) has length 1: want two parts"),
+    (
+        {"draw": lambda member, step: (np.ma.masked_greater(X, 0), Y)},
+        r"draw\(0, 0\)\[0\] has masked entries",
+    ),
     (
         {"parameters": PARAMETERS | {"bias2": torch.zeros(2, 3)}},
         r"parameters\['bias2'\] has shape \(2, 3\)",
     ),
     ({"parameters": {"weight1": PARAMETERS["weight1"]}}, r"parameters\['bias1'\] has shape None"),
 ]
+
+
+# Parameters in other forms, and what is said of them.
+FORMS = [
+    (torch.Tensor.half, "parameters are of torch.float16: want float32 or float64 in all"),
+    (torch.Tensor.long, "parameters are of torch.int64: want"),
+    (lambda value: value + 0j, r"parameters\['weight1'\] is a tensor of torch.complex64"),
+    (lambda value: value.to("meta"), "on meta: want real numbers"),
+    (torch.Tensor.to_sparse, "torch.sparse_coo, on cpu: want real numbers"),
+    (torch.Tensor.numpy, r"parameters\['weight1'\] is of type ndarray: want a tensor"),
+    (
+        lambda value: value.double() if value.ndim == 2 else value,
+        "parameters are of torch.float32, torch.float64: want float32 or float64 in all",
+    ),
+]
+
+
+@pytest.mark.parametrize("change, message", FORMS, ids=[message[:30] for _, message in FORMS])
+def test_parameters_have_one_of_two_precisions(change, message):
+    parameters = {name: change(value) for name, value in PARAMETERS.items()}
+    with pytest.raises(TypeError, match=message):
+        train(NETWORK, parameters, **GOOD)
+    with pytest.raises(TypeError, match=message):
+        ntk(NETWORK, parameters, X)
+
+
+@pytest.mark.parametrize("kind", [torch.uint8, torch.bool, torch.float32])
+def test_a_loss_names_the_type_of_labels(kind):
+    with pytest.raises(TypeError, match=f"labels are of {kind}: want torch.int64"):
+        cross_entropy(torch.ones(3, 2), torch.ones(3).to(kind))
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.complex64, torch.float16, "float64"])
+def test_parameters_are_drawn_in_one_of_two_precisions(dtype):
+    with pytest.raises(ValueError, match=r"dtype is .*: want torch.float32 or torch.float64"):
+        NETWORK.initialize(dtype=dtype)
+
+
+@pytest.mark.parametrize(
+    "network, message",
+    [
+        (lambda one, points, layers: points @ one["w"].mT, "network must give a pair"),
+        (None, "network is of type NoneType"),
+    ],
+)
+def test_a_kernel_wants_outputs_and_representations(network, message):
+    with pytest.raises(TypeError, match=message):
+        ntk(network, {"w": torch.ones(1, 3, 2)}, np.ones((4, 2)))
 
 
 def on_tokens(tokens):

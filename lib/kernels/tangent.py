@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lib.checks import for_torch, squares, takes
+from lib.checks import flag, for_torch, instance, squares, takes, tensors
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -15,16 +15,12 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 2**28  # of the Jacobian of one block of points
 
 
-def _tensors(name: str, value: Mapping[str, "Tensor"]) -> dict[str, "Tensor"]:
-    """Return tensors by name, without their gradients."""
-    if not isinstance(value, Mapping) or not all(
-        hasattr(part, "detach") for part in value.values()
-    ):
-        raise TypeError(f"{name} must be tensors by name, each (members, ...)")
-    return {key: for_torch(f"{name}[{key!r}]", part) for key, part in value.items()}
-
-
-@takes(parameters=_tensors, inputs=for_torch)
+@takes(
+    network=instance(Callable),
+    parameters=partial(tensors, finite=True),
+    inputs=for_torch,
+    full=flag,
+)
 def ntk(
     network: Callable,
     parameters: Mapping[str, "Tensor"],
@@ -73,6 +69,8 @@ def ntk(
         raise ValueError(
             f"inputs {tuple(inputs.shape)} do not fit: want ({wanted}), or ({members}, {wanted})"
         )
+    if not _gives_a_pair(network, parameters, inputs):
+        raise TypeError("network must give a pair: outputs (n, c), and representations")
     factors = _by_layer if getattr(network, "by_layer", False) else _by_jacobian
     kernels = []
     for m in range(members):
@@ -86,6 +84,16 @@ def ntk(
             )
         )
     return torch.stack(kernels)
+
+
+def _gives_a_pair(network: Callable, parameters: Mapping[str, Any], inputs: "Tensor") -> bool:
+    """Return whether a network gives outputs and something else: of outputs alone the first point's
+    would count as those of all.
+    """
+    if getattr(network, "by_layer", False) or not len(inputs[0]):
+        return True
+    found = network({name: value[0] for name, value in parameters.items()}, inputs[0, :1], ())
+    return isinstance(found, tuple | list) and len(found) == 2 and len(found[0]) == 1
 
 
 def _by_layer(network: Callable, one: dict[str, "Tensor"], points: "Tensor") -> list:

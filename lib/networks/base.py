@@ -6,7 +6,7 @@ output and the hidden representations, each after its nonlinearity. Hidden layer
 0.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import ClassVar, NamedTuple
 
@@ -67,6 +67,13 @@ def check_device(name: str, value: str) -> str:
     return value
 
 
+def check_precision(name: str, value: torch.dtype) -> torch.dtype:
+    """Return the precision of parameters."""
+    if value not in (torch.float32, torch.float64):
+        raise ValueError(f"{name} is {value!r}: want torch.float32 or torch.float64")
+    return value
+
+
 def check_tensor(name: str, value: Tensor, ndim: int) -> Tensor:
     """Return a tensor that has `ndim` axes or more and is not empty."""
     kind(name, value, Tensor)
@@ -78,21 +85,14 @@ def check_tensor(name: str, value: Tensor, ndim: int) -> Tensor:
     return value
 
 
-def check_parameters(name: str, value: Parameters) -> Parameters:
-    """Return tensors by name, one at least."""
-    for key, part in kind(name, value, Mapping).items():
-        kind(f"{name}[{key!r}]", part, Tensor)
-    if not value:
-        raise ValueError(f"{name} is empty: want tensors by name")
-    return value
-
-
 def check_labels(outputs: Tensor, labels: Tensor) -> None:
     """Raise unless there is a label, in `labels` (n,) or (...,
     n), for each point of `outputs` (..., n, c).
     """
     check_tensor("outputs", outputs, 2)
     check_tensor("labels", labels, 1)
+    if labels.dtype not in (torch.int64, torch.int32):
+        raise TypeError(f"labels are of {labels.dtype}: want torch.int64")
     if labels.shape != outputs.shape[-1 - labels.ndim : -1]:
         shapes = f"outputs {tuple(outputs.shape)} and labels {tuple(labels.shape)}"
         raise ValueError(f"{shapes} do not fit: want (..., n, c) and (..., n)")
@@ -144,7 +144,13 @@ class Network:
             raise ValueError(f"layer {wrong[0]}: hidden layers are numbered 0 to {self.depth - 1}")
         return tuple(int(layer) for layer in asked)
 
-    @takes(seed=seed, members=whole, gain=partial(positives, least=0), device=check_device)
+    @takes(
+        seed=seed,
+        members=whole,
+        gain=partial(positives, least=0),
+        dtype=check_precision,
+        device=check_device,
+    )
     def initialize(
         self,
         seed: int = 0,

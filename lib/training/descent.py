@@ -13,7 +13,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from lib.checks import generator, number, numbers, one_of, whole
+from lib.checks import alike, generator, number, numbers, one_of, whole
 from lib.networks import Dense, Network
 from lib.networks.base import Answer, Layers, Parameters
 from lib.training import by_hand
@@ -198,6 +198,8 @@ class Stack:
         inputs, targets = zip(
             *(self.method.draw(m, self.step) for m in self.places.tolist()), strict=True
         )
+        alike("draw", inputs, self.data.inputs.shape[1 + self.data.own :])
+        alike("draw", targets, self.data.targets.shape[1 + self.data.own :])
         return Data(_stacked(inputs, self.data.inputs), _stacked(targets, self.data.targets), True)
 
     def _masks(self, points: int) -> Tensor | None:

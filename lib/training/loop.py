@@ -26,25 +26,29 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from lib.checks import (
+    flag,
     for_torch,
     instance,
     limit,
     non_negatives,
+    number,
     optional,
     positives,
+    seeds,
     size,
     takes,
+    tensors,
     vector,
     whole,
 )
 from lib.networks import Dense, Network, Observe
-from lib.networks.base import Layers, Parameters, check_parameters
+from lib.networks.base import Layers, Parameters
 from lib.progress import bar as progress_bar
 from lib.training import descent, preparation
 from lib.training.active import ActiveSet, Stack
 from lib.training.descent import Data, Draw, Method, Schedule
 from lib.training.losses import Loss, half_squared_error
-from lib.training.preparation import Rates, pair
+from lib.training.preparation import Rates, draws, losses, metrics, numbers_of, observables, pair
 
 StopWhen = Callable[[dict[str, np.ndarray]], np.ndarray]
 # beyond this, matrix products beat the compiled path in the deep networks of 500 units
@@ -67,18 +71,25 @@ function = optional(instance(Callable))
 
 @takes(
     network=instance(Network),
-    parameters=check_parameters,
+    parameters=tensors,
     inputs=for_torch,
     targets=for_torch,
     test=optional(pair),
-    steps=whole,
+    steps=partial(whole, most=2**53),
+    momentum=number,
+    nesterov=flag,
+    betas=numbers_of,
     schedule=function,
-    draw=function,
-    loss=instance(Callable),
+    batch_size=optional(whole),
+    draw=optional(draws),
+    loss=losses,
+    metrics=optional(metrics),
     record=optional(vector),
-    observe=function,
+    observe=optional(observables),
     stop_below=limit,
     stop_when=function,
+    seed=seeds,
+    progress=flag,
 )
 def train(
     network: Network,

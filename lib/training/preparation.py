@@ -1,6 +1,7 @@
 """What `train` is given, checked and brought into the form that the stacks take."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,15 +9,18 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from lib.checks import Check, arrays, for_torch
-from lib.networks import Network
+from lib.checks import Check, arrays, for_torch, instance, kind, numbers
+from lib.networks import Network, Observe
 from lib.networks.base import Parameters
-from lib.training.descent import Data
+from lib.training.descent import Data, Draw
 from lib.training.losses import Loss, cross_entropy, half_squared_error
 
 Rates = (
     float | Sequence[float] | Mapping[str, float | Sequence[float]]
 )  # for all, for each member, or these for each parameter
+
+# Names of what is recorded beside metrics and observables.
+TAKEN = {"loss", "test_loss", "stopped", "diverged", "member", "step"}
 
 
 def count_members(network: Network, parameters: Parameters) -> int:
@@ -31,9 +35,89 @@ def count_members(network: Network, parameters: Parameters) -> int:
     return members
 
 
-def pair(name: str, value: Any) -> list:
+def numbers_of(name: str, value: ArrayLike) -> tuple[float, ...]:
+    """Return a tuple of numbers."""
+    return tuple(np.atleast_1d(numbers(name, value)).tolist())
+
+
+def losses(name: str, value: Loss) -> Loss:
+    """Return a function of outputs and targets whose result is looked at: a number a member."""
+    instance(Callable)(name, value)
+    if value in (half_squared_error, cross_entropy):
+        return value
+
+    def checked(outputs: Tensor, targets: Tensor) -> Tensor:
+        found = value(outputs, targets)
+        if not isinstance(found, Tensor) or found.shape != outputs.shape[:1]:
+            wanted = f"a tensor ({len(outputs)},), one number for each member"
+            raise ValueError(f"{name} gives {_shown(found)}: want {wanted}")
+        return found
+
+    return checked
+
+
+def metrics(name: str, value: Mapping[str, Loss]) -> dict[str, Loss]:
+    """Return functions of outputs and targets by name, whose results are looked at."""
+    _refuse_taken(name, kind(name, value, Mapping))
+    return {key: losses(f"{name}[{key!r}]", one) for key, one in value.items()}
+
+
+def observables(name: str, value: Observe) -> Observe:
+    """Return a function whose observables are looked at: names, dimensions and shapes."""
+    instance(Callable)(name, value)
+
+    def checked(parameters: Parameters, outputs: Tensor, hidden: list[Tensor]) -> dict:
+        found = value(parameters, outputs, hidden)
+        _refuse_taken(name, kind(f"what {name} gives", found, Mapping))
+        for key, one in found.items():
+            _refuse_observable(f"{name}[{key!r}]", one, len(outputs))
+        return found
+
+    return checked
+
+
+def _refuse_taken(name: str, names: Iterable[str]) -> None:
+    """Raise if a name is that of something else that is recorded."""
+    if taken := TAKEN & {*names}:
+        raise ValueError(f"{name} has the name {min(taken)!r}, which is taken: want another")
+
+
+def _refuse_observable(name: str, found: Any, members: int) -> None:
+    """Raise unless this is names of dimensions and a tensor with these beside the member's."""
+    dims, values = found if isinstance(found, tuple | list) and len(found) == 2 else ((), found)
+    if not isinstance(values, Tensor) or values.shape[:1] != (members,):
+        wanted = f"dimensions and a tensor ({members}, ...)"
+        raise ValueError(f"{name} is {_shown(values)}: want {wanted}")
+    if values.ndim != 1 + len(dims) or TAKEN & {*dims}:
+        wanted = "a name of its own for each axis but the member's"
+        raise ValueError(f"{name} has the shape {tuple(values.shape)} and {dims}: want {wanted}")
+
+
+def _shown(found: Any) -> str:
+    shape = f" of shape {tuple(found.shape)}" if hasattr(found, "shape") else ""
+    return f"a {type(found).__name__}{shape}"
+
+
+def draws(name: str, value: Draw) -> Draw:
+    """Return a function of member and step that gives arrays, whatever form its numbers have."""
+    instance(Callable)(name, value)
+
+    def checked(member: int, step: int) -> Any:
+        found = value(member, step)
+        if isinstance(found, tuple) and len(found) == 2 and all(map(_is_native, found)):
+            return found
+        return pair(f"{name}({member}, {step})", found, partial(numbers, largest=np.inf))
+
+    return checked
+
+
+def _is_native(part: Any) -> bool:
+    return type(part) is np.ndarray and part.dtype.char in "fdl"
+
+
+def pair(name: str, value: Any, check: Check = for_torch) -> list:
     """Return inputs and targets as PyTorch takes them."""
-    found = arrays(name, value, for_torch)
+    found = arrays(name, value, check)
     if len(found) != 2:
         raise ValueError(f"{name} has length {len(found)}: want two parts, inputs and targets")
     return found
@@ -105,7 +189,10 @@ def _check_targets(loss: Loss, targets: Tensor, own: bool, outputs: int, part: s
         and targets.max() < outputs
     )
     if loss is cross_entropy and not labels:
-        raise ValueError(f"{given}: want ({count},) labels, whole numbers from 0 to {outputs - 1}")
+        raise ValueError(
+            f"{given}, of {targets.dtype}: want ({count},) labels, whole numbers from 0 to "
+            f"{outputs - 1}"
+        )
 
 
 def by_parameter(

@@ -11,7 +11,7 @@ from book.practice.grokking import transformer_clocks
 from book.two_point.measures import two_points
 from lib.checks import for_torch
 from lib.kernels import ntk
-from lib.networks import Committee, Dense
+from lib.networks import Committee, Dense, LeNet
 from lib.training import cross_entropy, train
 
 RNG = np.random.default_rng(0)
@@ -65,6 +65,16 @@ def test_training_and_kernels_are_the_same_for_any_caller(caller, path):
         after = torch.empty(0).device, torch.is_inference_mode_enabled(), torch.is_grad_enabled()
     assert all(map(np.array_equal, found, wanted))
     assert after == before
+
+
+def test_kernels_in_single_precision_are_the_same_for_any_caller():
+    network = LeNet()
+    start, images = network.initialize(), RNG.normal(size=(2, *network.point))
+    wanted = ntk(network, start, images)
+    for precision in (torch.bfloat16, torch.float16):
+        with torch.autocast("cpu", precision):
+            assert torch.equal(ntk(network, start, images), wanted)
+            assert torch.is_autocast_enabled("cpu")
 
 
 def test_tensors_of_inference_are_points_and_parameters():

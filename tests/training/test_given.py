@@ -1,5 +1,6 @@
 """Data as people have it: the same numbers in another form train the same networks, bit for bit."""
 
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -17,13 +18,18 @@ from lib.networks import Dense
 from lib.training import cross_entropy, train
 
 RNG = np.random.default_rng(0)
-LABELS = ["u1", "i2", "u2", "i4", ">i4", "u4", "u8", "?"]
+LABELS = ["u1", "i2", "u2", "i4", ">i4", "u4", "u8", "?", "O"]
 
 
 def read_only(array):
     array = array.copy()
     array.setflags(write=False)
     return array
+
+
+def negated(tensor):
+    """Return the same numbers as a view that turns their signs."""
+    return torch.complex(torch.zeros_like(tensor), -tensor).conj().imag
 
 
 FORMS = {
@@ -40,7 +46,9 @@ FORMS = {
     "a table with a type for each column": lambda array: pd.DataFrame(array).astype("Float64"),
     "fractions": lambda array: [[Fraction(one) for one in row] for row in array.tolist()],
     "a masked array without masks": np.ma.array,
+    "decimals": lambda array: [[Decimal(one) for one in row] for row in array.tolist()],
     "a tensor with a gradient": lambda array: torch.tensor(array, requires_grad=True),
+    "a tensor that is negated when read": lambda array: negated(torch.tensor(array)),
 }
 
 
@@ -71,7 +79,7 @@ def test_whole_numbers_of_any_type_are_labels_targets_and_inputs(kind, as_tensor
     labels = RNG.integers(0, 2, points)
     x, y = RNG.normal(size=(points, 5)), np.repeat(labels[:, None], 5, 1)
     own, table = labels.astype(kind), y.astype(kind)
-    if as_tensors:
+    if as_tensors and kind != "O":
         native = np.dtype(kind).newbyteorder("=")
         own, table = torch.tensor(own.astype(native)), torch.tensor(table.astype(native))
     wanted = losses(x, labels, 2, loss=cross_entropy)
@@ -101,6 +109,17 @@ REFUSED = {
     ),
     "a tensor without numbers": (torch.ones(4, 5, device="meta"), TypeError, "on meta: want real"),
     "a data set": (xr.Dataset({"a": ("x", [1.0])}), TypeError, "Dataset and dtype object"),
+    "a tensor of lists": (
+        torch.nested.nested_tensor([torch.ones(5)] * 4, layout=torch.jagged),
+        TypeError,
+        "want real numbers",
+    ),
+    "masks in a list": (
+        [np.ma.masked_greater(np.ones(5), 0)] * 4,
+        ValueError,
+        "masked entries",
+    ),
+    "numbers beyond floats": ([[10**400] * 5] * 4, TypeError, "want real numbers"),
     "masks": (np.ma.masked_greater(np.ones((4, 5)), 0), ValueError, "masked entries"),
     "gaps": (pd.DataFrame(np.ones((4, 5))).where(lambda x: x < 1), ValueError, "must be finite"),
 }
@@ -111,6 +130,11 @@ REFUSED = {
 def test_what_are_no_numbers_is_refused(given, error, message):
     with pytest.raises(error, match=message):
         losses(given, np.ones((4, 1)))
+
+
+def test_large_whole_numbers_of_a_tensor_keep_their_sign():
+    found = for_torch("x", torch.tensor([2**63], dtype=torch.uint64))
+    assert found.tolist() == [2.0**63]
 
 
 @pytest.mark.parametrize("test", [(np.ones((4, 5)),), np.ones((4, 5))])
