@@ -124,7 +124,8 @@ def train(
     Parameters
     ----------
     network : the architecture
-    parameters : by name, (members, ...), as `network.initialize` returns them; left as they are
+    parameters : by name, (members, ...), as `network.initialize` returns them, all in float32 or
+        all in float64; left as they are
     inputs, targets : one data set for all members, (n, ...), or one for each, (members, n, ...): a
         tensor, or what NumPy makes an array of, such as lists and tables; labels are whole numbers
     learning_rate : > 0; one number, or (members,), or one of these for each parameter by name
