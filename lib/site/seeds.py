@@ -1,9 +1,9 @@
 """Every claim over many seeds, so that no verdict hangs on a lucky one.
 
-Each chapter runs once for each seed, from its source to its last claim, without its figures and
-without stopping where a claim fails. What a seed gave is kept under `_build/seeds/`, and all of it
-goes into `book/quality/seeds.jsonl`. Both serve until something that the claims depend on changes
-(`lib.site.digests`); new seeds are added to those in the table.
+Each chapter runs once for each seed, without its figures and without stopping where a claim fails.
+What a seed gave is kept under `_build/seeds/`, and all of it goes into `book/quality/seeds.jsonl`.
+Both serve until something that the claims depend on changes (`lib.site.digests`); new seeds are
+added to those in the table.
 """
 
 import json
@@ -78,13 +78,10 @@ def _one(folder: Path, name: str, notebook: NotebookNode, seed: int, path: Path)
     """Return the records of one run of a notebook's draft, computed now or before."""
     if (before := files.kept(path, json.loads)) is not None:
         return before
-    cells = notebook.cells
-    while cells and "claims.check(" not in cells[-1].source:  # no solutions of exercises
-        cells.pop()
-    for cell in cells:
+    for cell in notebook.cells:
         if "parameters" in cell.metadata.get("tags", []):
             cell.source += f"\nseed = {seed}"
-    cells.insert(0, new_code_cell(BEFORE))
+    notebook.cells.insert(0, new_code_cell(BEFORE))
     client = NotebookClient(
         notebook,
         resources={"metadata": {"path": str(folder)}},

@@ -26,12 +26,23 @@ opened, two = 1, bounds.near(2, 0.1)  # a name that the run's own code once had
 claims.check("NAME/sum", "one and one is two", measure="a number", source="p. 1", measured=1 + 1, expected=two, printed=seed, verdict="corrected")""",
 )
 
+WORDS = "'one and one is two', measure='a number', source='p. 1'"
+EVIDENCE = (  # a claim that a cell makes through a function
+    f"""\
+from lib import bounds, claims
+
+
+def judge(name, found):
+    claims.check(name, {WORDS}, measured=found, expected=bounds.near(2, 0.1))""",
+    'judge("two/more", 1 + 1)',
+)
+
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
     """A book of which both chapters and an evidence page ran with three seeds."""
     folder = small_book.write(tmp_path_factory.mktemp("seeds") / "book", *CELLS)
-    small_book.add_evidence(folder, "two", CELLS[1].replace("NAME/sum", "two/more"))
+    small_book.add_evidence(folder, "two", *EVIDENCE)
     seeds.run(Book(folder), [], seeds=3, jobs=1)
     return folder
 
