@@ -141,6 +141,12 @@ def test_advantage_is_evaluated_where_it_stands():
     assert tiling.advantage(tiling.Signals(x, y), u, 3 * u) == pytest.approx(1)
 
 
+def test_with_more_neurons_than_sites_each_has_its_share():
+    found = tiling.arrangement(4, 5, 2)
+    np.testing.assert_array_equal(found.even, [0.25] * 4)
+    np.testing.assert_array_equal(found.odd, [0] * 4)
+
+
 def test_what_does_not_fit_is_refused():
     found, where = tiling.Signals(*signals(1, 30, 6)), tiling.arrangement(6, 7, 1)
     with pytest.raises(ValueError, match="not all zero"):

@@ -106,6 +106,13 @@ def test_each_neuron_conserves_its_own_delta(seed, gamma, eta_a, eta_w):
     np.testing.assert_allclose(change.detach(), 0, atol=1e-9)
 
 
+def test_learning_rates_are_one_unless_given():
+    assert theory.direction_rate(2.0, 3.0) == 2  # (√(9 + 16) + 3) / 4
+    mu_dot, direction_dot = theory.neuron_flow(2.0, [1.0, 0.0], [1.0, 1.0], 3.0)
+    assert mu_dot == -5
+    np.testing.assert_array_equal(direction_dot, [0, -2])
+
+
 def test_a_downstream_neuron_without_output_only_grows():
     mu_dot, direction_dot = theory.neuron_flow(0.0, [0.6, 0.8], [1.0, 2.0], -3.0)
     np.testing.assert_allclose(mu_dot, -3.0 * 2.2)

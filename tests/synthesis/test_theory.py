@@ -242,7 +242,7 @@ def test_half_time_at_the_edges():
         found, [np.log(2) / 2e90, np.log(2) / 2e90, np.log(1e90) / 2, 0, 0], rtol=1e-12
     )
     with pytest.raises(ValueError, match="never starts"):
-        theory.half_time([1.0, 0.0], [0.0, 0.0])
+        theory.half_time([2.0, 0.0], [0.0, 0.0])
     a, w = np.sqrt(1.4), np.zeros(3)  # from w = 0, in three dimensions
     beta = single_neuron.flow(
         a, w, np.eye(3), np.eye(3)[1], [0.0, float(theory.half_time(0.7, 0.0))]

@@ -48,6 +48,12 @@ def test_two_points_is_eq_8(seed, first, second, outputs):
     np.testing.assert_allclose(found["w"][1], np.sum(dy * (dy - wanted), 1), rtol=1e-9, atol=1e-12)
 
 
+def test_two_points_are_the_first_and_the_second():
+    targets, y = torch.eye(3), torch.tensor([[[0.0], [2.0], [7.0]]])
+    found = measures.two_points(targets)({}, y, [y])
+    assert found["dy2"][1] == 4
+
+
 def test_geometry():
     rng = np.random.default_rng(0)
     outputs, hidden = (

@@ -14,6 +14,17 @@ def test_two_points_lie_at_the_given_distances():
         np.testing.assert_array_equal(array, [[start], [start]])
 
 
+def test_exclusive_or_is_one_where_the_inputs_differ():
+    inputs, targets = toys.xor()
+    np.testing.assert_array_equal(inputs, [[0, 0], [1, 0], [0, 1], [1, 1]])
+    np.testing.assert_array_equal(targets[:, 0], inputs[:, 0] != inputs[:, 1])
+
+
+def test_blobs_have_thirty_places_and_five_pixels_an_axis():
+    for usual, given in zip(toys.blobs(), toys.blobs(30, 5), strict=True):
+        np.testing.assert_array_equal(usual, given)
+
+
 @pytest.mark.parametrize("side, pixels", [(2, 2), (3, 5), (4, 2)])
 def test_blobs_are_the_plain_loop(side, pixels):
     inputs, targets, features = toys.blobs(side, pixels)
