@@ -171,6 +171,8 @@ CALLS = [
         r"k0 is \(2, 2\) and kt is \(1, 1\): want .* same points",
     ),
     (lambda: kernel_distance(EYE, np.stack([EYE, 0 * EYE])), "kt is zero, so it has no direction"),
+    (lambda: ntk(NETWORK, PARAMETERS, np.ones((3, 4, 3))), r"inputs \(3, 4, 3\) do not fit"),
+    (lambda: ntk(NETWORK, PARAMETERS, np.ones((2, 4, 5))), r"inputs \(2, 4, 5\) do not fit"),
     (
         lambda: ntk(NETWORK, PARAMETERS, np.ones(2)),
         r"inputs \(2,\) do not fit: want \(n, 3\), or \(2, n, 3\)",
