@@ -17,7 +17,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from lib import bounds, claims, provenance, runs
+from lib import claims, provenance, runs
 from lib.fingerprint import from_outside
 from lib.runs.run import stored
 from lib.site import coverage, execute, findings, handouts, myst, pages, slices
@@ -625,7 +625,7 @@ def test_the_table_of_seeds_is_current_or_says_so(chapter):
     if rows := [row for row in margins.table(BOOK) if row["code"] == code]:
         seen = {
             row["id"]: (
-                str(bounds.Bound(float(row["low"][0]), float(row["high"][0]))),
+                claims.bound_text({name: row[name][0] for name in ("low", "high")}),
                 set(row["rivals"]),
             )
             for row in rows

@@ -46,9 +46,11 @@ def _checked(rows: list[dict], all_claims: int, firm: int) -> str:
     still = sum(len(set(row["measured"])) == 1 for row in rows)
     counts = sorted({len(row["measured"]) for row in rows})
     seeds = " to ".join(map(str, dict.fromkeys([counts[0], counts[-1]])))
+    which = "All" if len(rows) == all_claims else f"{len(rows)} of the"
+    same = "all" if firm == len(rows) else firm
     return (
-        f"{len(rows)} of the {all_claims} claims have been run with the current code, with "
-        f"{seeds} seeds each. For {firm} of them every seed gives the same verdict, and every "
+        f"{which} {all_claims} claims have been run with the current code, with "
+        f"{seeds} seeds each. For {same} of them every seed gives the same verdict, and every "
         f"rival fails with every seed. {still} measure a number that no seed changes: nothing in "
         "them is drawn, or they read a stored run."
     )
