@@ -61,8 +61,8 @@ class BeforeTranslation(SphinxTransform):
     def apply(self, **options: Any) -> None:
         """Find the tables by their heads."""
         for table in self.document.findall(nodes.table):
-            heads = [entry.astext() for entry in next(table.findall(nodes.row))]
-            if heads[0] == "claim" and "verdict" in heads:
+            heads = {entry.astext() for entry in next(table.findall(nodes.row))}
+            if {"claim", "statement", "verdict"} <= heads:
                 table["classes"].append("ledger")
         for title in self.document.findall(exercise_subtitle):
             words = ""

@@ -155,6 +155,12 @@ def test_coverage_says_where_things_are(site):
     assert article(site / "book" / "where.html").select("td a[href*='/evidence.html']")
 
 
+def test_only_tables_of_claims_look_like_the_ledger(site):
+    for name, many in (("what_replicates", True), ("margins", False)):
+        words = article(site / "book" / f"{name}.html")
+        assert words.find("table") and bool(words.select("table.ledger")) == many
+
+
 def test_book_and_chapters_have_entries_that_tex_can_typeset(site):
     pages = [path.read_text(encoding="utf-8") for path in site.glob("book/*.html")]
     entries = [
