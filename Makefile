@@ -18,7 +18,7 @@ setup:  ## the environment, where it is not there or was made of other pins or p
 	@test "$(WANTED)" = "$$(cat $(VENV)/.ready 2>/dev/null)" || $(MAKE) --no-print-directory environment
 
 environment:
-	@echo "setting up .venv: some 140 packages, a few minutes the first time; the first training compiles for ten seconds more"
+	@echo "setting up .venv: some 140 packages, a few minutes the first time; the first training then compiles for some ten seconds"
 	test "$$($(PYTHON) -V)" = "$$($(BIN)/python -V 2>/dev/null)" || $(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install --disable-pip-version-check --no-compile -r requirements.txt  # faster so
 	$(BIN)/python -m lib.data || true  # MNIST, into the user's cache; it says in a line what is wrong, and the chapters that need it say so

@@ -67,8 +67,8 @@ def kept(path: Path, decode: Callable[[bytes], Content]) -> Content | None:
 
 
 def lead_nowhere() -> None:
-    """Open the standard streams that the caller has closed, to nowhere: else the next file that is
-    opened would take their numbers, and get what processes say.
+    """Point the standard streams that the caller has closed at the null device; otherwise the next
+    file to be opened would take their numbers and receive what processes print.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:

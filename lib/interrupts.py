@@ -27,8 +27,8 @@ class OutOfTime(KeyboardInterrupt):
 def note() -> None:
     """Note such signals to the end of this process, but for those that a shell had it ignore.
 
-    Who ignores the end of processes, as some callers do, is not told how they ended, and Python
-    takes that for a success.
+    A process that ignores SIGCHLD, as some callers leave it, is not told how its children ended,
+    and Python takes that for a success.
     """
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     for number in _heard():

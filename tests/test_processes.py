@@ -84,7 +84,11 @@ def machine(tmp_path, monkeypatch):
         ("0::/job", {"job/cpu.max": "400000 100000", "cpu.max": "max 100000"}, 4),
         (
             "4:memory:/docker/x\n1:cpu,cpuacct:/",
-            {"memory/memory.limit_in_bytes": 10 * 2**30, "cpu,cpuacct/cpu.cfs_quota_us": -1},
+            {
+                "memory/memory.limit_in_bytes": 10 * 2**30,
+                "cpu,cpuacct/cpu.cfs_quota_us": -1,
+                "cpu,cpuacct/cpu.cfs_period_us": 100000,
+            },
             5,
         ),
         (

@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(str(error).partition("\n")[0], file=sys.stderr)
         return 1
     except KeyboardInterrupt as end:
-        print("lib.data: interrupted; nothing half-fetched is kept", file=sys.stderr)
+        print("lib.data: interrupted; no part of a download is kept", file=sys.stderr)
         return 128 + (end.args[0] if end.args else signal.SIGINT)
     assert isinstance(sys.stdout, TextIOWrapper)
     sys.stdout.reconfigure(errors="backslashreplace")  # a home may have any name

@@ -93,7 +93,7 @@ def _gives_a_pair(network: Callable, parameters: Mapping[str, Any], inputs: "Ten
     if getattr(network, "by_layer", False) or not len(inputs[0]):
         return True
     found = network({name: value[0] for name, value in parameters.items()}, inputs[0, :1], ())
-    return isinstance(found, tuple | list) and len(found) == 2 and len(found[0]) == 1
+    return isinstance(found, tuple | list) and len(found) == 2
 
 
 def _by_layer(network: Callable, one: dict[str, "Tensor"], points: "Tensor") -> list:

@@ -240,6 +240,6 @@ def test_an_interrupted_download_is_one_line(fake, cache, monkeypatch, capsys, e
         assert command.main([]) == 128 + end
     finally:
         signal.signal(end, before)
-    wanted = "lib.data: interrupted; nothing half-fetched is kept\n"
+    wanted = "lib.data: interrupted; no part of a download is kept\n"
     assert capsys.readouterr() == ("", wanted)
     assert not [path for path in cache.rglob("*") if path.is_file()]
